@@ -28,7 +28,7 @@ class SlowLane(NamedTuple):
     """Places of those with an error inside."""
     busy_ns: int
     gap: tuple[int, int] | None
-    most: int
+    max_concurrency: int
 
 
 def slow_lanes(store: Store, traces: Sequence[int] | None = None) -> list[SlowLane]:
@@ -80,7 +80,7 @@ def _lane(
         failed=[place for place, row in enumerate(blocks) if row in with_errors],
         busy_ns=busy_ns(timed),
         gap=longest_gap(timed),
-        most=most_at_once(lasting),
+        max_concurrency=most_at_once(lasting),
     )
 
 

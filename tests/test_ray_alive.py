@@ -158,7 +158,7 @@ class Watched:
         if not rows:
             return "", False
         grows = spans.trace[rows[-1]] in self._running.growing()
-        return self._running.thought_of(rows[-1]).text, grows
+        return self._running.assessment_of(rows[-1]).text, grows
 
     def until(self, function: str, *said: str, grows: bool, within_s: float = SOON_S) -> None:
         """Wait until one of these is said of a call."""

@@ -1,8 +1,8 @@
 """Questions to a store, one module a question. No input or output, and nothing is drawn.
 
-intervals          the union of intervals, and how many there are at a time
+intervals          the union of intervals, and how many overlap at a time
 timetext           times and durations as people type them
-telling            how far a long answer is, for whoever waits for it
+telling            the progress of a long answer, for whoever waits for it
 query_parse        the text of a query to its terms
 query_values       how a query sees the values of attributes
 query_regex        regular expressions, matched by RE2
@@ -12,12 +12,12 @@ query_terms        what the other keys mean
 query_subject      the span or trace that is asked about
 query              a query as a whole
 query_written      texts quoted so that a query takes them literally
-bytesearch         what the bytes of records tell of an attribute, without decoding
+bytesearch         what the bytes of records say about an attribute, without decoding
 matches            which spans of a store match, and which traces
 gate               `--fail-on`: what matches, and whether anything could
 since              `--since`: a time, or the newest run
 select             the traces that a command asks for
-words              names, attributes and values that a store has, to be proposed
+words              names, attributes and values of a store, for completion
 complete           what the term under the cursor may become
 grouping           what spans can be grouped by
 walk               the spans of many traces in the order of their trees
@@ -35,12 +35,12 @@ workers            who a process is: pid, node, actor or replica
 lanes              what each process did over time
 ray_names          how Ray names the spans of calls, and which are attempts
 serve_calls        Serve's calls of replicas, where two hooks are on
-calls              Ray calls: what they waited, how long they ran, how they ended
+calls              Ray calls: what they waited, how long they ran, and how they ended
 exits              actors that left by `exit_actor`
 generators         functions whose spans end when a generator is made
 joined             a trace in which each Ray call is one node
-reasons            why a call has no attempt, as far as files tell
-running            what may still run, as far as processes tell
+reasons            why a call has no attempt, as far as files show
+running            what may still run, as far as processes show
 unseen             what missing parents probably are
 serve              Serve's requests: proxy, routing and replica as one
 serve_pairs        the two traces of one FastAPI request

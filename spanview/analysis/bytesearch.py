@@ -1,14 +1,14 @@
-r"""What the bytes of records tell of an attribute, or of all texts, without decoding them.
+r"""What the bytes of records say about an attribute, or about all texts, without decoding them.
 
 the key isn't there      and no `\u0041` or `\/` that could spell it: no value
 it is there once, as     `"key": `, in a record whose layout a scan has seen, with no object among its attributes:
-                         the text, number or word behind it is its value, which alone is decoded
-anything else            the record is to be decoded
+                         the text, number or word after it is its value, and only that is decoded
+anything else            the record is decoded
 
-Of a text that may stand anywhere, bytes without it, and without an escape that could spell some of it, tell that it
-stands nowhere; all else is to be decoded.
+A text that may be anywhere is in no record whose bytes have neither the text nor an escape that could spell some of it;
+all others are decoded.
 
-Between quotes a raw quote can't stand: what begins and ends with one, and has no backslash before it, is a whole text.
+A raw quote can't be within quotes: what begins and ends with one, and has no backslash before it, is a whole text.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ _BRACES: Final = 6
 _VALUE: Final = re.compile(
     rb'("[^"\\\x00-\x1f]*"|-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?![.0-9eE])|true|false|null)(?=[,}\s])'
 )
-"""A text without escapes, a number or a word, as JSON has them; what else there is, is for a decoder."""
+"""A text without escapes, a number or a word, as in JSON; everything else is left to a decoder."""
 _ESCAPES: Final = re.compile(rb"\\(?:/|u00[0-7]|u[dD][89a-fA-F])")
-"""What printable ASCII may be written as, or may come of it where a value is written anew."""
-_MOST_KNOWN: Final = 65_536
-_LONGEST_KNOWN: Final = 256
-"""Bytes of a value that is kept; few of those that are longer come again."""
-_SAMPLE: Final = 64 * 1024
-_MOST_ESCAPE: Final = 6
+"""Escapes of printable ASCII, and those that may become some when a value is written again."""
+_MAX_KNOWN_VALUES: Final = 65_536
+_MAX_KNOWN_BYTES: Final = 256
+"""Bytes of a value that is remembered; longer ones rarely come again."""
+_SAMPLE_BYTES: Final = 64 * 1024
+_MAX_ESCAPE_BYTES: Final = 6
 """Bytes of the longest escape."""
 
 
 class ByteSearch:
-    """Looks for one attribute.
+    """Searches for one attribute.
 
     Args:
-        wanted: Its key, and what it shall equal.
+        wanted: Its key, and what it must equal.
     """
 
     def __init__(self, wanted: OfAttribute) -> None:
@@ -76,7 +76,7 @@ class ByteSearch:
         self._is_equal = bool(value)
         self._holds = wanted.holds
         self._known: dict[bytes, int] = {}
-        """What is known of values as they are written."""
+        """Verdicts on values, as they are written."""
         self._rare: int | None = None
 
     def verdicts(self, block: Block, are_scanned: Flags) -> Verdicts:
@@ -84,35 +84,37 @@ class ByteSearch:
 
         Args:
             block: The records.
-            are_scanned: Of which of them a scan has seen the layout.
+            are_scanned: Which of them have a layout that a scan has recognized.
         """
-        found = np.full(len(block.rows), UNKNOWN, np.uint8)
+        verdicts = np.full(len(block.rows), UNKNOWN, np.uint8)
         if block.data is None or not self._key:
-            return found
-        # There may be looked a little beyond the end.
-        padding = len(self._key) + len(self._value) + _MOST_ESCAPE + len(b": ")
+            return verdicts
+        # Comparisons may reach a little beyond the end.
+        padding = len(self._key) + len(self._value) + _MAX_ESCAPE_BYTES + len(b": ")
         buffer = np.frombuffer(block.data + bytes(padding), np.uint8)
         keys = self._keys(buffer)
         counts = _counts(keys, block)
-        found[counts == 0] = NO
+        verdicts[counts == 0] = NO
         once = (counts == 1) & are_scanned
         if once.any() and not self._is_field:
             once &= _counts(np.flatnonzero(buffer == ord("{")), block) == _BRACES
-            at = keys[np.minimum(np.searchsorted(keys, block.starts), len(keys) - 1)]
-            once &= _stands(buffer, at + len(self._key), b": ") & (buffer[np.maximum(at - 1, 0)] != ord("\\"))
-            places = at + len(self._key) + len(b": ")
+            key_offsets = keys[np.minimum(np.searchsorted(keys, block.starts), len(keys) - 1)]
+            once &= _matches_at(buffer, key_offsets + len(self._key), b": ") & (
+                buffer[np.maximum(key_offsets - 1, 0)] != ord("\\")
+            )
+            value_offsets = key_offsets + len(self._key) + len(b": ")
             if self._is_equal:
                 # Of texts, the bytes decide; the others may be numbers that are equal.
-                are_texts = once & (buffer[np.minimum(places, len(buffer) - 1)] == ord('"'))
-                found[are_texts] = np.where(_stands(buffer, places[are_texts], self._value), YES, NO)
+                are_texts = once & (buffer[np.minimum(value_offsets, len(buffer) - 1)] == ord('"'))
+                verdicts[are_texts] = np.where(_matches_at(buffer, value_offsets[are_texts], self._value), YES, NO)
                 once &= ~are_texts
-            found[once] = [self._verdict(block.data, place) for place in places[once].tolist()]
-        found[_are_escaped(block, buffer)] = UNKNOWN
-        return found
+            verdicts[once] = [self._verdict(block.data, offset) for offset in value_offsets[once].tolist()]
+        verdicts[_are_escaped(block, buffer)] = UNKNOWN
+        return verdicts
 
-    def _verdict(self, data: bytes, place: int) -> int:
-        """Return what the value at a place says."""
-        match = _VALUE.match(data, place)
+    def _verdict(self, data: bytes, offset: int) -> int:
+        """Return the verdict on the value at an offset."""
+        match = _VALUE.match(data, offset)
         if match is None:
             return UNKNOWN
         verdict = self._known.get(match[1])
@@ -121,23 +123,23 @@ class ByteSearch:
                 verdict = YES if self._holds([orjson.loads(match[1])]) else NO
             except orjson.JSONDecodeError:
                 verdict = UNKNOWN
-            if len(self._known) < _MOST_KNOWN and len(match[1]) <= _LONGEST_KNOWN:
+            if len(self._known) < _MAX_KNOWN_VALUES and len(match[1]) <= _MAX_KNOWN_BYTES:
                 self._known[match[1]] = verdict
         return verdict
 
     def _keys(self, buffer: Bytes) -> Places:
-        """Return where the key stands between quotes."""
+        """Return where the quoted key is."""
         if self._rare is None:
-            # Its rarest byte is looked for first.
-            frequency = np.bincount(buffer[:_SAMPLE], minlength=256)
+            # Its rarest byte is searched for first.
+            frequency = np.bincount(buffer[:_SAMPLE_BYTES], minlength=256)
             self._rare = int(np.argmin(frequency[np.frombuffer(self._key, np.uint8)]))
-        places = np.flatnonzero(buffer == self._key[self._rare]) - self._rare
-        places = places[(places >= 0) & (places <= len(buffer) - len(self._key))]
-        return places[_stands(buffer, places, self._key)]
+        offsets = np.flatnonzero(buffer == self._key[self._rare]) - self._rare
+        offsets = offsets[(offsets >= 0) & (offsets <= len(buffer) - len(self._key))]
+        return offsets[_matches_at(buffer, offsets, self._key)]
 
 
 class TextSearch:
-    """Looks for one text anywhere in records.
+    """Searches for one text anywhere in records.
 
     Args:
         wanted: The text.
@@ -150,31 +152,31 @@ class TextSearch:
         """Return for each record of a block `NO` or `UNKNOWN`."""
         if block.data is None:
             return np.full(len(block.rows), UNKNOWN, np.uint8)
-        found = [_counts(_places(pattern, block.data), block) for pattern in (self._text, _ESCAPES)]
-        return np.where((found[0] == 0) & (found[1] == 0), NO, UNKNOWN).astype(np.uint8)
+        counts = [_counts(_offsets(pattern, block.data), block) for pattern in (self._text, _ESCAPES)]
+        return np.where((counts[0] == 0) & (counts[1] == 0), NO, UNKNOWN).astype(np.uint8)
 
 
-def _places(pattern: re.Pattern[bytes], data: bytes) -> Places:
+def _offsets(pattern: re.Pattern[bytes], data: bytes) -> Places:
     return np.fromiter((match.start() for match in pattern.finditer(data)), np.int64)
 
 
-def _stands(buffer: Bytes, places: Places, text: bytes) -> Flags:
-    """Return at which places a text stands."""
-    stands: Flags = (rows_at(buffer, places, len(text)) == np.frombuffer(text, np.uint8)).all(axis=1)
-    return stands
+def _matches_at(buffer: Bytes, offsets: Places, text: bytes) -> Flags:
+    """Return at which offsets a text is."""
+    matches: Flags = (rows_at(buffer, offsets, len(text)) == np.frombuffer(text, np.uint8)).all(axis=1)
+    return matches
 
 
-def _counts(places: Places, block: Block) -> Places:
-    """Return how many of some places are in each record."""
-    return np.searchsorted(places, block.ends) - np.searchsorted(places, block.starts)
+def _counts(offsets: Places, block: Block) -> Places:
+    """Return how many of these offsets are in each record."""
+    return np.searchsorted(offsets, block.ends) - np.searchsorted(offsets, block.starts)
 
 
 def _are_escaped(block: Block, buffer: Bytes) -> Flags:
     """Return in which records printable ASCII may be written as an escape."""
     if block.data is None or b"\\" not in block.data:
         return np.zeros(len(block.rows), np.bool_)
-    places = np.flatnonzero(buffer == ord("\\"))
-    are_odd = _stands(buffer, places, b"\\/") | (
-        _stands(buffer, places, b"\\u00") & (buffer[places + 4] >= ord("2")) & (buffer[places + 4] <= ord("7"))
+    offsets = np.flatnonzero(buffer == ord("\\"))
+    are_escapes = _matches_at(buffer, offsets, b"\\/") | (
+        _matches_at(buffer, offsets, b"\\u00") & (buffer[offsets + 4] >= ord("2")) & (buffer[offsets + 4] <= ord("7"))
     )
-    return _counts(places[are_odd], block) > 0
+    return _counts(offsets[are_escapes], block) > 0

@@ -42,20 +42,20 @@ _LATEST = np.iinfo(np.int64).max
 
 
 class Outcome(StrEnum):
-    """How a call went, as far as files tell."""
+    """How a call went, as far as files show."""
 
     ENDED = "ended"
     """Its only attempt ended without an error, which `sys.exit`, cancelled calls and unpicklable results do, too."""
     ERROR = "error"
     """Its last attempt ended with one, which isn't that of `exit_actor`."""
     RESTARTED = "restarted"
-    """An actor's constructor ran again, because its process had ended: nobody called it again."""
+    """An actor's constructor ran again, because its process had ended, not because it was called again."""
     RETRIED = "retried"
     """An attempt before the last one was not the end of it."""
     SUBMIT_ERROR = "submit error"
-    """It was never submitted: its PRODUCER has failed and has no attempt."""
+    """It was never submitted: its PRODUCER failed and has no attempt."""
     NO_ATTEMPT = "no attempt seen"
-    """`reasons.reasons_of` tells why, as far as files do."""
+    """`reasons.reasons_of` says why, as far as files show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Calls:
     Args:
         rows: The rows of the PRODUCERs, ascending.
         attempts: The rows of their attempts, those of each call together, by start, then span id.
-        firsts: Where those of each call begin among them, and the number of all.
+        firsts: Where those of each call begin among them, and the total.
         is_everything: Whether these are the calls of all traces.
     """
 
@@ -120,7 +120,7 @@ class Calls:
         return np.diff(self.firsts)
 
     @property
-    def alone(self) -> list[int]:
+    def without_attempt(self) -> list[int]:
         """The rows of calls without an attempt."""
         rows: list[int] = self.rows[self.counts == 0].tolist()
         return rows
@@ -174,17 +174,17 @@ class Function:
     runs_ns: Sequence[int] = field(default_factory=list)
     """Of each attempt that has both times, sorted, in nanoseconds."""
     max_concurrency: int = 0
-    """How many attempts ran at one time at the most."""
+    """How many attempts ran at the same time, at most."""
     existing: int = 0
-    """PRODUCERs of a constructor that constructed nothing, because the actor existed already; they are no calls."""
+    """PRODUCERs of a constructor that constructed nothing, because the actor already existed; they aren't calls."""
     untraced: int = 0
     """Calls without an attempt that ran or run, certainly or likely, because tracing leaves their method out."""
     generator: Certainty | None = None
-    """How sure it is that attempts end when a generator is made, so that runs aren't known; None where nothing says."""
+    """How sure it is that attempts end when a generator is made, so run times are unknown; None if nothing says so."""
     cold_starts: int = 0
     """Calls whose first attempt is the first one of its worker process."""
     cold_wait_ns: int = 0
-    """How long these waited, all together."""
+    """How long these waited in total."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `spanview stats --by ray --json` prints it."""
@@ -200,7 +200,7 @@ class Function:
 
     @property
     def known_runs_ns(self) -> Sequence[int]:
-        """How long its attempts ran; none of a generator, whose spans don't say it."""
+        """How long its attempts ran; empty for a generator, whose spans don't show it."""
         return () if self.generator else self.runs_ns
 
     @property
@@ -210,12 +210,12 @@ class Function:
 
     @property
     def wait_histogram(self) -> list[int]:
-        """How many waits have each power of ten, as `histogram` has it."""
+        """How many waits have each power of ten; see `histogram`."""
         return histogram(self.waits_ns)
 
     @property
     def run_histogram(self) -> list[int]:
-        """How many runs have each power of ten, as `histogram` has it."""
+        """How many runs have each power of ten; see `histogram`."""
         return histogram(self.known_runs_ns)
 
 
@@ -252,7 +252,7 @@ def calls_in(forest: Forest, *, is_everything: bool) -> Calls:
     """
     submits, runs = call_names(forest.store)
     parents, kinds, names = forest.parents, forest.of("kind"), forest.of("name")
-    # Looking names up costs a fifth of searching them.
+    # Looking up names takes a fifth of the time of searching for them.
     submits_call, runs_call = np.zeros((2, len(forest.store.names.texts)), np.bool_)
     submits_call[[*submits]] = runs_call[[*runs]] = True
     is_call = (kinds == PRODUCER) & submits_call[names]
@@ -260,9 +260,9 @@ def calls_in(forest: Forest, *, is_everything: bool) -> Calls:
     attempts = _by_call(forest, attempts[is_call[parents[attempts]]])
     calls, called_by, has_attempt = np.flatnonzero(is_call), parents[attempts], np.zeros(len(forest), np.bool_)
     has_attempt[called_by] = True
-    alone, replicas = served_in(forest, calls[~has_attempt[calls]])
-    if len(alone):
-        called_by, attempts = np.append(called_by, alone), np.append(attempts, replicas)
+    served, replicas = served_in(forest, calls[~has_attempt[calls]])
+    if len(served):
+        called_by, attempts = np.append(called_by, served), np.append(attempts, replicas)
         order = np.argsort(called_by, kind="stable")
         called_by, attempts = called_by[order], attempts[order]
     firsts = np.searchsorted(called_by, np.append(calls, len(forest)))
@@ -270,19 +270,19 @@ def calls_in(forest: Forest, *, is_everything: bool) -> Calls:
 
 
 def _by_call(forest: Forest, attempts: Places) -> Places:
-    """Return attempts by their parents, then by start, then span id; those that never started come last."""
+    """Return attempts by their parents, then by start, then span id; those without a start come last."""
     attempts = attempts[np.argsort(forest.parents[attempts], kind="stable")]
     is_again = np.diff(forest.parents[attempts]) == 0
-    # Of most calls there is one attempt.
-    several = np.flatnonzero(np.append(is_again, False) | np.append(False, is_again))
-    some = attempts[several]
-    starts, ids = forest.of("start_ns")[some], forest.of("span_id")[some]
-    attempts[several] = some[np.lexsort((ids, starts, starts == NO_TIME, forest.parents[some]))]
+    # Most calls have one attempt.
+    again = np.flatnonzero(np.append(is_again, False) | np.append(False, is_again))
+    retried = attempts[again]
+    starts, ids = forest.of("start_ns")[retried], forest.of("span_id")[retried]
+    attempts[again] = retried[np.lexsort((ids, starts, starts == NO_TIME, forest.parents[retried]))]
     return attempts
 
 
 def functions_of(store: Store, calls: Calls) -> list[Function]:
-    """Return what is to be said of each function, those with the most calls first, then by name.
+    """Return the functions, those with the most calls first, then by name.
 
     Args:
         calls: The calls that count.
@@ -294,7 +294,7 @@ def functions_of(store: Store, calls: Calls) -> list[Function]:
 
 
 def _add_reasons(store: Store, calls: Calls, functions: Iterable[Function]) -> None:
-    """Add to what was counted what more than the calls themselves tells: reasons, generators, cold starts."""
+    """Add what the calls alone don't show: reasons, generators, cold starts."""
     from spanview.analysis.generators import generators_of
     from spanview.analysis.reasons import Reason, reasons_of
     from spanview.analysis.waits import cold_starts_of
@@ -320,7 +320,7 @@ def _add_reasons(store: Store, calls: Calls, functions: Iterable[Function]) -> N
 
 
 def _counted(store: Store, calls: Calls) -> list[Function]:
-    """Return what the calls themselves tell of each function, in any order."""
+    """Return what the calls alone show for each function, in any order."""
     spans, attempts, counts = store.spans, calls.attempts, calls.counts
     names, functions = np.unique(copy_of(spans.name)[calls.rows], return_inverse=True)
     size, of_attempts = len(names), np.repeat(functions, counts)
@@ -331,9 +331,9 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
     has_ended = has_any.copy()
     has_ended[has_any] = ~has_failed[calls.firsts[1:][has_any] - 1]
 
-    def number(chosen: Places) -> list[int]:
-        found: list[int] = np.bincount(chosen, minlength=size).tolist()
-        return found
+    def count_of(chosen: Places) -> list[int]:
+        totals: list[int] = np.bincount(chosen, minlength=size).tolist()
+        return totals
 
     started, ended = starts[attempts], ends[attempts]
     first_starts = np.where(started == NO_TIME, _LATEST, started)
@@ -345,13 +345,13 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
     has_times = (started != NO_TIME) & (ended != NO_TIME)
     started, ended, of_runs = started[has_times], ended[has_times], of_attempts[has_times]
     columns = (
-        number(functions),
-        number(of_attempts),
-        number(of_attempts[has_failed]),
-        number(functions[is_refused]),
-        number(functions[counts > 1]),
-        number(functions[~has_any & ~is_refused]),
-        number(functions[has_ended]),
+        count_of(functions),
+        count_of(of_attempts),
+        count_of(of_attempts[has_failed]),
+        count_of(functions[is_refused]),
+        count_of(functions[counts > 1]),
+        count_of(functions[~has_any & ~is_refused]),
+        count_of(functions[has_ended]),
         _sorted(waits, functions[has_any][has_waited], size),
         _sorted(_differences(ended, started), of_runs, size),
         most_at_once_of_each(started, ended, of_runs, size),
@@ -361,15 +361,15 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
 
 
 def _differences(later: Places, earlier: Places) -> NDArray[Any]:
-    """Return differences, of Python's integers where 64 bits don't hold them, as those of times centuries apart."""
+    """Return differences; as Python integers where they don't fit 64 bits, as for times centuries apart."""
     earlier, later, _ = exact(earlier, later)
     return later - earlier
 
 
-def _sorted(values: NDArray[Any], of: Places, size: int) -> list[Sequence[int]]:
+def _sorted(values: NDArray[Any], groups: Places, size: int) -> list[Sequence[int]]:
     """Return the values of each function, sorted."""
-    order = np.argsort(of, kind="stable")
-    parts = np.split(values[order], np.searchsorted(of[order], np.arange(1, size)))
+    order = np.argsort(groups, kind="stable")
+    parts = np.split(values[order], np.searchsorted(groups[order], np.arange(1, size)))
     return [compact(np.sort(part).tolist()) for part in parts]
 
 

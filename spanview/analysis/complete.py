@@ -1,13 +1,13 @@
-r"""What the term under the cursor may be going to be: keys, and values behind an operator.
+r"""Completions of the term under the cursor: keys, and values after an operator.
 
     duration>5ms -sta|             status=
     duration>5ms -status=|         ERROR, OK, UNSET
     name=GET|                      "GET /cart", written with its quotes
     091db297-50b6-…|               request_id=091db297-50b6-…, of a whole UUID
-    f43d93be|                      any~f43d93be, last of all: what is no name may be something else
+    f43d93be|                      any~f43d93be, last of all: what isn't a name may be something else
 
 It reads a query that isn't finished, so it is more lenient than `query_parse`: only where terms begin and end, what
-is a key, and what is a value. Parentheses part terms, as blanks do.
+is a key, and what is a value. Parentheses separate terms, as blanks do.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 _SIZED: Final = ("duration", "self", "start", "trace.duration", "trace.spans", "trace.errors")
 OPERATOR_OF: Final = dict.fromkeys(QUERY_KEYS, "=") | dict.fromkeys(_SIZED, ">") | {"any": "~", "description": "~"}
 """The language's own keys, in the order in which they are proposed, and the operator that most often follows."""
-MOST: Final = 100
-"""Candidates that are returned; however many there are."""
-LONGEST: Final = 120
+MAX_CANDIDATES: Final = 100
+"""Candidates that are returned."""
+MAX_CHARACTERS: Final = 120
 """Characters of a text that is proposed."""
 _UNITS: Final = ("ms", "s", "us", "m", "h", "ns", "d")
 _SIZES: Final = frozenset(("<", ">", "<=", ">="))
-_INNER_FROM: Final = 2
-"""Characters from which on they are looked for within a text, too."""
+_MIN_INNER_CHARACTERS: Final = 2
+"""From so many characters on, they are also searched for within a text."""
 
 _QUOTED: Final = r'"(?:[^"\\]|\\.|\\\Z)*(?:"|\Z)'
 _TERM: Final = re.compile(
@@ -51,7 +51,7 @@ _TERM: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_PARTS_TERMS: Final = re.compile(r"[\s()]*")
+_SEPARATORS: Final = re.compile(r"[\s()]*")
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _RUN: Final = re.compile(r"[^\s()]*")
 _PLAIN_KEY: Final = re.compile(r"\w[\w.:/@-]*")
@@ -62,7 +62,7 @@ _ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER", OF_S
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What there is to ask for, besides the language's own keys; each in the order in which it is proposed."""
+    """What can be asked for, besides the language's own keys; each in the order of the proposals."""
 
     names: Sequence[str] = ()
     services: Sequence[str] = ()
@@ -79,47 +79,47 @@ class Candidate:
     """One text that can be taken."""
 
     shown: str
-    """The key as it is written, or the value without quotes; from a file, so to be made harmless."""
+    """The key as it is written, or the value without quotes; from a file, so to be sanitised."""
     text: str
-    """What is to stand in the query."""
+    """What goes into the query."""
     rest: str
     """What of it is still to be typed, if what was typed is its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What can be taken, and what it takes the place of."""
+    """What can be taken, and what it replaces."""
 
     start: int = 0
     """Characters of the query before the stretch that is replaced."""
     end: int = 0
     candidates: tuple[Candidate, ...] = ()
-    """The best first, `MOST` at the most."""
+    """The best first, at most `MAX_CANDIDATES`."""
     total: int = 0
     """How many there are."""
-    is_begun: bool = False
-    """Whether a value is wanted, or some of a key is typed."""
+    is_started: bool = False
+    """Whether a value is expected, or some of a key is typed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Stretch:
-    """The part of a term that the cursor stands in."""
+    """The part of a term that the cursor is in."""
 
     start: int
     end: int
     typed: str
-    """What stands there before the cursor, as it is meant."""
+    """What is typed before the cursor, unescaped."""
     is_quoted: bool
     key: str | None = None
     """As it is written, before a value; None where the stretch is a key."""
     operator: str = ""
-    """Before a value, or behind a key."""
+    """Before a value, or after a key."""
     value: str = ""
-    """Behind a key, as it is written."""
+    """After a key, as it is written."""
 
 
 def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
-    """Return what the term under the cursor may be going to be.
+    """Return the completions of the term under the cursor.
 
     Args:
         text: A query, finished or not.
@@ -131,20 +131,20 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
         return Completion()
     texts = _keys(stretch, vocabulary) if stretch.key is None else _values(stretch, vocabulary)
     current = text[stretch.start : cursor]
-    found = [
-        each
-        for each in _fitting(stretch, texts)
-        # What stands there already can't be taken.
-        if len(each) > len(current) or _written(stretch, each) != current
+    proposals = [
+        proposal
+        for proposal in _fitting(stretch, texts)
+        # What is there already isn't proposed.
+        if len(proposal) > len(current) or _written(stretch, proposal) != current
     ]
     last = _anywhere(stretch, cursor)
-    candidates = (*(_candidate(stretch, each) for each in found[: MOST - len(last)]), *last)
-    is_begun = bool(stretch.typed) or stretch.key is not None
-    return Completion(stretch.start, stretch.end, candidates, len(found) + len(last), is_begun)
+    candidates = (*(_candidate(stretch, proposal) for proposal in proposals[: MAX_CANDIDATES - len(last)]), *last)
+    is_started = bool(stretch.typed) or stretch.key is not None
+    return Completion(stretch.start, stretch.end, candidates, len(proposals) + len(last), is_started)
 
 
 def complete_key(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
-    """Return which attributes' keys a text may be going to be; they are written as they are.
+    """Return the keys of attributes that complete a text, unquoted.
 
     Args:
         text: A key, finished or not.
@@ -152,29 +152,31 @@ def complete_key(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
         vocabulary: What there is to ask for.
     """
     stretch = _Stretch(0, len(text), text[:cursor], is_quoted=False)
-    found = [each for each in _fitting(stretch, vocabulary.attributes) if each != text]
-    candidates = tuple(Candidate(each, each, _rest(each, stretch.typed)) for each in found[:MOST])
-    return Completion(0, len(text), candidates, len(found), bool(stretch.typed))
+    proposals = [proposal for proposal in _fitting(stretch, vocabulary.attributes) if proposal != text]
+    candidates = tuple(
+        Candidate(proposal, proposal, _rest(proposal, stretch.typed)) for proposal in proposals[:MAX_CANDIDATES]
+    )
+    return Completion(0, len(text), candidates, len(proposals), bool(stretch.typed))
 
 
-# -- where the cursor stands -------------------------------------------------------------------------------------------
+# -- where the cursor is -----------------------------------------------------------------------------------------------
 
 
 def _stretch_at(text: str, cursor: int) -> _Stretch | None:
-    at = 0
-    while (at := end_of(_PARTS_TERMS, text, at)) < cursor:
-        term = _TERM.match(text, at)
+    position = 0
+    while (position := end_of(_SEPARATORS, text, position)) < cursor:
+        term = _TERM.match(text, position)
         if term is None or term.end() >= cursor:
             return None if term is None else _stretch_in(text, cursor, term)
-        at = max(term.end(), at + 1)
-    # Between terms: a new one begins, unless one stands behind the cursor, or a parenthesis has just been closed.
+        position = max(term.end(), position + 1)
+    # Between terms: a new one begins, unless one follows the cursor, or a parenthesis was just closed.
     is_free = _is_between(text[cursor : cursor + 1]) and not text[:cursor].endswith(")")
     return _Stretch(cursor, cursor, "", is_quoted=False) if is_free else None
 
 
 def _stretch_in(text: str, cursor: int, term: re.Match[str]) -> _Stretch | None:
     if not _is_between(text[: term.start()][-1:]):
-        # What stands right behind a quoted text is a mistake.
+        # What follows a quoted text without a space is a mistake.
         return None
     operator, value = term["operator"] or "", term["value"] or ""
     if term.start("key") <= cursor <= term.end("key"):
@@ -188,7 +190,7 @@ def _stretch_in(text: str, cursor: int, term: re.Match[str]) -> _Stretch | None:
 
 
 def _is_between(character: str) -> bool:
-    """Tell whether a character parts terms, as the ends of the query do."""
+    """Return whether a character separates terms, as the ends of the query do."""
     return not character.strip().strip("()")
 
 
@@ -199,22 +201,22 @@ def _part(text: str, cursor: int, term: re.Match[str], name: str) -> tuple[int, 
     if is_quoted:
         is_closed = _CLOSED.fullmatch(text, start, end) is not None
         if not is_closed or not (_is_between(text[end : end + 1]) or (name == "key" and term["operator"])):
-            # The quote that begins here isn't ended yet, or takes the one with which another text begins for its end.
+            # The quote that begins here isn't closed yet, or would be closed by the one that begins another text.
             end = end_of(_RUN, text, cursor)
         typed = typed[1:-1] if cursor == end and _CLOSED.fullmatch(typed) else typed[1:]
         typed = ESCAPED.sub(r"\1", typed)
     return start, end, typed, is_quoted
 
 
-# -- what may stand there ----------------------------------------------------------------------------------------------
+# -- what may be there -------------------------------------------------------------------------------------------------
 
 
 def _keys(stretch: _Stretch, vocabulary: Vocabulary) -> Iterator[str]:
     """Yield keys as they are written."""
     if not stretch.is_quoted and not stretch.operator and UUID.fullmatch(stretch.typed):
-        # What is asked for by one is a request, of which no name has it.
-        seen = [key for key in REQUEST_ID_KEYS if key in vocabulary.attributes]
-        yield from (f"{key}={stretch.typed}" for key in seen or REQUEST_ID_KEYS[:1])
+        # A UUID is the id of a request, and names don't have these.
+        known = [key for key in REQUEST_ID_KEYS if key in vocabulary.attributes]
+        yield from (f"{key}={stretch.typed}" for key in known or REQUEST_ID_KEYS[:1])
     if not stretch.is_quoted:
         yield from (key for key in OPERATOR_OF if _takes(key, stretch.operator, stretch.value))
     if _takes('"a"', stretch.operator, stretch.value):
@@ -224,10 +226,10 @@ def _keys(stretch: _Stretch, vocabulary: Vocabulary) -> Iterator[str]:
 
 @lru_cache(maxsize=256)
 def _takes(key: str, operator: str, value: str) -> bool:
-    """Tell whether an operator may stand behind a key, and a value behind that."""
+    """Return whether an operator may follow a key, and a value the operator."""
     if not operator:
         return True
-    return any(_is_query(f"{key}{operator}{each}") for each in ((value,) if value else _ANY_VALUES))
+    return any(_is_query(f"{key}{operator}{example}") for example in ((value,) if value else _ANY_VALUES))
 
 
 def _is_query(text: str) -> bool:
@@ -258,11 +260,11 @@ def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
     if key in closed or key in OPERATOR_OF:
         return closed.get(key, ())
     values = vocabulary.attributes.get(_meant_key(key), ())
-    return values if operator not in _SIZES else [each for each in values if number_of(each) is not None]
+    return values if operator not in _SIZES else [value for value in values if number_of(value) is not None]
 
 
 def _anywhere(stretch: _Stretch, cursor: int) -> tuple[Candidate, ...]:
-    """Return what looks everywhere for a bare word that is whole up to the cursor."""
+    """Return the term that searches everywhere for a bare word, if the cursor is at its end."""
     is_word = stretch.key is None and not stretch.operator and cursor == stretch.end
     if not is_word or not stretch.typed or (not stretch.is_quoted and stretch.typed in {"AND", "NOT"}):
         return ()
@@ -275,18 +277,18 @@ def _meant_key(key: str) -> str:
 
 
 def _fitting(stretch: _Stretch, texts: Iterable[str]) -> list[str]:
-    """Return the texts that begin with what is typed, then those that have it in them; whatever the case."""
+    """Return the texts that begin with what is typed, then those that contain it, ignoring case."""
     sought = stretch.typed.casefold()
     if not sought:
         return [*texts]
-    begin, have = [], []
+    starting, containing = [], []
     for text in texts:
         folded = (_meant_key(text) if stretch.key is None else text).casefold()
         if folded.startswith(sought):
-            begin.append(text)
-        elif len(sought) >= _INNER_FROM and sought in folded:
-            have.append(text)
-    return begin + have
+            starting.append(text)
+        elif len(sought) >= _MIN_INNER_CHARACTERS and sought in folded:
+            containing.append(text)
+    return starting + containing
 
 
 # -- how it is written -------------------------------------------------------------------------------------------------
@@ -299,13 +301,13 @@ def _candidate(stretch: _Stretch, text: str) -> Candidate:
     return Candidate(text, written, _rest(_meant_key(text), stretch.typed, written.removeprefix(text)))
 
 
-def _rest(text: str, typed: str, behind: str = "") -> str:
-    """Return what is still to be typed of a text, and of what stands behind it, if what was typed is its beginning."""
-    return text.removeprefix(typed) + behind if text.startswith(typed) else ""
+def _rest(text: str, typed: str, suffix: str = "") -> str:
+    """Return the rest of a text and its suffix, if the text begins with what is typed."""
+    return text.removeprefix(typed) + suffix if text.startswith(typed) else ""
 
 
 def _written(stretch: _Stretch, text: str) -> str:
-    """Return what takes the place of the stretch: a key with an operator, a value with its quotes."""
+    """Return what replaces the stretch: a key with an operator, a value with its quotes."""
     if stretch.key is None:
         return text if stretch.operator or text.endswith(f"={stretch.typed}") else f"{text}{OPERATOR_OF.get(text, '=')}"
     return written_value(text, is_pattern=stretch.operator == "~", is_quoted=stretch.is_quoted)

@@ -1,8 +1,8 @@
 """A trace's parents and times without contradictions, for what follows them from span to span.
 
 - A missing parent runs as long as what hangs from it. It, and where a circle of parents was cut, hangs from the only
-  root span that the trace has, because a trace has one. Where there are several, or none, nothing tells what one tree
-  has to do with another, and they stay apart.
+  root span of the trace, because a trace has one. Where there are several, or none, nothing says how one tree relates
+  to another, and they stay apart.
 - A span without a start starts with what is below it, at the latest with its own end. One without an end ends with the
   last of what is below it. One that ends before it starts takes no time, at its end.
 - A child can't start before its parent. Where clocks say so, it starts with it, and takes no time if it ended earlier.
@@ -42,10 +42,10 @@ class ConsistentTrace:
 
 
 def consistent(tree: TraceTree, spans: SpanTable) -> ConsistentTrace:
-    """Return the parents and times of a trace's nodes as they are, where they fit together, else as the module says."""
+    """Return the parents and times of a trace's nodes as they are, or as the module says."""
     rows, parents = tree.rows, tree.parents
     starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
-    # Nodes come by start: where each comes after its parent, none starts before it.
+    # Nodes are in order of start: where each comes after its parent, none starts before it.
     if (
         tree.complete
         and starts[-1] != NO_TIME
@@ -93,7 +93,7 @@ def _whole_roots(tree: TraceTree) -> list[int]:
 
 
 def _under_one_root(tree: TraceTree) -> list[int]:
-    """Return the parents of all nodes, the only root that of all other trees; where there are several, none is."""
+    """Return the parents of all nodes; the only root gets all other trees, unless there are several."""
     parents, whole = [*tree.parents], _whole_roots(tree)
     if len(whole) == 1:
         for root in tree.roots:

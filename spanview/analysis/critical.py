@@ -13,20 +13,20 @@ From the start of the root to the latest end, each moment is blamed on one span.
    between is the span's own. Where nothing ended since it started, the path goes back to its parent, at that time.
 2. A span waits for its children, and for what they left running: what outlives its parent is waited for by the nearest
    span above that ends no earlier. So a Ray driver waits for a CONSUMER whose PRODUCER ended long ago, and a Serve
-   handler for a replica that outlives the span which routed to it. Nobody waits for what outlives him.
+   handler for a replica that outlives the span which routed to it. Nothing waits for what outlives it.
 3. A replica of Ray Serve is queued from the start of its routing to its own, as `serve` defines it. What would be the
    routing's own in that time is the replica's wait.
 4. Where a parent had ended before its child started, nobody ran: the time between is the child's wait, the gap of a Ray
    call, as `wait_of` has it. Where another child of the same parent ended in that time, the wait begins there, and the
    path goes back to that one: the attempt that failed before the next.
 
-Of several that end together, the one that started first counts. What spans don't tell, the path can't: what ended in
+Of several that end together, the one that started first counts. The path knows no more than the spans: what ended in
 time is taken as waited for, and whether a call waited for a worker or for its arguments is open.
 
-Jaeger clips a child to its parent and leaves out one that starts after the parent's end: nearly every task of Ray.
+Jaeger clips a child to its parent and drops one that starts after the parent's end: nearly every Ray task.
 
-A trace that leaves something open, such as a missing parent or times that can't be, has a path all the same, of what
-`consistent` makes of it, and the reason why it isn't sure. Of several trees, it is the one with the latest end.
+A trace that leaves something open, such as a missing parent or impossible times, still has a path, through what
+`consistent` makes of it, and a reason why it isn't sure. Of several trees, it is the one with the latest end.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _NOBODY: Final[list[int]] = []
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of the path, longer than nothing."""
+    """A stretch of the path, longer than 0."""
 
     node: int
     """The node of the tree that is to blame."""
@@ -81,7 +81,7 @@ class CriticalPath:
     """The critical path of a trace."""
 
     segments: tuple[Segment, ...]
-    """By time. Each starts where the one before ends; none where nothing takes time."""
+    """By time. Each starts where the previous one ends; empty where nothing takes time."""
     reason: str
     """Why the path isn't sure, in words; empty where it is."""
 
@@ -100,7 +100,7 @@ class Share:
 
 
 def critical_path(tree: TraceTree, spans: SpanTable, names: Sequence[str]) -> CriticalPath:
-    """Return the critical path of a trace, as the module says what it is.
+    """Return the critical path of a trace, as the module defines it.
 
     It leads from the start of a root to the latest end without a gap. Where no span has a time it has no segments. That
     and everything else that isn't sure is said in `reason`, and raises nothing.
@@ -119,7 +119,7 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
         traces: Numbers of the traces that count; None for all. Spans without a usable trace id are no trace.
 
     Returns:
-        The names that are on a path. What missing parents take is nobody's, and left out.
+        The names that are on a path. What missing parents take is left out.
     """
     spans, table = store.spans, store.trace_table
     sums: dict[Blame, defaultdict[int, int]] = {kind: defaultdict(int) for kind in Blame}
@@ -183,9 +183,9 @@ def _stretches(trace: ConsistentTrace, queued: frozenset[int]) -> list[_Stretch]
     # Of those that end together, the last is the one that started first.
     by_end = sorted(range(len(parents) - 1, -1, -1), key=ends.__getitem__)
     waited = _waited_for(parents, ends, by_end)
-    left = bytearray(len(parents))
+    finished = bytearray(len(parents))
     replicas: dict[int, int] = {}
-    """By its routing, the replica that was queued since that had started."""
+    """By its routing, the replica that was queued since the routing started."""
     stretches: list[_Stretch] = []
     node = came_from = by_end[-1]
     time = ends[node]
@@ -194,12 +194,12 @@ def _stretches(trace: ConsistentTrace, queued: frozenset[int]) -> list[_Stretch]
         below = waited.get(node, _NOBODY)
         while below and ends[below[-1]] > since:
             other = below.pop()
-            # A span that takes no time is met again at the time at which it was left.
-            if ends[other] <= time and not left[other]:
+            # A span that takes no time would be visited again when it was left.
+            if ends[other] <= time and not finished[other]:
                 goes_to, since = other, ends[other]
                 break
         else:
-            left[node] = True
+            finished[node] = True
             if node in queued:
                 replicas[goes_to] = node
         if time > end:
@@ -210,7 +210,7 @@ def _stretches(trace: ConsistentTrace, queued: frozenset[int]) -> list[_Stretch]
         if time > since:
             blamed, kind = (replicas[node], Blame.WAIT) if node in replicas else (node, Blame.SELF)
             if stretches and stretches[-1][0] == blamed and stretches[-1][3] is kind:
-                # The path was at a span that takes no time, or the wait went on after the routing had ended.
+                # The path went through a span that takes no time, or the wait continued after the routing had ended.
                 time = stretches.pop()[2]
             stretches.append((blamed, since, time, kind))
         node, came_from, time = goes_to, node, since
@@ -237,7 +237,7 @@ def _waited_for(parents: Sequence[int], ends: Sequence[int], by_end: Iterable[in
         outlasting = parent
         while outlasting != ROOT and ends[outlasting] < end:
             outlasting = above[outlasting]
-        # Whoever comes later ends later, and so outlives all that were passed: the way up grows short.
+        # Later nodes end later, and so outlive all that were passed: the way up gets shorter.
         passed = parent
         while passed != outlasting:
             above[passed], passed = outlasting, above[passed]

@@ -6,7 +6,7 @@ a › c      10 ms     60 ms    +50 ms
 a › d      40 ms         –    -40 ms    only in A
 a           5 ms      5 ms         –
 
-Where one side has more traces, its sums say nothing beside the other's: then they are compared per trace.
+Where one side has more traces, sums aren't comparable as they are, so they are compared per trace.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 FIGURES: Final = ("count", "errors", "total_ns", "self_ns", "p50_ns", "p95_ns")
 """What is compared of each path."""
 PERCENTILES: Final = frozenset(("p50_ns", "p95_ns"))
-"""Those of them that a side without the path hasn't got; all others are sums."""
-MOST_NAMES: Final = 64
+"""Those that a side without the path doesn't have; all others are sums."""
+MAX_NAMES: Final = 64
 """Of a path that is printed."""
-_MOST_CHARACTERS: Final = 4096
+_MAX_CHARACTERS: Final = 4096
 _NO_SUMS: Final = PERCENTILES | {"traces"}
 _Key: TypeAlias = tuple[int, str | None, str]
 Parts: TypeAlias = tuple[int, int]
 """How many traces sums of A and of B are divided by; 1 and 1 where they are compared as they are."""
-_WHOLE: Final = (1, 1)
+_UNDIVIDED: Final = (1, 1)
 
 
 class Only(StrEnum):
@@ -48,7 +48,7 @@ class Only(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """All of one side."""
+    """The totals of one side."""
 
     traces: int
     spans: int
@@ -60,7 +60,7 @@ class Totals:
     self_ns: int
     """Sum of the spans' self times."""
     p50_ns: int | None
-    """Of the traces' durations; None, as below, where no trace has one."""
+    """Of the traces' durations; None, as is p95, where no trace has one."""
     p95_ns: int | None
 
 
@@ -69,13 +69,13 @@ class PathDiff:
     """One call path on both sides."""
 
     number: int
-    """Counted from 0; greater than that of the path above."""
+    """From 0; greater than that of the parent path."""
     parent: int
-    """Number of the path above, or `ROOT`."""
+    """Number of the parent path, or `ROOT`."""
     depth: int
     """0 for a root."""
     name: str | None
-    """None for the parents that no file holds."""
+    """None for missing parents."""
     service: str
     parts: Parts
     """What sums are divided by."""
@@ -85,11 +85,11 @@ class PathDiff:
     @property
     def is_per_trace(self) -> bool:
         """Whether sums are compared per trace."""
-        return self.parts != _WHOLE
+        return self.parts != _UNDIVIDED
 
     @property
     def only_in(self) -> Only | None:
-        """The side that has it, where only one has."""
+        """The side that has it, if only one does."""
         return Only.A if self.b is None else Only.B if self.a is None else None
 
     def compared(self, figure: str) -> tuple[float | None, float | None]:
@@ -105,24 +105,24 @@ class PathDiff:
         return a, b
 
     def change(self, figure: str) -> float | None:
-        """Return B's figure less A's, as they are compared; None where a side has none."""
+        """Return B's figure minus A's, as compared; None where a side has none."""
         return _change(figure, *self.sides(figure), self.parts)
 
     def ratio(self, figure: str) -> float | None:
-        """Return B's figure by A's, as they are compared; None where A's is 0, or a side has none."""
+        """Return B's figure divided by A's, as compared; None where A's is 0, or a side has none."""
         return _ratio(figure, *self.sides(figure), self.parts)
 
     def rank(self, figure: str) -> tuple[int, bool]:
-        """Return what a path is sorted by where the greatest change of a figure comes first, of like ones the slower.
+        """Return the sort key by which the greatest change of a figure comes first; of equal changes, the slower path.
 
         Unlike the change it isn't rounded.
         """
-        (a, b), (of_a, of_b) = self.sides(figure), _WHOLE if figure in PERCENTILES else self.parts
+        (a, b), (of_a, of_b) = self.sides(figure), _UNDIVIDED if figure in PERCENTILES else self.parts
         change = 0 if a is None or b is None else b * of_a - a * of_b
         return -abs(change), change < 0
 
     def sides(self, figure: str) -> tuple[int | None, int | None]:
-        """Return A's and B's figure as they are."""
+        """Return A's and B's figure, undivided."""
         absent = None if figure in PERCENTILES else 0
         return (
             absent if self.a is None else getattr(self.a, figure),
@@ -139,15 +139,15 @@ class Diff:
     paths: Sequence[PathDiff]
     """By their numbers."""
     numbers: tuple[Sequence[int], Sequence[int]]
-    """Of A and of B: the number here of each of its call paths."""
+    """For A and for B: the number here of each of its call paths."""
 
     @property
     def is_per_trace(self) -> bool:
-        """Whether sums are compared per trace: the sides haven't got as many traces."""
-        return _parts(self.a.traces, self.b.traces) != _WHOLE
+        """Whether sums are compared per trace: the sides have different numbers of traces."""
+        return _parts(self.a.traces, self.b.traces) != _UNDIVIDED
 
     def change(self, figure: str) -> float | None:
-        """Return B's figure of all less A's, as they are compared; None where a side has none.
+        """Return B's total of a figure minus A's, as compared; None where a side has none.
 
         Args:
             figure: A field of `Totals`.
@@ -155,22 +155,22 @@ class Diff:
         return _change(figure, getattr(self.a, figure), getattr(self.b, figure), _parts(self.a.traces, self.b.traces))
 
     def by_change(self) -> list[PathDiff]:
-        """Return the paths by how much their self time has changed, the most first; of like changes the slower first.
+        """Return the paths by how much their self time has changed, the most first; of equal changes the slower first.
 
         Then by the change of the total and of the count, then by number.
         """
         return sorted(self.paths, key=rank_of_change)
 
     def line(self, path: PathDiff) -> list[PathDiff]:
-        """Return a path and what is above it, from the root on, but at most the last `MOST_NAMES`."""
+        """Return a path and its ancestors, from the root on, but at most the last `MAX_NAMES`."""
         line = [path]
-        while len(line) < MOST_NAMES and line[-1].parent != ROOT:
+        while len(line) < MAX_NAMES and line[-1].parent != ROOT:
             line.append(self.paths[line[-1].parent])
         return line[::-1]
 
 
 def rank_of_change(path: PathDiff) -> tuple[int, bool, int, int, int]:
-    """Return what a path is sorted by where the greatest change comes first."""
+    """Return the sort key by which the greatest change comes first."""
     return *path.rank("self_ns"), path.rank("total_ns")[0], path.rank("count")[0], path.number
 
 
@@ -185,7 +185,7 @@ def diff(a: Flame, b: Flame, tell: Tell = unheard) -> Diff:
     of_a, of_b = list[int](), list[int]()
     for merged, own, share in ((a, of_a, 0.25), (b, of_b, 0.5)):
         for path in merged.paths:
-            # Parents come before their children, on each side and so in both together.
+            # Parents come before their children on each side, and so in the merged paths.
             key = (ROOT if path.parent == ROOT else own[path.parent], path.name, path.service)
             own.append(numbers.setdefault(key, len(numbers)))
         tell(share)
@@ -213,28 +213,28 @@ def _totals(side: Flame) -> Totals:
 
 
 def _parts(a: int, b: int) -> Parts:
-    """Return what sums are divided by; a side may have no trace, but spans without a usable trace id only."""
-    return (a, b) if a and b and a != b else _WHOLE
+    """Return what sums are divided by; a side may have no trace, only spans without a usable trace id."""
+    return (a, b) if a and b and a != b else _UNDIVIDED
 
 
 def _share(figure: str, amount: int, traces: int) -> float:
-    """Return a sum by some traces: nanoseconds to the nearest, in whole numbers however many they are."""
+    """Return a sum per trace; nanoseconds are rounded, exactly, however large they are."""
     if traces == 1 or not figure.endswith("_ns"):
         return amount if traces == 1 else amount / traces
     whole, rest = divmod(amount, traces)
-    # Halves go to the even one: swapping the sides turns nothing but the sign.
+    # Halves are rounded to even: swapping the sides changes only the sign.
     return whole + (2 * rest > traces - whole % 2)
 
 
 def _change(figure: str, a: int | None, b: int | None, parts: Parts) -> float | None:
     if a is None or b is None:
         return None
-    of_a, of_b = _WHOLE if figure in _NO_SUMS else parts
+    of_a, of_b = _UNDIVIDED if figure in _NO_SUMS else parts
     return _share(figure, b * of_a - a * of_b, of_a * of_b)
 
 
 def _ratio(figure: str, a: int | None, b: int | None, parts: Parts) -> float | None:
-    of_a, of_b = _WHOLE if figure in _NO_SUMS else parts
+    of_a, of_b = _UNDIVIDED if figure in _NO_SUMS else parts
     return None if not a or b is None else (b * of_a) / (a * of_b)
 
 
@@ -244,14 +244,14 @@ def totals_to_json(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
 
 
 def _changes_to_json(figures: Mapping[str, tuple[int | None, int | None]], parts: Parts) -> dict[str, Any]:
-    def changes(some: Mapping[str, tuple[int | None, int | None]], parts: Parts) -> dict[str, Any]:
+    def changes(chosen: Mapping[str, tuple[int | None, int | None]], parts: Parts) -> dict[str, Any]:
         return {
-            "delta": {figure: _change(figure, *sides, parts) for figure, sides in some.items()},
-            "ratio": {figure: _ratio(figure, *sides, parts) for figure, sides in some.items()},
+            "delta": {figure: _change(figure, *sides, parts) for figure, sides in chosen.items()},
+            "ratio": {figure: _ratio(figure, *sides, parts) for figure, sides in chosen.items()},
         }
 
     sums = {figure: sides for figure, sides in figures.items() if figure not in _NO_SUMS}
-    return {**changes(figures, _WHOLE), "per_trace": None if parts == _WHOLE else changes(sums, parts)}
+    return {**changes(figures, _UNDIVIDED), "per_trace": None if parts == _UNDIVIDED else changes(sums, parts)}
 
 
 def to_json(merged: Diff, path: PathDiff) -> dict[str, Any]:
@@ -276,12 +276,12 @@ def _figures(path: CallPath | None) -> dict[str, Any] | None:
 
 
 def _names(line: Sequence[PathDiff]) -> list[str | None]:
-    """Return the last names that are short enough together: each path repeats those of all that are above it."""
+    """Return as many of the last names as are short enough together: each path repeats those of its ancestors."""
     names: list[str | None] = []
     characters = 0
     for path in reversed(line):
         characters += len(path.name or "")
-        if characters > _MOST_CHARACTERS:
+        if characters > _MAX_CHARACTERS:
             break
         names.append(path.name)
     return names[::-1]

@@ -1,6 +1,6 @@
-"""Attempts that an actor ended by `ray.actor.exit_actor`: their status is ERROR, and nothing has failed.
+"""Attempts that an actor ended by `ray.actor.exit_actor`: their status is ERROR, but nothing failed.
 
-In an async actor it raises `AsyncioActorExit`, which the span records as any exception. In other actors it raises
+In an async actor it raises `AsyncioActorExit`, which the span records like any exception. In other actors it raises
 `SystemExit`, and the status stays UNSET.
 """
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _EXIT: Final = "AsyncioActorExit"
-_MOST_READ: Final = 20_000
+_MAX_RECORDS: Final = 20_000
 """Records of failed attempts that are read; further ones count as failed."""
 _KNOWN: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
 """By store and row: records don't change."""
@@ -33,7 +33,7 @@ def exits_among(store: Store, rows: Iterable[int]) -> set[int]:
     exits = set[int]()
     for row in rows:
         if statuses[row] == ERROR:
-            if row not in known and len(known) < _MOST_READ:
+            if row not in known and len(known) < _MAX_RECORDS:
                 may_be_one = _EXIT.encode() in (store.record(row) or b"")
                 known[row] = may_be_one and is_exit(store.span(row).status.description)
             if known.get(row):

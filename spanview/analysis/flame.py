@@ -10,8 +10,8 @@ c                          c                       1
    ? (no file holds it)    ? parent not seen       1
      c                       c                     1
 
-What makes a path is the path above, the span's name and its service: `GET` of the cart is not `GET` of the catalogue.
-The kind makes none; Ray's attempts stay under the call that they were submitted by, however late they ran.
+A path is its parent path, the span's name and its service: `GET` of the cart is not `GET` of the catalogue.
+The kind doesn't count; Ray's attempts stay under the call that they were submitted by, however late they ran.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 NO_NAME = -1
-"""The number that stands for the name of a parent that no file holds."""
+"""Stands for the name of a missing parent."""
 NOWHERE: Final = 2**32 - 1
-"""The number of no path: of what is in other traces, or has come since."""
-_MOST_LEVELS: Final = 64
-"""Of so many levels each is one step: a step costs as much as some fifty spans, and deeper ones are few."""
+"""No path: for spans in other traces, or newer ones."""
+_LEVELS_AT_ONCE: Final = 64
+"""Levels that are done one step each: a step costs as much as some fifty spans, and deeper spans are few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +51,14 @@ class CallPath:
     """All spans with one call path."""
 
     parent: int
-    """Number of the path above, or `ROOT`."""
+    """Number of the parent path, or `ROOT`."""
     depth: int
     """0 for a root."""
     name: str | None
-    """None for the parents that no file holds: all of a place in one path, for nobody knows their names."""
+    """None for missing parents: those with the same parent path share one, because their names aren't known."""
     service: str
     count: int
-    """Spans without an end included, which are left out of all durations; of missing parents how many there are."""
+    """Includes spans without an end, which are left out of all durations; for missing parents, how many there are."""
     errors: int
     """Spans with status ERROR."""
     total_ns: int
@@ -86,20 +86,20 @@ class Flame:
     """Some traces, merged by call path."""
 
     paths: Sequence[CallPath]
-    """By their numbers: each followed by what is below it, siblings by total, the greatest first, then by name."""
+    """By number: each followed by its descendants, siblings by total, the greatest first, then by name."""
     traces: int
-    """How many; the spans without a usable trace id are no trace."""
+    """How many; spans without a usable trace id aren't a trace."""
     durations: Sequence[int]
     """Nanoseconds from start to end of each trace that has both, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """Some traces, merged by call path, and where each of their spans went."""
+    """Traces merged by call path, and the path of each of their spans."""
 
     flame: Flame
     column: Sequence[int]
-    """The number of the path of each row that there was, or `NOWHERE`."""
+    """For each row at that time, the number of its path, or `NOWHERE`."""
 
 
 def flame(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Flame:
@@ -112,7 +112,7 @@ def flame(store: Store, traces: Iterable[int] | None = None, tell: Tell = unhear
 
 
 def located(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Located:
-    """Merge traces by call path, and say where each span went.
+    """Merge traces by call path, with the path of each span.
 
     Args:
         traces: Numbers of the traces that count; None for all.
@@ -126,19 +126,19 @@ def located(store: Store, traces: Iterable[int] | None = None, tell: Tell = unhe
 
 
 def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Flame, Forest, NDArray[np.int64]]:
-    """Return the paths, the spans that they are of, and the number of the path of each."""
+    """Return the paths, the spans they are made of, and the number of each span's path."""
     import numpy as np
 
     from spanview.analysis.stats import grouped
     from spanview.index.forest import forest_of
 
     forest = forest_of(store, numbers)
-    keys, places = _places(forest)
+    keys, indices = _path_indices(forest)
     tell(0.5)
     missing = len(forest.missing())
     figures: list[tuple[int, int, Sequence[int], int]] = [(missing, 0, (), 0)] * len(keys)
-    for place, count, errors, durations, self_ns in grouped(forest, places, part(tell, 0.5, 1.0)):
-        figures[place] = count, errors, compact(durations), self_ns
+    for index, count, errors, durations, self_ns in grouped(forest, indices, part(tell, 0.5, 1.0)):
+        figures[index] = count, errors, compact(durations), self_ns
     table = store.trace_table
     counted = [trace for trace in (range(len(table)) if numbers is None else numbers) if table.trace_id(trace)]
     lengths = sorted(
@@ -146,8 +146,8 @@ def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Fl
         for trace in counted
         if NO_TIME not in (table.start_ns[trace], table.end_ns[trace])
     )
-    paths, order = _in_order(store, keys, figures, _firsts(forest, places, len(keys)))
-    return Flame(paths, len(counted), lengths), forest, np.array(order, np.int64)[places]
+    paths, order = _in_order(store, keys, figures, _firsts(forest, indices, len(keys)))
+    return Flame(paths, len(counted), lengths), forest, np.array(order, np.int64)[indices]
 
 
 def _in_order(
@@ -156,7 +156,7 @@ def _in_order(
     figures: Sequence[tuple[int, int, Sequence[int], int]],
     firsts: Sequence[int],
 ) -> tuple[list[CallPath], list[int]]:
-    """Return the paths by their numbers, and the number of the path of each place."""
+    """Return the paths by number, and the number of the path of each key."""
     names, services = store.names.texts, store.services.texts
     totals = [sum(durations) for _, _, durations, _ in figures]
     below: defaultdict[int, list[int]] = defaultdict(list)
@@ -170,7 +170,7 @@ def _in_order(
 
     paths: list[CallPath] = []
     order = [0] * len(keys)
-    # The last comes first from the stack.
+    # The last is popped first.
     pending = [(path, ROOT, 0) for path in sorted(below[ROOT], key=rank, reverse=True)]
     while pending:
         path, parent, depth = pending.pop()
@@ -195,14 +195,14 @@ def _in_order(
     return paths, order
 
 
-def _places(forest: Forest) -> tuple[list[tuple[int, int, int]], NDArray[np.int64]]:
-    """Return call paths as they are found, parents before their children, and the place of each span's among them.
+def _path_indices(forest: Forest) -> tuple[list[tuple[int, int, int]], NDArray[np.int64]]:
+    """Return the keys of call paths, parents before their children, and the index of each span's path among them.
 
     Roots make the first paths; the paths of parents, with the names and services of their children, make the next, and
-    so on downwards. Of the first levels each is one step; below them, where spans are few, each span is one.
+    so on. The first levels are one step each; below them, where spans are few, each span is one.
 
     Returns:
-        The place of the path above, the name and the service of each path; the places of spans by position.
+        Parent path's index, name and service of each path; the indices of the spans' paths by position.
     """
     import numpy as np
 
@@ -213,21 +213,21 @@ def _places(forest: Forest) -> tuple[list[tuple[int, int, int]], NDArray[np.int6
     services = int(service.max(initial=0)) + 1
     kinds, of_kind = np.unique(name * services + service, return_inverse=True)
     named = [divmod(kind, services) for kind in kinds.tolist()]
-    places = np.full(len(forest), ROOT, np.int64)
+    indices = np.full(len(forest), ROOT, np.int64)
     waiting = np.arange(len(forest))
     is_ready = forest.parents < 0
     above = np.full(int(is_ready.sum()), ROOT, np.int64)
     if (is_orphan := forest.parents[is_ready] == MISSING).any():
         above[is_orphan] = numbers.setdefault((ROOT, NO_NAME, 0), 0)
-    for _ in range(_MOST_LEVELS):
-        some, waiting = waiting[is_ready], waiting[~is_ready]
-        steps, which = np.unique((above + 1) * len(named) + of_kind[some], return_inverse=True)
+    for _ in range(_LEVELS_AT_ONCE):
+        ready, waiting = waiting[is_ready], waiting[~is_ready]
+        steps, inverse = np.unique((above + 1) * len(named) + of_kind[ready], return_inverse=True)
         new = [divmod(step, len(named)) for step in steps.tolist()]
-        found = [numbers.setdefault((parent - 1, *named[kind]), len(numbers)) for parent, kind in new]
-        places[some] = np.array(found, np.int64)[which]
+        new_indices = [numbers.setdefault((parent - 1, *named[kind]), len(numbers)) for parent, kind in new]
+        indices[ready] = np.array(new_indices, np.int64)[inverse]
         if not len(waiting):
             break
-        above = places[forest.parents[waiting]]
+        above = indices[forest.parents[waiting]]
         is_ready = above != ROOT
         above = above[is_ready]
     if len(waiting):
@@ -235,18 +235,18 @@ def _places(forest: Forest) -> tuple[list[tuple[int, int, int]], NDArray[np.int6
         for position, parent, kind in zip(
             below.tolist(), forest.parents[below].tolist(), of_kind[below].tolist(), strict=True
         ):
-            places[position] = numbers.setdefault((int(places[parent]), *named[kind]), len(numbers))
-    return [*numbers], places
+            indices[position] = numbers.setdefault((int(indices[parent]), *named[kind]), len(numbers))
+    return [*numbers], indices
 
 
-def _firsts(forest: Forest, places: NDArray[np.int64], count: int) -> list[int]:
-    """Return the row of each path that starts first, of those that start together the first."""
+def _firsts(forest: Forest, indices: NDArray[np.int64], count: int) -> list[int]:
+    """Return the row of each path's earliest span; of those that start together, the first row."""
     import numpy as np
 
     starts = forest.of("start_ns")
-    # What never started comes last. Of what is written to one place, the last stays there.
+    # Spans without a start come last. Of several values assigned to one index, the last one stays.
     order = np.argsort(np.where(starts == NO_TIME, np.iinfo(np.int64).max, starts), kind="stable")[::-1]
     firsts = np.full(count, NO_ROW, np.int64)
-    firsts[places[order]] = forest.rows[order]
+    firsts[indices[order]] = forest.rows[order]
     rows: list[int] = firsts.tolist()
     return rows

@@ -1,11 +1,11 @@
-"""Self times of a whole forest at once; what self time is, and the way of one trace, is in `selftime`.
+"""Self times of a whole forest at once; `selftime` defines self time, and computes it for one trace.
 
 handed up    each child's time goes to its parent, what lies outside of it to the next span above, until nothing is left
-moved        so that the times in each span come behind one another, no span's overlapping another's
+moved        so that the times in each span follow one another, and no span's overlap another's
 their union  what reaches further than all before it, by one running maximum
 
-Of 200,000 spans this takes an eighth of the time that one trace after the other takes. A trace made so that every span
-leaves something to all above it takes the way of one trace, which is never more than n log n.
+For 200,000 spans this takes an eighth of the time that one trace after the other takes. A trace made so that every span
+leaves something to all above it is computed by itself instead, which never takes more than n log n.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from spanview.index.table import SpanTable
 
 Times: TypeAlias = "NDArray[Any]"
-"""Nanoseconds in 64 bits; integers of Python where sums of them wouldn't fit."""
-_MOST_NS: Final = 2.0**62
-_MOST_STEPS: Final = 1_000
-"""So many spans one above the other are handed something by those below them."""
-_MOST_PIECES: Final = 6
-"""Times the number of spans: so much is handed up, where usual traces take less than twice of it."""
+"""Nanoseconds in 64 bits; Python integers where sums of them wouldn't fit."""
+_MAX_SUM_NS: Final = 2.0**62
+_MAX_STEPS: Final = 1_000
+"""Steps up the tree in which times are handed up."""
+_MAX_PIECES_PER_SPAN: Final = 6
+"""Times handed up, per span; usual traces need less than two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +46,20 @@ class SpanTimes:
     own: Times
     """Self times."""
     are_known: Flags
-    """Which spans have both a start and an end; of the others, durations and self times mean nothing."""
+    """Which spans have both a start and an end; the others' durations and self times are meaningless."""
 
 
 def exact(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[Times, Times, Flags]:
     """Return starts and ends as numbers whose differences and sums are exact, and which spans have both."""
     are_known = (starts != NO_TIME) & (ends != NO_TIME)
     lengths = ends.astype(np.float64) - starts
-    if np.abs(lengths[are_known]).sum() < _MOST_NS:
+    if np.abs(lengths[are_known]).sum() < _MAX_SUM_NS:
         return starts, ends, are_known
     return starts.astype(object), ends.astype(object), are_known
 
 
 def times_in(forest: Forest) -> SpanTimes:
-    """Return the durations and self times of all spans of a forest; the latter are what `self_times` says of a tree."""
+    """Return the durations and self times of all spans of a forest; self times equal those of `self_times`."""
     starts, ends, are_known = exact(forest.of("start_ns"), forest.of("end_ns"))
     lasting = np.where(are_known & (ends > starts), ends - starts, 0)
     pieces, unfinished = _handed_up(starts, lasting, forest.parents)
@@ -80,65 +80,65 @@ def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[
 
     Args:
         starts: Of each row.
-        durations: Of each row, 0 where it isn't known or less than nothing.
-        parents: The row of each parent, less than 0 for none; there is no circle.
+        durations: Of each row, 0 where it is unknown or negative.
+        parents: The row of each parent, negative for none; there are no circles.
 
     Returns:
-        Rows, begins and ends, counted from the start of the row; some rows of each trace that isn't done.
+        Rows, begins and ends, counted from the start of the row; some rows of each unfinished trace.
     """
-    # What takes no time keeps nothing back: it ends before all times.
+    # A span that takes no time keeps nothing: it ends before all times.
     firsts = np.where(durations > 0, starts, NO_TIME)
     lasts = firsts + durations
     children = np.flatnonzero((parents >= 0) & (durations > 0))
-    of, begins, ends = parents[children], starts[children], lasts[children]
+    owners, begins, ends = parents[children], starts[children], lasts[children]
     inside: list[tuple[Places, Times, Times]] = []
-    most = _MOST_PIECES * len(starts)
-    for _ in range(_MOST_STEPS):
-        most -= len(of)
-        if not len(of) or most < 0:
+    budget = _MAX_PIECES_PER_SPAN * len(starts)
+    for _ in range(_MAX_STEPS):
+        budget -= len(owners)
+        if not len(owners) or budget < 0:
             break
-        first, last = firsts[of], lasts[of]
+        first, last = firsts[owners], lasts[owners]
         low, high = np.maximum(begins, first), np.minimum(ends, last)
         within = np.flatnonzero(high > low)
-        inside.append((of[within], (low - first)[within], (high - first)[within]))
-        # Where both ends are those of the child, nothing is left to hand up.
+        inside.append((owners[within], (low - first)[within], (high - first)[within]))
+        # Where nothing was clipped, nothing is left to hand up.
         outside = np.flatnonzero((low != begins) | (high != ends))
-        above = parents[of[outside]]
-        outside, of = outside[above >= 0], above[above >= 0]
+        above = parents[owners[outside]]
+        outside, owners = outside[above >= 0], above[above >= 0]
         begins, ends, first, last = begins[outside], ends[outside], first[outside], last[outside]
-        early, late = np.flatnonzero(begins < first), np.flatnonzero(ends > last)
-        of = np.append(of[early], of[late])
+        leading, trailing = np.flatnonzero(begins < first), np.flatnonzero(ends > last)
+        owners = np.append(owners[leading], owners[trailing])
         begins, ends = (
-            np.append(begins[early], np.maximum(begins, last)[late]),
-            np.append(np.minimum(ends, first)[early], ends[late]),
+            np.append(begins[leading], np.maximum(begins, last)[trailing]),
+            np.append(np.minimum(ends, first)[leading], ends[trailing]),
         )
     nothing = np.zeros(0, np.int64)
     rows, lows, highs = (
         np.concatenate([nothing, *parts]) for parts in (zip(*inside, strict=True) if inside else [()] * 3)
     )
-    return (rows, lows, highs), of
+    return (rows, lows, highs), owners
 
 
-def _covered(durations: Times, of: Places, begins: Times, ends: Times) -> Times:
-    """Return for each row how much of its duration some stretches cover, which lie within it.
+def _covered(durations: Times, owners: Places, begins: Times, ends: Times) -> Times:
+    """Return how much of each row's duration is covered by stretches, which lie within it.
 
     Args:
         durations: Of each row.
-        of: The row of each stretch.
+        owners: The row of each stretch.
         begins: Of each stretch, counted from the start of its row.
         ends: Of each stretch, likewise.
     """
     covered = np.zeros(len(durations), durations.dtype)
-    if not len(of):
+    if not len(owners):
         return covered
-    places = (np.cumsum(durations) - durations)[of]
-    begins = begins + places
+    offsets = (np.cumsum(durations) - durations)[owners]
+    begins = begins + offsets
     order = np.argsort(begins, kind="stable")
-    of, begins, ends = of[order], begins[order], (places + ends)[order]
+    owners, begins, ends = owners[order], begins[order], (offsets + ends)[order]
     reached = np.maximum.accumulate(ends)
     begins[1:] = np.maximum(begins[1:], reached[:-1])
-    firsts = np.flatnonzero(np.append(True, of[1:] != of[:-1]))
-    covered[of[firsts]] = np.add.reduceat(np.maximum(ends - begins, 0), firsts)
+    firsts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1]))
+    covered[owners[firsts]] = np.add.reduceat(np.maximum(ends - begins, 0), firsts)
     return covered
 
 
@@ -149,7 +149,7 @@ def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Time
         tree: One trace's tree.
 
     Returns:
-        Columns with a value for each stretch; None where sums are too large, or too much would be handed up.
+        Columns with a value for each stretch; None if sums are too large, or too much would be handed up.
     """
     rows, parents = np.array(tree.rows, np.int64), np.array(tree.parents[: len(tree.rows)], np.int64)
     starts, ends = copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows]
@@ -157,17 +157,17 @@ def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Time
     if starts.dtype == object:
         return None
     durations = np.where(are_known & (ends > starts), ends - starts, 0)
-    (of, begins, ends), unfinished = _handed_up(starts, durations, np.where(parents < len(rows), parents, ROOT))
+    (owners, begins, ends), unfinished = _handed_up(starts, durations, np.where(parents < len(rows), parents, ROOT))
     if len(unfinished):
         return None
-    # The end of each node, behind which the next one begins: what lies between two stretches is a node's own.
+    # The end of each node, where the next one begins: what lies between two stretches is a node's own.
     nodes = np.flatnonzero(durations > 0)
-    of = np.append(nodes, of)
+    owners = np.append(nodes, owners)
     begins, ends = (np.append(durations[nodes], times) for times in (begins, ends))
-    places = (np.cumsum(durations) - durations)[of]
-    order = np.argsort(begins + places, kind="stable")
-    of, begins, reached = of[order], (begins + places)[order], np.maximum.accumulate((ends + places)[order])
+    offsets = (np.cumsum(durations) - durations)[owners]
+    order = np.argsort(begins + offsets, kind="stable")
+    owners, begins, reached = owners[order], (begins + offsets)[order], np.maximum.accumulate((ends + offsets)[order])
     reached = np.append(0, reached[:-1])
-    alone = np.flatnonzero(begins > reached)
-    of, moved = of[alone], (starts - np.cumsum(durations) + durations)[of[alone]]
-    return of, reached[alone] + moved, begins[alone] + moved
+    gaps = np.flatnonzero(begins > reached)
+    owners, moved = owners[gaps], (starts - np.cumsum(durations) + durations)[owners[gaps]]
+    return owners, reached[gaps] + moved, begins[gaps] + moved

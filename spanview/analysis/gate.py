@@ -1,8 +1,8 @@
 """Queries that no span may match, and whether any span could.
 
 status=ERROR                 3 spans match           the gate is shut
-http.status_code>=500        none of 40 that have it  it is open
-http.status_cod>=500         no span has such a key   nobody knows: nothing could have matched
+http.status_code>=500        none of 40 that have it  the gate is open
+http.status_cod>=500         no span has such a key   unknown: nothing could have matched
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What became of one query that no span may match."""
+    """The result of a query that no span may match."""
 
     text: str
     """The query as it was given."""
     matches: int
     """Spans that match."""
     absent: tuple[str, ...]
-    """Attributes that it asks for and no span has; found out only where no span matches."""
+    """Attributes that it asks for and no span has; filled only if no span matches."""
     is_open_to_any: bool
     """Whether a span could have matched: there are spans, and the absent attributes leave something to match."""
 
 
 def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
-    """Return how many spans match a query, and where none does, whether any could.
+    """Return how many spans match a query, and if none does, whether any could.
 
     Args:
         query: What none of them may match.

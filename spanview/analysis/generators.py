@@ -1,6 +1,6 @@
-"""Functions that are generators: the span of an attempt ends when the generator is made, not when it has run.
+"""Generator functions: the span of an attempt ends when the generator is made, not when it has run.
 
-f ray.remote_worker   ||                     the generator is made: all that its span holds
+f ray.remote_worker   ||                     the generator is made: that is all its span covers
 item                     |==|  |==|          a root in the same process, with no attempt around it: its body runs
 g ray.remote_worker                 |===|    the next attempt
 """
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 RUN_NOT_KNOWN: Final = "run time not known: its span ends when the generator is made"
 _OF_RAY_DATA: Final = ("_map_task", "_shuffle_reduce_task", "_disk_shuffle_reduce_task")
-"""Tasks of Ray Data, all in modules below `ray.data`, that its source code has as generators."""
-_LONGEST_NS: Final = 5_000_000
+"""Tasks in modules of `ray.data` that are generators in its source code."""
+_MAX_MAKING_NS: Final = 5_000_000
 """Making a generator takes microseconds; at least half of the attempts take no longer."""
-_SOON_NS: Final = 10_000_000
+_MAX_GAP_NS: Final = 10_000_000
 """After the generator is made, its body runs at once."""
-_MOST_READ: Final = 5
-"""So many pairs of an attempt and what ran after it are read for each function."""
+_MAX_PAIRS: Final = 5
+"""Pairs of an attempt and what ran after it that are read for each function."""
 
 
 def generators_of(store: Store) -> dict[str, Certainty]:
-    """Return the functions whose attempts are those of generators, as far as it can be told.
+    """Return the functions that are generators, as far as known.
 
-    Certain are tasks of Ray Data that are known to be. Likely is a function after whose attempts spans without a
-    parent start in the same process before the next attempt does: calls that its task submits, or any soon after.
-    Methods of actors aren't among them: Ray traces none that is a generator.
+    Known tasks of Ray Data are certain. A function is likely one if, after its attempts, spans without a parent start
+    in the same process before the next attempt does: calls that its task submits, or any span soon after.
+    Actor methods aren't included: Ray doesn't trace those that are generators.
 
     Args:
         store: Where the spans are; it may grow.
@@ -50,29 +50,29 @@ def generators_of(store: Store) -> dict[str, Certainty]:
     """
     texts = store.names.texts
     functions = [text.removesuffix(RAN) for text in texts if text.endswith(RAN)]
-    found = {
+    certainties = {
         function: Certainty.CERTAIN
         for function in functions
         if function.startswith("ray.data.") and function.rpartition(".")[2] in _OF_RAY_DATA
     }
-    if len(found) < len(functions):
+    if len(certainties) < len(functions):
         for number, pairs in _followed(store).items():
             function = texts[number].removesuffix(RAN)
-            if function not in found and any(_is_body(store, *pair) for pair in pairs):
-                found[function] = Certainty.LIKELY
-    return found
+            if function not in certainties and any(_is_body(store, *pair) for pair in pairs):
+                certainties[function] = Certainty.LIKELY
+    return certainties
 
 
 def generator_text(certainty: Certainty) -> str:
-    """Return what is said in place of the run time of a generator."""
+    """Return what is shown instead of a generator's run time."""
     return f"{'likely ' if certainty is Certainty.LIKELY else ''}a generator, {RUN_NOT_KNOWN}"
 
 
 def _followed(store: Store) -> Mapping[int, list[tuple[int, int]]]:
-    """Return attempts that roots of the same process follow, each with the first of them, by the number of the name.
+    """Return attempts followed by roots of the same process, each with the first of these, by the name's number.
 
     Roots that are calls come first, since their records name a task. Others count only where they follow at least half
-    of a function's attempts, soon after, in processes in which no root starts while an attempt runs: threads make such.
+    of a function's attempts, soon after, in processes where no root starts during an attempt, as from a thread.
     """
     spans, attempts = store.spans, started_attempts(store)
     size = len(spans.next_row)
@@ -83,23 +83,23 @@ def _followed(store: Store) -> Mapping[int, list[tuple[int, int]]]:
     roots = roots[~np.isin(roots, attempts)]
     if not len(roots):
         return {}
-    of, root = _pairs(attempts, roots, sources, starts)
-    gaps = starts[root] - ends[of]
-    has_threads = np.isin(sources[root], sources[root[gaps < 0]])
-    is_call = (kinds[root] == PRODUCER) & (gaps >= 0)
-    is_soon = (gaps >= 0) & (gaps <= _SOON_NS) & ~has_threads
+    followed, roots_after = _pairs(attempts, roots, sources, starts)
+    gaps = starts[roots_after] - ends[followed]
+    has_threads = np.isin(sources[roots_after], sources[roots_after[gaps < 0]])
+    is_call = (kinds[roots_after] == PRODUCER) & (gaps >= 0)
+    is_soon = (gaps >= 0) & (gaps <= _MAX_GAP_NS) & ~has_threads
     width = len(store.names.texts)
-    every = np.bincount(names[attempts], minlength=width)
-    short = np.bincount(names[attempts[ends[attempts] - starts[attempts] <= _LONGEST_NS]], minlength=width)
-    soon = np.bincount(names[np.unique(of[is_soon])], minlength=width)
-    is_often = 2 * soon >= every
-    found = defaultdict[int, list[tuple[int, int]]](list)
-    is_short = (2 * short >= every)[names[of]]
-    for chosen in (is_call & is_short, is_soon & ~is_call & is_short & is_often[names[of]]):
-        for attempt, row in zip(of[chosen].tolist(), root[chosen].tolist(), strict=True):
-            if len(found[int(names[attempt])]) < _MOST_READ:
-                found[int(names[attempt])].append((attempt, row))
-    return found
+    totals = np.bincount(names[attempts], minlength=width)
+    short = np.bincount(names[attempts[ends[attempts] - starts[attempts] <= _MAX_MAKING_NS]], minlength=width)
+    soon = np.bincount(names[np.unique(followed[is_soon])], minlength=width)
+    is_often = 2 * soon >= totals
+    followers = defaultdict[int, list[tuple[int, int]]](list)
+    is_short = (2 * short >= totals)[names[followed]]
+    for chosen in (is_call & is_short, is_soon & ~is_call & is_short & is_often[names[followed]]):
+        for attempt, row in zip(followed[chosen].tolist(), roots_after[chosen].tolist(), strict=True):
+            if len(followers[int(names[attempt])]) < _MAX_PAIRS:
+                followers[int(names[attempt])].append((attempt, row))
+    return followers
 
 
 def _pairs(attempts: Places, roots: Places, sources: Places, starts: Places) -> tuple[Places, Places]:
@@ -110,13 +110,13 @@ def _pairs(attempts: Places, roots: Places, sources: Places, starts: Places) -> 
     rows, is_root = rows[order], is_root[order]
     last = np.maximum.accumulate(np.where(is_root, -1, np.arange(len(rows))))
     chosen = is_root & (last >= 0)
-    of, root = rows[last[chosen]], rows[chosen]
-    same = sources[of] == sources[root]
-    return of[same], root[same]
+    followed, root = rows[last[chosen]], rows[chosen]
+    same = sources[followed] == sources[root]
+    return followed[same], root[same]
 
 
 def _is_body(store: Store, attempt: int, root: int) -> bool:
-    """Tell whether a root may be what a task's body did: of its process, and, where it is a call, submitted by it."""
+    """Return whether a root may come from a task's body: same process, and if it is a call, submitted by the task."""
     ours, other = store.span(attempt), store.span(root)
     if ours.attributes.get("ray.remote") != "function" or ours.resource.attributes != other.resource.attributes:
         return False

@@ -1,4 +1,4 @@
-"""What spans can be grouped by: what columns have, or what every record is read again for."""
+"""What spans can be grouped by: columns, or values for which every record is read again."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 GROUPINGS: Final = ("name", "service", "kind")
-"""What spans are grouped by most often, besides the keys of attributes."""
+"""The most common groupings, besides the keys of attributes."""
 SERVICE_AND_NAME: Final = "service+name"
-"""Spans of several services may have one name, and mean something else by it."""
+"""Spans of several services may share a name with different meanings."""
 FURTHER_GROUPINGS: Final = (SERVICE_AND_NAME, "status", "trace.root", "pid", "scope")
-"""By what else they can be, keys of queries most of it; an attribute that is called so is asked for in quotes."""
-_TOLD_EVERY: Final = 256
+"""Further groupings, mostly keys of queries; an attribute with such a name is asked for in quotes."""
+_RECORDS_PER_REPORT: Final = 256
 """Records."""
 
 
@@ -35,7 +35,7 @@ class Column:
     """What spans are grouped by."""
 
     numbers: Sequence[int]
-    """Of each row that there was."""
+    """Of each row at that time."""
     texts: Sequence[str | None]
     """What the numbers stand for; None for spans without the attribute."""
 
@@ -62,24 +62,25 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
     }
     if by in columns:
         return columns[by]()
-    key = by[1:-1] if by in {f'"{each}"' for each in columns} else by
+    key = by[1:-1] if by in {f'"{name}"' for name in columns} else by
     return _column_of_records(store, key, lambda subject: _attribute_of(subject, key), traces, tell)
 
 
 def _pair_column(store: Store) -> Column:
     numbers: dict[tuple[int, int], int] = {}
-    # Rows that come meanwhile have a name, and perhaps no service yet.
+    # Rows that arrive meanwhile have a name, and perhaps no service yet.
     names = store.spans.name[:]
     pairs = zip(store.spans.service[: len(names)], names, strict=False)
     column = array("I", (numbers.setdefault(pair, len(numbers)) for pair in pairs))
     services, texts = store.services.texts, store.names.texts
-    return Column(column, [f"{services[of]}: {texts[name]}" if services[of] else texts[name] for of, name in numbers])
+    named = ((services[service], texts[name]) for service, name in numbers)
+    return Column(column, [f"{service}: {name}" if service else name for service, name in named])
 
 
 def _root_column(store: Store, tell: Tell) -> Column:
     groups = RootGroups(store)
-    groups.look(tell)
-    # A span that has come by now has a trace in the table, which may grow meanwhile.
+    groups.find_routes(tell)
+    # A span that has arrived has a trace in the table, which may grow meanwhile.
     of_spans, names = store.spans.trace[:], store.spans.name
     numbers = [0 if row == NO_ROW else names[row] + 1 for row in store.trace_table.root_row[:]]
     # Several names may be one group.
@@ -109,21 +110,21 @@ def _column_of_records(
     store: Store, key: str, read: Callable[[Subject], str | None], traces: Iterable[int] | None, tell: Tell
 ) -> Column:
     numbers = Interned()
-    # Those without it have 0; what it can be comes behind that.
+    # Those without it have 0; its values follow.
     column = array("I", [0]) * len(store.spans)
     rows: Sequence[int] = range(len(column))
     if traces is not None:
-        # In the order of the files, but for what has come since.
+        # In the order of the files, without newer rows.
         rows = sorted(row for trace in traces for row in store.rows_of_trace(trace) if row < len(column))
     facts = TreeFacts()
-    for at, row in enumerate(rows):
-        if not at % _TOLD_EVERY:
-            tell(at / len(rows))
+    for index, row in enumerate(rows):
+        if not index % _RECORDS_PER_REPORT:
+            tell(index / len(rows))
         text = read(Subject(store, facts, store.spans.trace[row], row))
         if text is not None:
             column[row] = numbers.number(text) + 1
     if not numbers:
-        others = ", ".join(each for each in (*GROUPINGS, *FURTHER_GROUPINGS) if each != key)
+        others = ", ".join(grouping for grouping in (*GROUPINGS, *FURTHER_GROUPINGS) if grouping != key)
         what = "one" if key in FURTHER_GROUPINGS else "such an attribute"
         raise QueryError(f"can't group by {key!r}: no span has {what}; there are also {others}")
     return Column(column, (None, *numbers.texts))

@@ -1,8 +1,8 @@
-"""When something runs: the union of intervals, and how many there are at a time.
+"""When something runs: the union of intervals, and how many overlap at a time.
 
 spans    |===|    |==|
            |===|          |
-covered  |=====|  |==|    (an interval without length covers nothing, but has its place)
+covered  |=====|  |==|    (an interval without length covers nothing, but is kept)
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ class Covered:
 
     @classmethod
     def by(cls, starts: Sequence[int], ends: Sequence[int]) -> Self:
-        """Return what intervals cover, which come by start; one that ends before it starts ends there."""
+        """Return what intervals, ordered by start, cover; one that ends before it starts counts as empty."""
         reached = [*accumulate(map(max, starts, ends), max)]
-        # An interval ends where the next one starts behind all that came before it.
+        # A covered interval ends where the next one starts after all previous ends.
         gaps = [*map(gt, starts[1:], reached)]
         begins, stops = [*starts[:1]], [*compress(reached, gaps), *reached[-1:]]
         begins += compress(starts[1:], gaps)
@@ -57,7 +57,7 @@ def time_between(start_ns: int, end_ns: int) -> int | None:
 
 
 def most_at_once(starts: Sequence[int], ends: Sequence[int]) -> int:
-    """Return how many intervals there are at one time at the most; they come by start, and one may have no length."""
+    """Return how many intervals, ordered by start, overlap at most; one may have no length."""
     long = [(start, end) for start, end in zip(starts, ends, strict=True) if end > start]
     begins, stops = [start for start, _ in long], sorted(end for _, end in long)
     points = [start for start, end in zip(starts, ends, strict=True) if end == start]
@@ -71,9 +71,9 @@ def most_at_once(starts: Sequence[int], ends: Sequence[int]) -> int:
 
 
 def most_at_once_of_each(starts: Places, ends: Places, of: Places, size: int) -> list[int]:
-    """Return how many intervals of each owner there are at one time at the most.
+    """Return how many intervals of each owner overlap at most.
 
-    One that ends as another starts is over; one that takes no time, or ends before it starts, is there at its start.
+    One that ends as another starts is over; one that takes no time, or ends before it starts, counts at its start.
 
     Args:
         starts: Of each interval.
@@ -85,20 +85,20 @@ def most_at_once_of_each(starts: Places, ends: Places, of: Places, size: int) ->
 
     ends = np.maximum(starts, ends)
     times, owners, changes = np.append(ends, starts), np.append(of, of), np.repeat((-1, 1), len(starts))
-    # Of what changes at one time, ends come first, then starts, then the ends of what takes no time.
+    # At the same time, ends come first, then starts, then the ends of what takes no time.
     turns = np.append(np.where(ends > starts, 0, 2), np.ones(len(starts), np.int64))
     order = np.lexsort((turns, times, owners))
     most = np.zeros(size, np.int64)
     # What begins for an owner, ends for it.
     np.maximum.at(most, owners[order], np.cumsum(changes[order]))
-    found: list[int] = most.tolist()
-    return found
+    counts: list[int] = most.tolist()
+    return counts
 
 
 def compact(numbers: Sequence[int]) -> Sequence[int]:
-    """Return numbers in an array, at which the garbage collector doesn't look, where they fit one."""
+    """Return numbers in an array, which the garbage collector doesn't traverse, if they fit."""
     try:
         return array("q", numbers)
     except OverflowError:
-        # Centuries that no clock has seen, but a file may have.
+        # Times centuries away, which a file may have.
         return numbers

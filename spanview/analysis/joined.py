@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 
 def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
-    """Return a trace with calls joined, and the row of the PRODUCER of each attempt that stands for a call."""
+    """Return a trace with calls joined, and for each attempt that stands for a call the row of its PRODUCER."""
     submits, runs = call_names(store)
     spans, rows, parents = store.spans, tree.rows, tree.parents
     if not submits or not runs:
         return tree, {}
     below = Counter(parents)
-    gone: dict[int, int] = {}
+    attempt_of: dict[int, int] = {}
     """The attempts that stand for PRODUCERs, by node."""
     for node, row in enumerate(rows):
         parent = parents[node]
@@ -44,15 +44,15 @@ def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
             and below[parent] == 1
             and parent not in tree.cut
         ):
-            gone[parent] = node
-    if not gone:
+            attempt_of[parent] = node
+    if not attempt_of:
         return tree, {}
-    stand_ins = {*gone.values()}
-    # A call has the place of its PRODUCER: calls come as they were submitted.
-    order = [gone.get(node, node) for node in range(len(parents)) if node not in stand_ins]
+    stand_ins = {*attempt_of.values()}
+    # A call takes its PRODUCER's position: calls are in order of submission.
+    order = [attempt_of.get(node, node) for node in range(len(parents)) if node not in stand_ins]
     number = {node: index for index, node in enumerate(order)} | {ROOT: ROOT}
-    number |= {producer: number[attempt] for producer, attempt in gone.items()}
-    above = [parents[parents[node]] if parents[node] in gone else parents[node] for node in order]
+    number |= {producer: number[attempt] for producer, attempt in attempt_of.items()}
+    above = [parents[parents[node]] if parents[node] in attempt_of else parents[node] for node in order]
     return (
         TraceTree.made(
             spans,
@@ -61,5 +61,5 @@ def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
             frozenset(number[node] for node in tree.cut),
             [number[parent] for parent in above],
         ),
-        {rows[attempt]: rows[producer] for producer, attempt in gone.items()},
+        {rows[attempt]: rows[producer] for producer, attempt in attempt_of.items()},
     )

@@ -8,8 +8,8 @@ c                 |====|       gap              ||
   d                  |====|    most at once  2: c and e
 e                   |===|
 
-A process is a file, or its generation, and a service: of files into which several write, each service has its lane.
-Times may be centuries apart, as no clock has seen: what is added up or subtracted is so in 64 bits without a sign.
+A process is a file, or its generation, and a service: in files that several write, each service has a lane.
+Times may be centuries apart, so they are added and subtracted as unsigned 64 bits.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = tuple[int, int]
 """The numbers of a source and of a service."""
-_LANES_AT_ONCE: Final = 64
-"""Lanes that are made before it is told how far it is."""
+_LANES_PER_REPORT: Final = 64
+"""Lanes that are made between two progress reports."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,44 +52,44 @@ class Blocks:
     names: Sequence[int]
     """The numbers of their names."""
     parents: Sequence[int]
-    """The row of each one's parent, `NO_ROW` where it has none or no file holds it."""
+    """The row of each block's parent, `NO_ROW` if it has none or it is missing."""
     starts: Sequence[int]
     ends: Sequence[int]
     """A block that ends before it starts, or has no end, ends at its start."""
     reach: Sequence[int]
-    """For each block the index of the last one up to it whose end is the greatest so far."""
+    """For each block, the index of the last block up to it with the greatest end so far."""
     failed: Sequence[int]
-    """Indices of those that have the status ERROR, or something with it inside of them."""
+    """Indices of those with the status ERROR, or with such a span inside."""
     failures: Sequence[int]
     """When they ended, sorted."""
 
     def has_failed(self, block: int) -> bool:
-        """Tell whether a block, or something inside of it, has the status ERROR."""
+        """Return whether a block, or a span inside it, has the status ERROR."""
         index = bisect_left(self.failed, block)
         return index < len(self.failed) and self.failed[index] == block
 
-    def at(self, ns: int) -> int | None:
-        """Return the index of the block that runs at a time, the one that started last; None where none does."""
+    def running_at(self, ns: int) -> int | None:
+        """Return the index of the block that runs at a time, the last to start; None if none runs."""
         last = bisect_right(self.starts, ns) - 1
         if last < 0:
             return None
         return next((block for block in (last, self.reach[last]) if self.ends[block] >= ns), None)
 
-    def place_of(self, row: int, start_ns: int) -> int | None:
-        """Return the index of a span; None where it is no block of its own."""
+    def index_of(self, row: int, start_ns: int) -> int | None:
+        """Return the index of a span; None if it isn't a block."""
         first, end = bisect_left(self.starts, start_ns), bisect_right(self.starts, start_ns)
         return next((block for block in range(first, end) if self.rows[block] == row), None)
 
     def nearest(self, ns: int) -> int | None:
-        """Return the index of the block that runs at a time, else of the nearest one; None where there is none."""
-        if (running := self.at(ns)) is not None or not self.rows:
+        """Return the index of the block that runs at a time, else of the nearest one; None if there are no blocks."""
+        if (running := self.running_at(ns)) is not None or not self.rows:
             return running
         following = bisect_right(self.starts, ns)
         if not following:
             return 0
-        before = self.reach[following - 1]
-        is_nearer = following < len(self.rows) and self.starts[following] - ns < ns - self.ends[before]
-        return following if is_nearer else before
+        previous = self.reach[following - 1]
+        is_nearer = following < len(self.rows) and self.starts[following] - ns < ns - self.ends[previous]
+        return following if is_nearer else previous
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,27 +99,27 @@ class Lane:
     source: int
     service: int
     first_row: int
-    """Of all its spans the one that was read first."""
+    """The span that was read first."""
     spans: int
     errors: int
     """Spans with the status ERROR."""
     blocks: Blocks
     busy: Covered
-    """When any of its spans runs, calls that it waits for included."""
+    """When any of its spans runs, including calls that it waits for."""
     gap: tuple[int, int] | None
-    """The longest time between two spans when none runs, the first of several; None where there is no such time."""
-    most: int
-    """The greatest number of blocks that run at once; one without length counts when it is."""
+    """The longest time in which no span runs, the first of several; None if there is no such time."""
+    max_concurrency: int
+    """The greatest number of blocks that run at once, including those without length."""
 
     @property
     def start_ns(self) -> int:
-        """The first start, `NO_TIME` where there is none."""
+        """The first start, `NO_TIME` if there is none."""
         firsts = [*self.busy.starts[:1], *self.blocks.starts[:1]]
         return min(firsts, default=NO_TIME)
 
     @property
     def end_ns(self) -> int:
-        """The last end, or start of what has none; `NO_TIME` where there is neither."""
+        """The last end, or start of a span without one; `NO_TIME` if there is neither."""
         lasts = [*self.busy.ends[-1:], *self.blocks.starts[-1:]]
         return max(lasts, default=NO_TIME)
 
@@ -130,7 +130,7 @@ class Lane:
 
     @property
     def share(self) -> float | None:
-        """What share of its own time, from the first start to the last end, it was busy; None where that is none."""
+        """The share of its time, from first start to last end, in which it was busy; None if that is 0."""
         length = self.end_ns - self.start_ns
         return self.busy_ns / length if length else None
 
@@ -140,7 +140,7 @@ class Lane:
         return 0 if self.gap is None else self.gap[1] - self.gap[0]
 
     def gap_before(self, ns: int) -> int | None:
-        """Return for how long nothing had run when a span started, 0 if something did; None for the first one."""
+        """Return how long nothing had run when a span started, 0 if something ran; None for the first one."""
         index = bisect_left(self.busy.starts, ns)
         is_begin = index < len(self.busy.starts) and self.busy.starts[index] == ns
         if not index:
@@ -155,11 +155,11 @@ class Lanes:
     lanes: Sequence[Lane]
     """By path, generation and service."""
     names: dict[int, int]
-    """How many blocks have each name, by its number."""
+    """How many blocks have each name, by the name's number."""
     starts: Sequence[int]
     ends: Sequence[int]
     failures: Sequence[int]
-    """Of all blocks, each sorted by itself."""
+    """Of all blocks; each column is sorted by itself."""
 
 
 class _Columns(NamedTuple):
@@ -172,7 +172,7 @@ class _Columns(NamedTuple):
     failed: Flags
     parents: Places
     outermost: Places
-    """The topmost span from which each can be reached without leaving its lane; it may be itself."""
+    """For each span, its topmost ancestor that is reached without leaving the lane, or itself."""
     fails: Flags
     """Whether something within a block failed."""
 
@@ -196,15 +196,15 @@ def lanes_in(forest: Forest, tell: Tell = unheard) -> Lanes:
     keys = [divmod(number, width) for number in numbers.tolist()]
     blocks = order[(outermost[order] == order) & (starts[order] != NO_TIME)]
     begins, stops = starts[blocks], np.maximum(starts[blocks], ends[blocks])
-    most = most_at_once_of_each(begins, stops, lane[blocks], len(keys))
-    found, tell_of_lanes = list[Lane](), part(tell, 0.6, 0.95)
+    max_concurrency = most_at_once_of_each(begins, stops, lane[blocks], len(keys))
+    lanes, tell_of_lanes = list[Lane](), part(tell, 0.6, 0.95)
     for number, index in enumerate(_in_order(store, keys)):
-        if not number % _LANES_AT_ONCE:
+        if not number % _LANES_PER_REPORT:
             tell_of_lanes(number / len(keys))
-        found.append(_lane(keys[index], parts[index], columns, most[index]))
+        lanes.append(_lane(keys[index], parts[index], columns, max_concurrency[index]))
     block_names, counts = np.unique(names[blocks], return_counts=True)
     return Lanes(
-        found,
+        lanes,
         dict(zip(block_names.tolist(), counts.tolist(), strict=True)),
         _packed("q", np.sort(begins)),
         _packed("q", np.sort(stops)),
@@ -213,10 +213,10 @@ def lanes_in(forest: Forest, tell: Tell = unheard) -> Lanes:
 
 
 def _in_order(store: Store, keys: Sequence[Key]) -> list[int]:
-    """Return the indices of some keys by path, generation and service."""
+    """Return the indices of keys, sorted by path, generation and service."""
     sources, services = store.sources, store.services.texts
-    places = [(sources[source].path, sources[source].generation, services[service]) for source, service in keys]
-    return sorted(range(len(keys)), key=places.__getitem__)
+    sort_keys = [(sources[source].path, sources[source].generation, services[service]) for source, service in keys]
+    return sorted(range(len(keys)), key=sort_keys.__getitem__)
 
 
 def _outermost(parents: Places, lane: Places) -> Places:
@@ -233,8 +233,8 @@ def _outermost(parents: Places, lane: Places) -> Places:
     return outermost
 
 
-def _lane(key: Key, positions: Places, columns: _Columns, most: int) -> Lane:
-    """Return a lane of some spans, which come by start."""
+def _lane(key: Key, positions: Places, columns: _Columns, max_concurrency: int) -> Lane:
+    """Return a lane of spans, which are in order of start."""
     starts, ends = columns.starts[positions], columns.ends[positions]
     timed = (starts != NO_TIME) & (ends != NO_TIME)
     busy = _covered(starts[timed], np.maximum(starts, ends)[timed])
@@ -248,12 +248,12 @@ def _lane(key: Key, positions: Places, columns: _Columns, most: int) -> Lane:
         blocks=blocks,
         busy=busy,
         gap=_longest_gap(busy),
-        most=most,
+        max_concurrency=max_concurrency,
     )
 
 
 def _covered(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Covered:
-    """Return what `Covered.by` does; of 200,000 spans that takes a twentieth of the time."""
+    """Return what `Covered.by` does; for 200,000 spans in a twentieth of the time."""
     reached = np.maximum.accumulate(ends)
     gaps = starts[1:] > reached[:-1]
     begins, stops = np.append(starts[:1], starts[1:][gaps]), np.append(reached[:-1][gaps], reached[-1:])
@@ -263,7 +263,7 @@ def _covered(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Covered:
 
 def _blocks(positions: Places, columns: _Columns) -> Blocks:
     starts = columns.starts[positions]
-    # What has no end has the least of all numbers there.
+    # A missing end is the least of all integers.
     ends = np.maximum(starts, columns.ends[positions])
     numbers = np.arange(len(positions))
     reach = np.maximum.accumulate(np.where(ends >= np.maximum.accumulate(ends), numbers, 0))
@@ -291,5 +291,5 @@ def _longest_gap(busy: Covered) -> tuple[int, int] | None:
 
 
 def _packed(typecode: str, values: NDArray[Any]) -> array[int]:
-    """Return values as Python's integers, at which the garbage collector doesn't look."""
+    """Return values in an array, which the garbage collector doesn't traverse."""
     return array(typecode, values.astype(typecode).tobytes())

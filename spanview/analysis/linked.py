@@ -3,7 +3,7 @@ r"""Which spans link to a span; only records that may do so are decoded.
 the span id's digits aren't there      and neither are those of its base64, nor a `\u0041` or `\/` that could spell
                                        them: no link to it
 every `"links"` is an empty list       no link at all; most that have the digits are the span itself and its children
-anything else                          the record is decoded, and the links themselves decide
+anything else                          the record is decoded, and its links decide
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def linking_rows(store: Store, trace_id: int, span_id: int) -> Iterator[tuple[li
     """Yield the rows of the spans that link to a span.
 
     Args:
-        store: Where the spans are; what comes later isn't looked at.
+        store: Where the spans are; newer ones aren't searched.
         trace_id: The span's trace, as 128 bits.
         span_id: The span, as 64 bits.
 
     Yields:
-        Some rows, in no order, and what share of the records is still to be looked at.
+        Some rows, in no order, and the share of the records still to be searched.
     """
     wanted, texts = (format_trace_id(trace_id), format_span_id(span_id)), texts_of(span_id)
     count, done = len(store.spans.next_row), 0
@@ -54,42 +54,42 @@ def linking_rows(store: Store, trace_id: int, span_id: int) -> Iterator[tuple[li
 
 
 def texts_of(span_id: int) -> tuple[bytes, ...]:
-    """Return the texts of which a link to a span has one, in small letters, unless it is written with escapes."""
-    # In either case, and without the zeros at its beginning.
+    """Return lower-case texts of which every link to a span contains one, unless it is written with escapes."""
+    # In either case, and without leading zeros.
     return f"{span_id:x}".encode(), base64.b64encode(span_id.to_bytes(8, "big"))[:_WHOLE_BASE64].lower()
 
 
-def places_of(texts: Iterable[bytes], data: bytes) -> list[int]:
-    """Return where there is something in some records that may be a part of a link with one of some texts, in order."""
-    small, places = data.lower(), list[int]()
+def positions_of(texts: Iterable[bytes], data: bytes) -> list[int]:
+    """Return the sorted offsets of what may be part of a link with one of the texts."""
+    small, positions = data.lower(), list[int]()
     for text in texts:
-        at = small.find(text)
-        while at >= 0:
-            places.append(at)
-            at = small.find(text, at + 1)
+        position = small.find(text)
+        while position >= 0:
+            positions.append(position)
+            position = small.find(text, position + 1)
     if b"\\" in data:
-        places += [match.start() for match in _ESCAPE.finditer(data)]
-    return sorted(places)
+        positions += [match.start() for match in _ESCAPE.finditer(data)]
+    return sorted(positions)
 
 
 def _has_links(record: bytes) -> bool:
-    """Tell whether a record may have links at all."""
+    """Return whether a record may have links at all."""
     return _FULL_LINKS.search(record) is not None or _ESCAPE.search(record) is not None
 
 
 def _candidates(store: Store, block: Block, texts: Iterable[bytes]) -> list[int]:
-    """Return the rows of a block whose records may have a link with one of some texts."""
+    """Return the rows of a block whose records may have a link with one of the texts."""
     rows: list[int] = block.rows.tolist()
     if block.data is None:
         records = ((row, store.record(row)) for row in rows)
-        return [row for row, record in records if record and places_of(texts, record) and _has_links(record)]
+        return [row for row, record in records if record and positions_of(texts, record) and _has_links(record)]
     starts, ends = block.starts.tolist(), block.ends.tolist()
-    found, decided = list[int](), 0
-    for place in places_of(texts, block.data):
-        at = bisect_right(starts, place) - 1
-        if place < decided or at < 0 or place >= ends[at]:
+    candidates, decided = list[int](), 0
+    for position in positions_of(texts, block.data):
+        index = bisect_right(starts, position) - 1
+        if position < decided or index < 0 or position >= ends[index]:
             continue
-        decided = ends[at]
-        if _has_links(block.data[starts[at] : ends[at]]):
-            found.append(rows[at])
-    return found
+        decided = ends[index]
+        if _has_links(block.data[starts[index] : ends[index]]):
+            candidates.append(rows[index])
+    return candidates

@@ -1,6 +1,6 @@
 """Which spans and traces match a query: by columns with numpy, by attributes in the bytes of the records.
 
-Only records that these don't decide are decoded.
+Only records that these leave undecided are decoded.
 """
 
 from __future__ import annotations
@@ -32,93 +32,93 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
-_MOST_AT_ONCE: Final = 4096
-"""Rows that are looked at before what was found is yielded."""
-_SAFE: Final = 2**62
-"""Times below it have differences that fit 64 bits."""
+_ROWS_PER_BATCH: Final = 4096
+"""Rows that are tested before matches are yielded."""
+_MAX_EXACT_NS: Final = 2**62
+"""Times below this have differences that fit 64 bits."""
 
 
 def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Places, int]]:
-    """Yield the rows of spans that match, of traces for which the terms that speak of traces hold.
+    """Yield the rows of spans that match, in traces for which the trace terms hold.
 
     Args:
-        rows: Where to look; ordered as the records stand in their files, some of what is found comes sooner.
+        rows: The rows to search; in the order of the records in their files, the first matches come sooner.
 
     Yields:
-        Some rows, by source and offset, and how many are still to be looked at.
+        Some rows, by source and offset, and how many are still to be searched.
     """
     traces = copy_of(store.spans.trace)[rows]
     rows = rows[_traces_passing(store, query, np.unique(traces))[traces]]
-    left: list[Term] = []
+    undecided: list[Term] = []
     for term in query.span_terms:
         verdicts = _verdicts(store, term, rows, {}, are_traces=False)
         if verdicts is None:
-            left.append(term)
+            undecided.append(term)
             continue
         rows = rows[verdicts != NO]
         if (verdicts == UNKNOWN).any():
-            left.append(term)
+            undecided.append(term)
     facts = TreeFacts()
     searches = {
-        each: ByteSearch(each) if isinstance(each, OfAttribute) else TextSearch(each)
-        for term in left
-        for each in _sought_by(term)
+        sought: ByteSearch(sought) if isinstance(sought, OfAttribute) else TextSearch(sought)
+        for term in undecided
+        for sought in _sought_by(term)
     }
-    in_bytes = [term for term in left if any(True for _ in _sought_by(term))]
-    others = [term for term in left if term not in in_bytes]
+    in_bytes = [term for term in undecided if any(True for _ in _sought_by(term))]
+    others = [term for term in undecided if term not in in_bytes]
     rows, waiting = in_file_order(store, rows), len(rows)
     if not searches:
-        for first in range(0, len(rows), _MOST_AT_ONCE):
-            some = rows[first : first + _MOST_AT_ONCE]
-            waiting -= len(some)
-            yield _rows_passing(store, facts, others, some), waiting
+        for first in range(0, len(rows), _ROWS_PER_BATCH):
+            batch = rows[first : first + _ROWS_PER_BATCH]
+            waiting -= len(batch)
+            yield _rows_passing(store, facts, others, batch), waiting
         return
     scanned = are_scanned(store.intake)
     for block in blocks(store, rows):
-        of_bytes = {each: search.verdicts(block, scanned[block.rows]) for each, search in searches.items()}
+        of_bytes = {sought: search.verdicts(block, scanned[block.rows]) for sought, search in searches.items()}
         verdicts_of = (_verdicts(store, term, block.rows, of_bytes, are_traces=False) for term in in_bytes)
-        found = _together([verdicts for verdicts in verdicts_of if verdicts is not None], NO)
-        some = block.rows[found != NO]
-        known = found[found != NO] == YES
-        decoded = _rows_passing(store, facts, left, some[~known])
+        block_verdicts = _together([verdicts for verdicts in verdicts_of if verdicts is not None], NO)
+        candidates = block.rows[block_verdicts != NO]
+        known = block_verdicts[block_verdicts != NO] == YES
+        decoded = _rows_passing(store, facts, undecided, candidates[~known])
         waiting -= len(block.rows)
-        yield np.sort(np.append(_rows_passing(store, facts, others, some[known]), decoded)), waiting
+        yield np.sort(np.append(_rows_passing(store, facts, others, candidates[known]), decoded)), waiting
 
 
 def rows_that_match(store: Store, query: Query, rows: Sequence[int]) -> list[int]:
-    """Return those of some rows that match, in their order."""
-    places = np.array(rows, np.int64)
+    """Return the rows that match, in their order."""
+    row_array = np.array(rows, np.int64)
     matching = np.zeros(len(store.spans), np.bool_)
-    for some, _ in matching_rows(store, query, places):
-        matching[some] = True
-    kept: list[int] = places[matching[places]].tolist()
+    for batch, _ in matching_rows(store, query, row_array):
+        matching[batch] = True
+    kept: list[int] = row_array[matching[row_array]].tolist()
     return kept
 
 
 def matching_traces(store: Store, query: Query, traces: Sequence[int]) -> Iterator[tuple[set[int], int]]:
-    """Yield those of some traces that match; a trace may come more than once.
+    """Yield the traces that match; a trace may come more than once.
 
     Args:
-        traces: Where to look.
+        traces: The traces to search.
 
     Yields:
-        Some traces, and how many spans are still to be looked at.
+        Some traces, and how many spans are still to be searched.
     """
-    asked = np.asarray(traces, np.int64)
+    numbers = np.asarray(traces, np.int64)
     if not query.span_terms:
-        yield {*np.flatnonzero(_traces_passing(store, query, asked)).tolist()}, 0
+        yield {*np.flatnonzero(_traces_passing(store, query, numbers)).tolist()}, 0
         return
-    # The column that is filled last tells how many rows are whole.
+    # The length of the column that is filled last is the number of complete rows.
     count = len(store.spans.next_row)
-    yield from _traces_of(store, query, np.flatnonzero(np.isin(copy_of(store.spans.trace)[:count], asked)))
+    yield from _traces_of(store, query, np.flatnonzero(np.isin(copy_of(store.spans.trace)[:count], numbers)))
 
 
 def matching_traces_from(store: Store, query: Query, first: int, end: int) -> Iterator[tuple[set[int], int]]:
-    """Yield the traces of which some rows match, as `matching_traces` does; of a query that asks only for spans.
+    """Yield the traces of rows that match, as `matching_traces` does, for a query without trace terms.
 
     Args:
         first: The first of the rows.
-        end: The one behind the last.
+        end: One past the last.
     """
     if first >= end:
         yield set(), 0
@@ -129,44 +129,44 @@ def matching_traces_from(store: Store, query: Query, first: int, end: int) -> It
 def _traces_of(store: Store, query: Query, rows: Places) -> Iterator[tuple[set[int], int]]:
     of_rows = copy_of(store.spans.trace)
     is_over = False
-    for some, waiting in matching_rows(store, query, rows):
+    for batch, waiting in matching_rows(store, query, rows):
         is_over = not waiting
-        yield {*np.unique(of_rows[some]).tolist()}, waiting
+        yield {*np.unique(of_rows[batch]).tolist()}, waiting
     if not is_over:
-        # Where nothing is left to be looked at, the end is yielded all the same.
+        # The end is yielded even if nothing was searched.
         yield set(), 0
 
 
 def _rows_passing(store: Store, facts: TreeFacts, terms: Sequence[Term], rows: Places) -> Places:
-    """Return those of the rows for which some terms hold, asked one by one."""
+    """Return the rows for which all terms hold, tested one by one."""
     if not terms:
         return rows
     traces = store.spans.trace
-    fits = []
+    passing = []
     for row in rows.tolist():
         subject = Subject(store, facts, traces[row], row)
-        fits.append(all(term.test(subject) for term in terms))
-    return rows[np.array(fits, np.bool_)]
+        passing.append(all(term.test(subject) for term in terms))
+    return rows[np.array(passing, np.bool_)]
 
 
 def _traces_passing(store: Store, query: Query, traces: Places) -> Flags:
-    """Return flags by the numbers of traces: set for those of some for which the terms that speak of traces hold."""
-    holds = np.zeros(len(store.trace_table), np.bool_)
-    holds[traces] = True
+    """Return flags by trace number, set for those of the given traces for which the trace terms hold."""
+    passing = np.zeros(len(store.trace_table), np.bool_)
+    passing[traces] = True
     for term in query.trace_terms:
-        left = np.flatnonzero(holds)
-        verdicts = _verdicts(store, term, left, {}, are_traces=True)
+        undecided = np.flatnonzero(passing)
+        verdicts = _verdicts(store, term, undecided, {}, are_traces=True)
         if verdicts is None:
-            verdicts = np.full(len(left), UNKNOWN, np.uint8)
-        holds[left[verdicts == NO]] = False
+            verdicts = np.full(len(undecided), UNKNOWN, np.uint8)
+        passing[undecided[verdicts == NO]] = False
         facts = TreeFacts()
-        for trace in left[verdicts == UNKNOWN].tolist():
-            holds[trace] = term.test(Subject(store, facts, trace))
-    return holds
+        for trace in undecided[verdicts == UNKNOWN].tolist():
+            passing[trace] = term.test(Subject(store, facts, trace))
+    return passing
 
 
 def _sought_by(term: Term) -> Iterator[OfAttribute | OfTexts]:
-    """Yield what is looked for in the bytes for a term, itself or its parts."""
+    """Yield what a term, or its parts, searches for in the bytes."""
     if isinstance(term.rests_on, OfAttribute | OfTexts):
         yield term.rests_on
     elif isinstance(term.rests_on, OfParts):
@@ -175,86 +175,86 @@ def _sought_by(term: Term) -> Iterator[OfAttribute | OfTexts]:
 
 
 def _verdicts(
-    store: Store, term: Term, places: Places, of_bytes: Mapping[OfAttribute | OfTexts, Verdicts], *, are_traces: bool
+    store: Store, term: Term, indices: Places, of_bytes: Mapping[OfAttribute | OfTexts, Verdicts], *, are_traces: bool
 ) -> Verdicts | None:
-    """Return for each row, or trace, what columns and bytes say of a term; None where they say nothing.
+    """Return what columns and bytes say about a term for each row or trace; None if they say nothing.
 
     Args:
-        places: The rows or traces.
-        of_bytes: What bytes tell of attributes and texts, for each row.
+        indices: The rows or traces.
+        of_bytes: The verdicts of bytes on attributes and texts, for each row.
         are_traces: Whether they are traces.
     """
     rests_on = term.rests_on
     if isinstance(rests_on, OfParts):
-        parts = [_verdicts(store, part, places, of_bytes, are_traces=are_traces) for part in rests_on.parts]
+        parts = [_verdicts(store, part, indices, of_bytes, are_traces=are_traces) for part in rests_on.parts]
         if all(part is None for part in parts):
             return None
-        known = [np.full(len(places), UNKNOWN, np.uint8) if part is None else part for part in parts]
-        return _turned(term, _together(known, YES if rests_on.is_any else NO))
+        part_verdicts = [np.full(len(indices), UNKNOWN, np.uint8) if part is None else part for part in parts]
+        return _turned(term, _together(part_verdicts, YES if rests_on.is_any else NO))
     if isinstance(rests_on, OfAttribute | OfTexts):
         return _turned(term, of_bytes[rests_on]) if rests_on in of_bytes else None
     if term.of_trace and not are_traces:
-        places = copy_of(store.spans.trace)[places]
+        indices = copy_of(store.spans.trace)[indices]
     if isinstance(rests_on, OfText):
-        numbers, texts = _texts(store, rests_on.column, places)
+        numbers, texts = _texts(store, rests_on.column, indices)
         table = np.array([YES if rests_on.test(text) else NO for text in texts], np.uint8)
         return _turned(term, table[numbers])
     if isinstance(rests_on, OfNumber):
-        values, have, are_exact = _numbers(store, rests_on.column, places)
-        fits = have & rests_on.compare(values, rests_on.value)
-        return np.where(are_exact, _turned(term, np.where(fits, YES, NO)), UNKNOWN).astype(np.uint8)
+        values, exist, are_exact = _numbers(store, rests_on.column, indices)
+        matches = exist & rests_on.compare(values, rests_on.value)
+        return np.where(are_exact, _turned(term, np.where(matches, YES, NO)), UNKNOWN).astype(np.uint8)
     return None
 
 
 def _together(verdicts: Sequence[Verdicts], decisive: int) -> Verdicts:
-    """Return what is known of several together, of which one decides: `YES` where any is asked for, `NO` where all."""
-    each = np.stack(verdicts)
-    return np.where((each == decisive).any(axis=0), decisive, each.max(axis=0)).astype(np.uint8)
+    """Combine verdicts, of which one decides: `YES` where any must hold, `NO` where all must."""
+    stacked = np.stack(verdicts)
+    return np.where((stacked == decisive).any(axis=0), decisive, stacked.max(axis=0)).astype(np.uint8)
 
 
 def _turned(term: Term, verdicts: Verdicts) -> Verdicts:
-    """Return what a term makes of what it rests on."""
+    """Return a term's verdicts, negated if the term is."""
     return np.array([YES, NO, UNKNOWN], np.uint8)[verdicts] if term.negated else verdicts
 
 
-def _texts(store: Store, column: str, places: Places) -> tuple[NDArray[Any], Sequence[str]]:
-    """Return numbers of texts, one for each place, and the texts; these last, because a store may grow."""
+def _texts(store: Store, column: str, indices: Places) -> tuple[NDArray[Any], Sequence[str]]:
+    """Return the number of each one's text, and then the texts, because a store may grow."""
     spans = store.spans
     if column == "name":
-        return copy_of(spans.name)[places], store.names.texts
+        return copy_of(spans.name)[indices], store.names.texts
     if column == "service":
-        return copy_of(spans.service)[places], store.services.texts
+        return copy_of(spans.service)[indices], store.services.texts
     if column == "kind":
-        return copy_of(spans.kind)[places], KINDS
+        return copy_of(spans.kind)[indices], KINDS
     if column == "status":
-        return copy_of(spans.status)[places], STATUS_NAMES
+        return copy_of(spans.status)[indices], STATUS_NAMES
     if column == "file":
-        return copy_of(spans.source)[places], [source.path for source in store.sources]
+        return copy_of(spans.source)[indices], [source.path for source in store.sources]
     if column == "trace":
-        traces, numbers = np.unique(copy_of(spans.trace)[places], return_inverse=True)
+        traces, numbers = np.unique(copy_of(spans.trace)[indices], return_inverse=True)
         ids = map(store.trace_table.trace_id, traces.tolist())
-        return numbers, [format_trace_id(each) if each else "" for each in ids]
+        return numbers, [format_trace_id(trace_id) if trace_id else "" for trace_id in ids]
     if column in {"span", "parent"}:
-        ids = copy_of(spans.span_id if column == "span" else spans.parent_id)[places].tolist()
-        return np.arange(len(places)), [format_span_id(each) if each else "" for each in ids]
-    roots = copy_of(store.trace_table.root_row)[places]
+        ids = copy_of(spans.span_id if column == "span" else spans.parent_id)[indices].tolist()
+        return np.arange(len(indices)), [format_span_id(span_id) if span_id else "" for span_id in ids]
+    roots = copy_of(store.trace_table.root_row)[indices]
     has_root = roots != NO_ROW
     names = copy_of(spans.name)[np.where(has_root, roots, 0)] if len(spans) else roots
     return np.where(has_root, names + 1, 0), ["", *store.names.texts]
 
 
-def _numbers(store: Store, column: str, places: Places) -> tuple[NDArray[Any], Flags, Flags]:
-    """Return values, which of them are there, and which are exact."""
+def _numbers(store: Store, column: str, indices: Places) -> tuple[NDArray[Any], Flags, Flags]:
+    """Return values, which of them exist, and which are exact."""
     spans, table = store.spans, store.trace_table
-    all_of_them = np.ones(len(places), np.bool_)
+    all_of_them = np.ones(len(indices), np.bool_)
     if column == "trace.spans":
-        return copy_of(table.span_count)[places], all_of_them, all_of_them
+        return copy_of(table.span_count)[indices], all_of_them, all_of_them
     if column == "trace.errors":
-        return copy_of(table.error_count)[places], all_of_them, all_of_them
+        return copy_of(table.error_count)[indices], all_of_them, all_of_them
     times = table if column == "trace.duration" else spans
-    starts, ends = copy_of(times.start_ns)[places], copy_of(times.end_ns)[places]
+    starts, ends = copy_of(times.start_ns)[indices], copy_of(times.end_ns)[indices]
     if column == "start":
         return starts, starts != NO_TIME, all_of_them
-    have = (starts != NO_TIME) & (ends != NO_TIME)
-    are_exact = (abs(starts) < _SAFE) & (abs(ends) < _SAFE) | ~have
-    return ends - starts, have, are_exact
+    exist = (starts != NO_TIME) & (ends != NO_TIME)
+    are_exact = (abs(starts) < _MAX_EXACT_NS) & (abs(ends) < _MAX_EXACT_NS) | ~exist
+    return ends - starts, exist, are_exact

@@ -1,4 +1,4 @@
-"""What is said of many durations in a few numbers: percentiles, and how many there are of each power of ten."""
+"""Many durations in a few numbers: percentiles, and counts by power of ten."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 POWERS: Final = 16
-"""Powers of ten of nanoseconds that durations are counted by; what is longer has the last."""
+"""Powers of ten of nanoseconds by which durations are counted; longer ones count for the last."""
 
 
 def nearest_rank(values: Sequence[int], percent: int) -> int | None:
@@ -21,11 +21,11 @@ def nearest_rank(values: Sequence[int], percent: int) -> int | None:
 
 
 def rank_of(count: int, percent: int) -> int:
-    """Return the place of a percentile among so many sorted values, counted from 0."""
+    """Return the index of a percentile among so many sorted values."""
     return -(-percent * count // 100) - 1
 
 
 def histogram(durations: Sequence[int] | NDArray[Any]) -> list[int]:
-    """Return how many of some sorted durations have each power of ten."""
+    """Return how many of the sorted durations have each power of ten."""
     bounds = [0, *(bisect_left(durations, 10**power) for power in range(1, POWERS)), len(durations)]
     return [after - before for before, after in pairwise(bounds)]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query that has been understood; made by `parse_query`."""
+    """A parsed query; made by `parse_query`."""
 
     text: str
     """As it was typed."""
@@ -39,7 +39,7 @@ class Query:
     trace_terms: tuple[Term, ...] = field(default=(), repr=False, compare=False)
     """What must hold for its trace, the cheapest first."""
     words: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """What is looked for in names: bare words and phrases, but for those that are not to be there."""
+    """What is searched for in names: bare words and phrases, except negated ones."""
     _facts: TreeFacts = field(default_factory=TreeFacts, repr=False, compare=False)
 
     @property
@@ -49,41 +49,41 @@ class Query:
 
     @property
     def needs_tree(self) -> bool:
-        """Whether it asks for what a span alone doesn't tell: its depth, its self time, or anything about its trace."""
+        """Whether it asks for what a span alone doesn't show: its depth, its self time, or anything about its trace."""
         return bool(self.trace_terms) or any(term.needs_tree for term in self.span_terms)
 
     @property
     def near_keys(self) -> dict[str, str]:
-        """The attributes that it asks for whose names are nearly a key's, as `stauts` is, each with that key."""
+        """The attributes that it asks for whose names resemble a key, such as `stauts`, each with that key."""
         keys = (key for term in self.span_terms for key in attributes_of(term))
         return {key: near for key in keys if (near := near_key(key)) is not None}
 
     def matches(self, store: Store, row: int) -> bool:
-        """Tell whether all terms that speak of a span hold for this one; its details are read once at the most."""
+        """Return whether all span terms hold for a span; its details are read at most once."""
         subject = Subject(store, self._facts, store.spans.trace[row], row)
         return all(term.test(subject) for term in self.span_terms)
 
     def keeps(self, store: Store, row: int) -> bool:
-        """Tell whether a span matches and the terms that speak of traces hold for its trace."""
+        """Return whether a span matches and the trace terms hold for its trace."""
         return self.holds(store, store.spans.trace[row]) and self.matches(store, row)
 
     def matches_trace(self, store: Store, trace: int) -> bool:
-        """Tell whether the terms that speak of traces hold for this one, and a span in it matches all the others."""
+        """Return whether the trace terms hold for a trace, and a span in it matches all others."""
         if not self.holds(store, trace):
             return False
         return not self.span_terms or any(self.matches(store, row) for row in store.rows_of_trace(trace))
 
     def holds(self, store: Store, trace: int) -> bool:
-        """Tell whether the terms that speak of traces hold for this one."""
+        """Return whether the trace terms hold for a trace."""
         subject = Subject(store, self._facts, trace)
         return all(term.test(subject) for term in self.trace_terms)
 
 
 def parse_query(text: str) -> Query:
-    """Return the query that a text stands for.
+    """Parse a query.
 
     Raises:
-        QueryError: There is a mistake in it; one line with its place, counted in characters from 1, and what was
+        QueryError: There is a mistake in it; one line with its position, in characters from 1, and what was
             expected there.
     """
     parts = parse_parts(text)
@@ -97,10 +97,10 @@ def parse_query(text: str) -> Query:
 
 
 def parse_queries(texts: Sequence[str]) -> Query:
-    """Return the query that keeps what all of some queries keep.
+    """Return the query that keeps what all these queries keep.
 
     Raises:
-        QueryError: There is a mistake in one of them; its place is counted from that query's own beginning.
+        QueryError: There is a mistake in one of them; its position is counted from that query's beginning.
     """
     queries = [parse_query(text) for text in texts]
     return queries[0] if len(queries) == 1 else parse_query(joined(texts))

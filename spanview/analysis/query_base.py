@@ -1,4 +1,4 @@
-"""What every term of a query is made of: what decides it, what that costs, and the tests of texts and values."""
+"""What every term of a query is made of: what decides it, what that costs, and tests of texts and values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OfText:
 
 @dataclass(frozen=True, slots=True)
 class OfNumber:
-    """A term that a number in a column decides; what has none doesn't fit."""
+    """A term that a number in a column decides; spans without one don't match."""
 
     column: str
     compare: Callable[[Any, Number], Any]
@@ -47,26 +47,26 @@ class OfNumber:
 
 @dataclass(frozen=True, slots=True)
 class OfAttribute:
-    """A term that the values of an attribute decide; what has none doesn't fit."""
+    """A term that the values of an attribute decide; spans without it don't match."""
 
     key: str
     text: str | None
-    """What one of them must equal; None where something else is asked."""
+    """What one of them must equal; None for any other test."""
     holds: Callable[[list[Any]], bool]
-    """Tells for the values of one span."""
+    """The test of one span's values."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfTexts:
-    """A term that doesn't hold where a text isn't written in the record; where it is, only decoding tells."""
+    """A term that can hold only where a text is in the record; where it is, decoding decides."""
 
     text: str
-    """JSON has no other way to write it than by escapes."""
+    """JSON can write it differently only with escapes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OfParts:
-    """A term that others decide: any of them, or all together."""
+    """A term that others decide: any of them, or all."""
 
     is_any: bool
     parts: tuple[Term, ...]
@@ -80,20 +80,20 @@ class Term:
     cost: Cost
     test: Test
     rests_on: OfText | OfNumber | OfAttribute | OfTexts | OfParts | None = None
-    """What decides it, for those who ask it of many spans at once; None where only `test` tells."""
+    """What decides it, for testing many spans at once; None where only `test` does."""
     negated: bool = False
-    """Whether `test` is the other way round than this."""
+    """Whether `test` negates `rests_on`."""
 
     @property
     def needs_tree(self) -> bool:
-        """Whether it asks for what a span alone doesn't tell."""
+        """Whether it asks for what a span alone doesn't show."""
         if isinstance(self.rests_on, OfParts):
             return any(part.needs_tree for part in self.rests_on.parts)
         return self.of_trace or self.cost is Cost.TREE
 
 
 def attributes_of(term: Term) -> Iterator[str]:
-    """Yield the attributes that a term asks for; a span that lacks one fits its negation."""
+    """Yield the attributes that a term asks for; a span that lacks one matches the negation."""
     if term.negated:
         return
     if isinstance(term.rests_on, OfAttribute):
@@ -122,7 +122,7 @@ def negation(term: Term) -> Term:
 def column_term(
     column: str | None, read: Callable[[Subject], str], test: Callable[[str], bool], *, of_trace: bool = False
 ) -> Term:
-    """Return the test of a text; `column` is where it stands, None where each span is asked for it."""
+    """Return the test of a text; `column` has it, or None if each span is asked."""
     rests_on = None if column is None else OfText(column, test)
     return Term(of_trace, Cost.COLUMN, lambda subject: test(read(subject)), rests_on)
 
@@ -135,12 +135,12 @@ def text_term(
     column: str | None = None,
     of_trace: bool = False,
 ) -> Term:
-    """Return what an operator asks of a text.
+    """Return the test that an operator makes of a text.
 
     Args:
         raw: The term as it is written.
         read: Returns the text.
-        equals: Tells whether a text is the value.
+        equals: Whether a text equals the value.
         column: As `column_term` takes it.
         of_trace: Whether it is a trace's.
     """
@@ -155,8 +155,8 @@ def text_term(
 
 
 def fail_without_size(raw: RawTerm) -> NoReturn:
-    """Raise the error of a size behind a key that has none."""
-    fail(raw.operator_at, f"expected =, != or ~ behind {raw.key}: it has no size")
+    """Raise the error for comparing the size of a key that has none."""
+    fail(raw.operator_start, f"expected =, != or ~ behind {raw.key}: it has no size")
 
 
 def values_test(raw: RawTerm) -> Callable[[list[Any]], bool]:

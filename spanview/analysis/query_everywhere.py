@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from spanview.analysis.query_subject import Subject
     from spanview.model.span import Span
 
-_LEAST_DIGITS: Final = 4
-"""Hex digits from which on a value may be the beginning of an id."""
+_MIN_ID_DIGITS: Final = 4
+"""Hex digits from which on a value may be a prefix of an id."""
 _ID: Final = re.compile(r"[0-9a-f]+")
 _LITERAL: Final = re.compile(r"(?:[^\\.^$*+?{}\[\]|()]|\\[^\w\s])+")
-"""A regular expression that stands for one text."""
+"""A regular expression that matches just one text."""
 _ESCAPED: Final = re.compile(r"\\(.)")
 _AS_IT_IS: Final = re.compile(r"(?!:)[ !#-+\--Z^-z|~]+")
-"""Printable ASCII that JSON writes as it is, and that isn't its own; a colon of its own stands behind a quote."""
+"""Printable ASCII that JSON writes as it is and doesn't use itself; its own colons follow a quote."""
 _OF_NUMBERS: Final = re.compile(r"[-+.0-9eE]+")
-"""What the text of a number may have, which can be written otherwise,"""
+"""Characters of numbers, which can be written in other ways,"""
 _WORDS: Final = ("-Infinity", "-inf", "NaN", "nan", "True", "False")
 """and these, too."""
 
@@ -49,8 +49,8 @@ def any_term(raw: RawTerm) -> Term:
     holds, holds_of_id, holds_of_value, text = _tests(raw)
     parts = [
         column_term("name", lambda subject: subject.name, holds),
-        # What has none has an empty text in the columns.
-        column_term("service", lambda subject: subject.service, lambda each: bool(each) and holds(each)),
+        # A span without a service has an empty text in the column.
+        column_term("service", lambda subject: subject.service, lambda service: bool(service) and holds(service)),
     ]
     if holds_of_id is not None:
         parts += [
@@ -70,43 +70,43 @@ def any_term(raw: RawTerm) -> Term:
 def _tests(
     raw: RawTerm,
 ) -> tuple[Callable[[str], bool], Callable[[str], bool] | None, Callable[[Any], bool], str | None]:
-    """Return what is asked of a text, of an id and of a value, and the one text that is looked for, if it is one."""
+    """Return the tests of a text, of an id and of a value, and the text that is searched for, if it is just one."""
     value = raw.value
     if raw.operator == "~":
         search, literal = regex_search(raw), _literal_of(value)
         is_for_ids = literal is None or _ID.fullmatch(literal.lower()) is not None
         return (
             search,
-            # Whoever pastes an id in capitals means the same one.
+            # An id may be pasted in capitals.
             (lambda text: bool(text) and any(map(search, (text, text.upper())))) if is_for_ids else None,
-            lambda each: search(text_of(each)),
+            lambda candidate: search(text_of(candidate)),
             literal,
         )
     if raw.operator not in {"=", "!="}:
         fail_without_size(raw)
     number, prefix = number_of(value), value.lower().removeprefix("0x")
-    is_id = len(prefix) >= _LEAST_DIGITS and _ID.fullmatch(prefix) is not None
+    is_id = len(prefix) >= _MIN_ID_DIGITS and _ID.fullmatch(prefix) is not None
     return (
         value.__eq__,
         (lambda text: text.startswith(prefix)) if is_id else None,
-        lambda each: is_equal(each, value, number),
+        lambda candidate: is_equal(candidate, value, number),
         value,
     )
 
 
 def _literal_of(pattern: str) -> str | None:
-    """Return the text that a regular expression stands for, if it stands for just one."""
+    """Return the text that a regular expression matches, if it matches just one."""
     return _ESCAPED.sub(r"\1", pattern) if _LITERAL.fullmatch(pattern) else None
 
 
 def _is_written_so(text: str) -> bool:
-    """Tell whether no value has a text in its own text unless the record has it too, but for escapes."""
+    """Return whether a text in a value is also in its record as it is, except for escapes."""
     is_plain = _AS_IT_IS.fullmatch(text) is not None and _OF_NUMBERS.fullmatch(text) is None
     return is_plain and not any(text in word for word in _WORDS)
 
 
 def _values_in(span: Span) -> Iterator[Any]:
-    """Yield the texts and the attributes' values that a record has; of those that nest, what is in them, too."""
+    """Yield the texts and attribute values of a record, and what nested ones contain."""
     if span.status.description is not None:
         yield span.status.description
     if span.scope is not None:
@@ -114,10 +114,12 @@ def _values_in(span: Span) -> Iterator[Any]:
     for event in span.events:
         yield event.name
     inner = [holder.attributes for holders in (span.events, span.links) for holder in holders]
-    for value in chain.from_iterable(each.values() for each in (span.attributes, *inner, span.resource.attributes)):
+    for value in chain.from_iterable(
+        attributes.values() for attributes in (span.attributes, *inner, span.resource.attributes)
+    ):
         parts = value if isinstance(value, list) else [value]
         yield from parts
-        # It may be deep: of what nests, only the text of the whole is made, and those of what ends in it.
+        # It may be deep: only the whole and its leaves are turned into text.
         yield from _leaves([part for part in parts if isinstance(part, dict | list)])
 
 
@@ -131,7 +133,7 @@ def _leaves(pending: list[Any]) -> Iterator[Any]:
 
 
 def event_term(raw: RawTerm) -> Term:
-    """Return the test of the events' names; a span without events fits nothing, `!=` included."""
+    """Return the test of the events' names; a span without events never matches, not even with `!=`."""
     if raw.operator not in {"=", "!=", "~"}:
         fail_without_size(raw)
     holds = values_test(raw)

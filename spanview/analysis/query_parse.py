@@ -1,4 +1,4 @@
-r"""The text of a query to its terms, before anybody asks what their keys mean.
+r"""The text of a query to its terms, whatever their keys mean.
 
     query   = all { "OR" all }
     all     = part { part }              binds closer than OR
@@ -6,7 +6,7 @@ r"""The text of a query to its terms, before anybody asks what their keys mean.
     key     = word | "quoted"            a quoted one is always an attribute's
     value   = word | "quoted"            in quotes, \" and \\ stand for " and \
 
-Parts stand apart by white space. A word has neither quotes nor parentheses in it, and as a key none of the operators.
+Parts are separated by white space. A word has neither quotes nor parentheses in it, and as a key no operators.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ _WORD: Final = re.compile(r'(?:(?!!=)[^\s=<>~()"])+')
 _VALUE: Final = re.compile(r"[^\s()\"]+")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 ESCAPED: Final = re.compile(r'\\(["\\])')
-"""What stands for a character in quotes."""
+"""An escaped character in quotes."""
 _BLANK: Final = re.compile(r"\s*")
 _OR: Final = re.compile(r"OR(?=[\s()]|$)")
-_DEEPEST: Final = 50
+_MAX_DEPTH: Final = 50
 """Parentheses within one another."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawTerm:
-    """One term as it is written; places are characters of the query, counted from 0."""
+    """One term as it is written; positions are characters of the query, from 0."""
 
     negated: bool
     key: str
@@ -43,20 +43,20 @@ class RawTerm:
     operator: str
     """`=`, `!=`, `<`, `>`, `<=`, `>=` or `~`; empty for a bare word or a phrase."""
     value: str
-    key_at: int
-    operator_at: int
-    value_at: int
+    key_start: int
+    operator_start: int
+    value_start: int
     written: str = ""
     """The value as it was typed, with its quotes."""
 
-    def place_in_value(self, index: int) -> int:
-        """Return where a character of the value is in the query."""
+    def position_in_value(self, index: int) -> int:
+        """Return the position in the query of a character of the value."""
         if not self.written.startswith('"'):
-            return self.value_at + index
-        place = 1
+            return self.value_start + index
+        offset = 1
         for _ in range(index):
-            place += 2 if ESCAPED.match(self.written, place) else 1
-        return self.value_at + place
+            offset += 2 if ESCAPED.match(self.written, offset) else 1
+        return self.value_start + offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,33 +71,33 @@ class RawGroup:
 RawPart: TypeAlias = RawTerm | RawGroup
 
 
-def fail(at: int, message: str) -> NoReturn:
+def fail(position: int, message: str) -> NoReturn:
     """Raise the error of a mistake.
 
     Args:
-        at: Where it is, in characters from 0.
+        position: Where it is, in characters from 0.
         message: What was expected there.
 
     Raises:
         QueryError: Always.
     """
-    raise QueryError(f"query, character {at + 1}: {message}")
+    raise QueryError(f"query, character {position + 1}: {message}")
 
 
 def parse_parts(text: str) -> list[RawPart]:
     """Return the parts of a query, all of which must hold.
 
     Raises:
-        QueryError: There is a mistake in it; with its place and what was expected there.
+        QueryError: There is a mistake in it; with its position and what was expected there.
     """
-    parts, at = _alternatives(text, end_of(_BLANK, text, 0), 0)
-    if at < len(text):
-        fail(at, 'expected a ( before this ), or what has it in quotes: "…"')
+    parts, position = _alternatives(text, end_of(_BLANK, text, 0), 0)
+    if position < len(text):
+        fail(position, 'expected a ( before this ), or what has it in quotes: "…"')
     return parts
 
 
 def words_in(parts: Iterable[RawPart]) -> Iterator[str]:
-    """Yield the bare words and the phrases that are looked for, as they are meant; those behind a - are not."""
+    """Yield the bare words and phrases that are searched for, unescaped; not those after a -."""
     for part in parts:
         if part.negated:
             continue
@@ -107,115 +107,118 @@ def words_in(parts: Iterable[RawPart]) -> Iterator[str]:
             yield part.value
 
 
-def _alternatives(text: str, at: int, depth: int) -> tuple[list[RawPart], int]:
-    """Return what must hold up to the end, or up to the parenthesis that closes, and where that is."""
-    parts, at = _all(text, at, depth)
-    if not _OR.match(text, at):
-        return parts, at
+def _alternatives(text: str, position: int, depth: int) -> tuple[list[RawPart], int]:
+    """Return the parts up to the end or the closing parenthesis, and the position of that."""
+    parts, position = _all(text, position, depth)
+    if not _OR.match(text, position):
+        return parts, position
     alternatives = []
-    while _OR.match(text, at):
+    while _OR.match(text, position):
         if not parts:
-            fail(at, 'expected a term before OR; the word itself is put in quotes: "OR"')
+            fail(position, 'expected a term before OR; the word itself is put in quotes: "OR"')
         alternatives.append(_joined(parts))
-        parts, at = _all(text, end_of(_BLANK, text, at + len("OR")), depth)
+        parts, position = _all(text, end_of(_BLANK, text, position + len("OR")), depth)
     if not parts:
-        fail(at, 'expected a term behind OR; the word itself is put in quotes: "OR"')
-    return [RawGroup(False, True, (*alternatives, _joined(parts)))], at
+        fail(position, 'expected a term behind OR; the word itself is put in quotes: "OR"')
+    return [RawGroup(False, True, (*alternatives, _joined(parts)))], position
 
 
-def _all(text: str, at: int, depth: int) -> tuple[list[RawPart], int]:
-    """Return what must hold up to the next OR, to the parenthesis that closes, or to the end, and where that is."""
+def _all(text: str, position: int, depth: int) -> tuple[list[RawPart], int]:
+    """Return the parts up to the next OR, the closing parenthesis or the end, and the position of that."""
     parts: list[RawPart] = []
-    while at < len(text) and text[at] != ")" and not _OR.match(text, at):
-        part, end = _part(text, at, depth)
+    while position < len(text) and text[position] != ")" and not _OR.match(text, position):
+        part, end = _part(text, position, depth)
         is_more = isinstance(part, RawGroup) and not part.is_any and not part.negated
         parts += part.parts if isinstance(part, RawGroup) and is_more else [part]
-        at = end_of(_BLANK, text, end)
-        if text[at : at + 1] == "(" and at == end:
-            fail(at, 'expected a space before (; if it belongs to a term, put what has it in quotes: "…"')
-        if at == end < len(text) and text[at] != ")":
-            fail(at, f"expected a space before {text[at]}")
-    return parts, at
+        position = end_of(_BLANK, text, end)
+        if text[position : position + 1] == "(" and position == end:
+            fail(position, 'expected a space before (; if it belongs to a term, put what has it in quotes: "…"')
+        if position == end < len(text) and text[position] != ")":
+            fail(position, f"expected a space before {text[position]}")
+    return parts, position
 
 
 def _joined(parts: list[RawPart]) -> RawPart:
     return parts[0] if len(parts) == 1 else RawGroup(False, False, tuple(parts))
 
 
-def _part(text: str, at: int, depth: int) -> tuple[RawPart, int]:
-    negated = text[at] == "-"
-    at += negated
-    if text[at : at + 1] != "(":
-        return _term(text, at, negated=negated)
-    if depth == _DEEPEST:
-        fail(at, f"expected no more than {_DEEPEST} parentheses within one another")
-    parts, end = _alternatives(text, end_of(_BLANK, text, at + 1), depth + 1)
+def _part(text: str, position: int, depth: int) -> tuple[RawPart, int]:
+    negated = text[position] == "-"
+    position += negated
+    if text[position : position + 1] != "(":
+        return _term(text, position, negated=negated)
+    if depth == _MAX_DEPTH:
+        fail(position, f"expected no more than {_MAX_DEPTH} parentheses within one another")
+    parts, end = _alternatives(text, end_of(_BLANK, text, position + 1), depth + 1)
     if end == len(text):
-        fail(at, "expected a ) that ends what begins here")
+        fail(position, "expected a ) that ends what begins here")
     if not parts:
         fail(end, "expected a term in the parentheses")
     part = _joined(parts)
     return (replace(part, negated=not part.negated) if negated else part), end + 1
 
 
-def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Return where what matches a pattern ends; the place itself where nothing does."""
-    match = pattern.match(text, at)
-    return match.end() if match else at
+def end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Return where a match of a pattern ends; the position itself if nothing matches."""
+    match = pattern.match(text, position)
+    return match.end() if match else position
 
 
-def _term(text: str, at: int, *, negated: bool) -> tuple[RawTerm, int]:
-    key_at = at
-    key, is_quoted, at = _key(text, at, negated=negated)
-    operator = _OPERATOR.match(text, at)
+def _term(text: str, position: int, *, negated: bool) -> tuple[RawTerm, int]:
+    key_start = position
+    key, is_quoted, position = _key(text, position, negated=negated)
+    operator = _OPERATOR.match(text, position)
     if operator is None:
         if key == "OR" and not is_quoted:
             if not negated:
-                fail(at, f"expected a space before {text[at]}")
-            fail(key_at, 'expected a term right behind the -; the word itself is put in quotes: -"OR"')
+                fail(position, f"expected a space before {text[position]}")
+            fail(key_start, 'expected a term right behind the -; the word itself is put in quotes: -"OR"')
         if key in {"AND", "NOT"} and not is_quoted:
             instead = "a space means and" if key == "AND" else "a - right before the term means not"
-            fail(key_at, f'expected a term, not {key}: {instead}; the word itself is put in quotes: "{key}"')
-        return RawTerm(negated, "", False, "", key, key_at, key_at, key_at), at
+            fail(key_start, f'expected a term, not {key}: {instead}; the word itself is put in quotes: "{key}"')
+        return RawTerm(negated, "", False, "", key, key_start, key_start, key_start), position
     if not key:
-        fail(key_at, f'expected a key before {operator[0]}, as in name{operator[0]}x, or the whole in quotes: "…"')
-    value, value_at, end = _value(text, operator)
-    return RawTerm(negated, key, is_quoted, operator[0], value, key_at, at, value_at, text[value_at:end]), end
+        fail(key_start, f'expected a key before {operator[0]}, as in name{operator[0]}x, or the whole in quotes: "…"')
+    value, value_start, end = _value(text, operator)
+    return RawTerm(
+        negated, key, is_quoted, operator[0], value, key_start, position, value_start, text[value_start:end]
+    ), end
 
 
-def _key(text: str, at: int, *, negated: bool) -> tuple[str, bool, int]:
-    if text.startswith('"', at):
-        return _quoted(text, at)
-    word = _WORD.match(text, at)
+def _key(text: str, position: int, *, negated: bool) -> tuple[str, bool, int]:
+    if text.startswith('"', position):
+        return _quoted(text, position)
+    word = _WORD.match(text, position)
     if word is not None:
         return word[0], False, word.end()
-    if negated and (at == len(text) or text[at].isspace() or text[at] == ")"):
-        fail(at, "expected a term right behind the -, as in -status=ERROR")
-    return "", False, at
+    if negated and (position == len(text) or text[position].isspace() or text[position] == ")"):
+        fail(position, "expected a term right behind the -, as in -status=ERROR")
+    return "", False, position
 
 
 def _value(text: str, operator: re.Match[str]) -> tuple[str, int, int]:
-    at = operator.end()
-    if text.startswith('"', at):
-        value, _, end = _quoted(text, at)
-        return value, at, end
-    value_match = _VALUE.match(text, at)
+    position = operator.end()
+    if text.startswith('"', position):
+        value, _, end = _quoted(text, position)
+        return value, position, end
+    value_match = _VALUE.match(text, position)
     if value_match is None:
         what = (
             'what has parentheses in it is put in quotes: "…"'
-            if text[at : at + 1] in {"(", ")"}
+            if text[position : position + 1] in {"(", ")"}
             else 'an empty one is written ""'
         )
-        fail(at, f"expected a value behind {operator[0]}; {what}")
+        fail(position, f"expected a value behind {operator[0]}; {what}")
     if value_match[0][0] in "=<>~":
         fail(
-            at, f"expected a value behind {operator[0]}, not {value_match[0][0]}; if it belongs to the value, quote it"
+            position,
+            f"expected a value behind {operator[0]}, not {value_match[0][0]}; if it belongs to the value, quote it",
         )
-    return value_match[0], at, value_match.end()
+    return value_match[0], position, value_match.end()
 
 
-def _quoted(text: str, at: int) -> tuple[str, bool, int]:
-    match = _QUOTED.match(text, at)
+def _quoted(text: str, position: int) -> tuple[str, bool, int]:
+    match = _QUOTED.match(text, position)
     if match is None:
-        fail(at, 'expected a second " that ends what begins here')
+        fail(position, 'expected a second " that ends what begins here')
     return ESCAPED.sub(r"\1", match[1]), True, match.end()

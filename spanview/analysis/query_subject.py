@@ -1,4 +1,4 @@
-"""What a query is asked about: a span or a trace of a store, with whatever costs more than a column read once."""
+"""What a query is asked about: a span or a trace of a store. Whatever costs more than a column is read once."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
 
 class TreeFacts:
-    """What only the stitched trees of one store tell, kept until a trace grows."""
+    """What only the stitched trees of one store show, kept until a trace grows."""
 
-    __slots__ = ("_complete", "_counts", "_depths", "_found", "_selves", "_store", "_timed_counts")
+    __slots__ = ("_complete", "_counts", "_depths", "_of_findings", "_selves", "_store", "_timed_counts")
 
     def __init__(self) -> None:
         self._store: Store | None = None
         self._counts: dict[int, int] = {}
-        """How many spans each trace had when it was stitched."""
+        """The number of spans of each trace when it was stitched."""
         self._complete: dict[int, bool] = {}
         self._depths = array("I")
         self._timed_counts: dict[int, int] = {}
-        """The same for self times, which few ask for."""
+        """The same for self times, which few queries ask for."""
         self._selves: list[int | None] = []
-        self._found: dict[Kind, tuple[Store, array[int], frozenset[int]]] = {}
-        """The spans of findings, with how many spans each trace had when they were found."""
+        self._of_findings: dict[Kind, tuple[Store, array[int], frozenset[int]]] = {}
+        """The spans of findings, with the number of spans of each trace at that time."""
 
-    def is_found(self, store: Store, row: int, kind: Kind) -> bool:
+    def is_in_finding(self, store: Store, row: int, kind: Kind) -> bool:
         """Return whether a finding of a kind counts a span."""
         counts, trace = store.trace_table.span_count, store.spans.trace[row]
-        known = self._found.get(kind)
+        known = self._of_findings.get(kind)
         if known is None or known[0] is not store or known[1][trace : trace + 1] != counts[trace : trace + 1]:
-            from spanview.analysis.diagnosis.report import spans_found
+            from spanview.analysis.diagnosis.report import spans_in_finding
 
-            known = self._found[kind] = store, counts[:], spans_found(store, kind)
+            known = self._of_findings[kind] = store, counts[:], spans_in_finding(store, kind)
         return row in known[2]
 
     def depth(self, store: Store, row: int) -> int:
@@ -53,7 +53,7 @@ class TreeFacts:
         return self._depths[row]
 
     def complete(self, store: Store, trace: int) -> bool:
-        """Tell whether a trace is complete, as the trace-tree format has it."""
+        """Return whether a trace is complete, as in the trace-tree format."""
         self._stitch(store, trace)
         return self._complete[trace]
 
@@ -64,14 +64,14 @@ class TreeFacts:
         if tree is not None:
             selves = self._selves
             selves.extend([None] * (len(store.spans) - len(selves)))
-            # Placeholders come last among the nodes, and are nobody's row.
-            for each, own in zip(tree.rows, self_times(tree, store.spans), strict=False):
-                selves[each] = own
+            # Placeholders come last among the nodes, and have no row.
+            for tree_row, own in zip(tree.rows, self_times(tree, store.spans), strict=False):
+                selves[tree_row] = own
             self._timed_counts[trace] = len(tree.rows)
         return self._selves[row]
 
     def _tree_if_new(self, store: Store, trace: int, counts: dict[int, int]) -> TraceTree | None:
-        """Return a trace's tree, or None where it had as many spans when it was stitched last."""
+        """Return a trace's tree, or None if it hasn't grown since it was last stitched."""
         if store is not self._store:
             self._store, self._depths, self._selves = store, array("I"), []
             self._counts.clear()
@@ -92,11 +92,11 @@ class TreeFacts:
 
 @dataclass(slots=True)
 class Subject:
-    """One span, or one trace, that a query's terms look at."""
+    """One span, or one trace, that a query's terms test."""
 
     store: Store
     facts: TreeFacts
-    """What was found out about the trees so far."""
+    """What is known about the trees so far."""
     trace: int
     """The trace's number."""
     row: int = -1
@@ -122,12 +122,12 @@ class Subject:
 
     @property
     def trace_id(self) -> str:
-        """The trace's id in hex digits, empty where the file's is unusable."""
+        """The trace's id in hex digits, empty if it is invalid in the file."""
         return format_trace_id(trace_id) if (trace_id := self.store.trace_table.trace_id(self.trace)) else ""
 
     @property
     def span_id(self) -> str:
-        """The span's id in hex digits, empty where the file's is unusable."""
+        """The span's id in hex digits, empty if it is invalid in the file."""
         return format_span_id(span_id) if (span_id := self.store.spans.span_id[self.row]) else ""
 
     @property
@@ -137,7 +137,7 @@ class Subject:
 
     @property
     def file(self) -> str:
-        """The path of the file that the span stands in."""
+        """The path of the span's file."""
         return self.store.sources[self.store.spans.source[self.row]].path
 
     @property

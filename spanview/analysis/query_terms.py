@@ -33,28 +33,28 @@ if TYPE_CHECKING:
     from spanview.analysis.query_subject import Subject
 
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
-"""What `kind` may be compared with, at the places of the column's values."""
+"""What `kind` may be compared with; the column's values are indices."""
 
-_NEAR: Final = 0.75
-"""How much of a word has to be the same as in a key to be taken for it: `durration` and `stauts`, not `state`."""
+_MIN_SIMILARITY: Final = 0.75
+"""The similarity from which on a word is taken for a key: `durration` and `stauts`, not `state`."""
 _DURATION: Final = parse_duration, f"a duration such as {DURATIONS}"
 _MOMENT: Final = parse_moment, f"a time such as {TIMES}"
 _NUMBER: Final = number_of, "a number"
-"""What reads the value of a term, None where it is none, and what is expected."""
+"""What parses the value of a term, to None if it can't, and what is expected."""
 
 
 def compile_part(raw: RawPart) -> Term:
     """Return the test that a term stands for, or a group of them.
 
     Raises:
-        QueryError: Its key is none, or its operator or value isn't one that the key has.
+        QueryError: The key doesn't exist, or doesn't take the operator or the value.
     """
     term = _group(raw) if isinstance(raw, RawGroup) else _single(raw)
     return negation(term) if raw.negated else term
 
 
 def in_order(raw: Iterable[RawPart]) -> tuple[Term, ...]:
-    """Return the tests of some parts, what columns decide first: then most spans are never read again."""
+    """Return the tests of the parts, those that columns decide first: then most spans are never read again."""
     return tuple(sorted(map(compile_part, raw), key=lambda term: term.cost))
 
 
@@ -79,15 +79,15 @@ def _single(raw: RawTerm) -> Term:
     if raw.key.startswith("trace.") and not raw.key_is_quoted:
         known = ", ".join(key for key in QUERY_KEYS if key.startswith("trace."))
         quoted = f'an attribute of that name is asked for with "{raw.key}" in quotes'
-        fail(raw.key_at, f"expected one of {known}{_hint(raw)}; {quoted}")
+        fail(raw.key_start, f"expected one of {known}{_hint(raw)}; {quoted}")
     return _attribute_term(raw)
 
 
 def near_key(key: str) -> str | None:
-    """Return the key that was probably meant by a word that is none, such as `durration`; None where none is near."""
+    """Return the key that was probably meant by a misspelled one, such as `durration`; None if none is similar."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=_NEAR)), None)
+    return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=_MIN_SIMILARITY)), None)
 
 
 def _hint(raw: RawTerm) -> str:
@@ -107,14 +107,14 @@ def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], s
         return text_term(raw, read, column=raw.key)
     wanted = raw.value.upper()
     if wanted not in names:
-        fail(raw.value_at, f"expected one of {', '.join(names)}, not {raw.value!r}")
+        fail(raw.value_start, f"expected one of {', '.join(names)}, not {raw.value!r}")
     return text_term(raw, read, lambda text, _: text == wanted, column=raw.key)
 
 
 def _id_term(raw: RawTerm, digits: int, read: Callable[[Subject], str]) -> Term:
     prefix = raw.value.lower().removeprefix("0x")
     if raw.operator != "~" and not re.fullmatch(f"[0-9a-f]{{1,{digits}}}", prefix):
-        fail(raw.value_at, f"expected the first of the {digits} hex digits of an id")
+        fail(raw.value_start, f"expected the first of the {digits} hex digits of an id")
     return text_term(raw, read, lambda text, _: text.startswith(prefix), column=raw.key)
 
 
@@ -133,16 +133,16 @@ def _size_term(
     of_trace: bool = False,
     cost: Cost = Cost.COLUMN,
 ) -> Term:
-    """Return the test of something that has a size; `wanted` is what reads the value, and what to expect.
+    """Return the test of something that has a size; `wanted` is the parser of the value, and what to expect.
 
-    What costs no more than a column is one, by the name of the key.
+    If it costs no more than a column, it is the column with the name of the key.
     """
     (value_of, expected), compare = wanted, SIZES.get(raw.operator)
     if compare is None:
-        fail(raw.operator_at, f"expected =, !=, <, >, <= or >= behind {raw.key}: it is no text")
+        fail(raw.operator_start, f"expected =, !=, <, >, <= or >= behind {raw.key}: it is no text")
     value = value_of(raw.value)
     if value is None:
-        fail(raw.value_at, f"expected {expected}")
+        fail(raw.value_start, f"expected {expected}")
 
     def test(subject: Subject) -> bool:
         size = read(subject)
@@ -153,27 +153,29 @@ def _size_term(
 
 def _complete_term(raw: RawTerm) -> Term:
     if raw.operator not in {"=", "!="}:
-        fail(raw.operator_at, "expected = or != behind trace.complete")
+        fail(raw.operator_start, "expected = or != behind trace.complete")
     if raw.value.lower() not in {"true", "false"}:
-        fail(raw.value_at, "expected true or false")
+        fail(raw.value_start, "expected true or false")
     is_wanted = (raw.value.lower() == "true") == (raw.operator == "=")
     return Term(True, Cost.TREE, lambda subject: subject.facts.complete(subject.store, subject.trace) == is_wanted)
 
 
 def _finding_term(raw: RawTerm) -> Term:
     if raw.operator not in {"=", "!="}:
-        fail(raw.operator_at, "expected = or != after finding")
+        fail(raw.operator_start, "expected = or != after finding")
     if raw.value not in OF_SPANS:
-        fail(raw.value_at, f"expected one of {', '.join(OF_SPANS)}, not {raw.value!r}")
+        fail(raw.value_start, f"expected one of {', '.join(OF_SPANS)}, not {raw.value!r}")
     kind, is_wanted = Kind(raw.value), raw.operator == "="
-    return Term(False, Cost.TREE, lambda subject: subject.facts.is_found(subject.store, subject.row, kind) == is_wanted)
+    return Term(
+        False, Cost.TREE, lambda subject: subject.facts.is_in_finding(subject.store, subject.row, kind) == is_wanted
+    )
 
 
 def _attribute_term(raw: RawTerm) -> Term:
-    """Return the test of an attribute; one that a span doesn't have fits nothing, `!=` included."""
+    """Return the test of an attribute; a span that lacks it never matches, not even with `!=`."""
     key = raw.key
     if raw.operator not in {"=", "!=", "~"} and number_of(raw.value) is None:
-        fail(raw.value_at, f"expected a number behind {key}{raw.operator}{_hint(raw)}")
+        fail(raw.value_start, f"expected a number behind {key}{raw.operator}{_hint(raw)}")
     holds = values_test(raw)
     rests_on = OfAttribute(key, raw.value if raw.operator == "=" else None, holds)
 
@@ -218,4 +220,4 @@ QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "trace.root": lambda raw: text_term(raw, _root_name, column="trace.root", of_trace=True),
     "trace.complete": _complete_term,
 }
-"""What each of the language's own keys stands for, in the order in which they are proposed."""
+"""What each of the language's own keys means, in the order of the proposals."""

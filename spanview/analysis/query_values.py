@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 Number: TypeAlias = int | float
 
 REQUEST_ID_KEYS: Final = ("request_id", "ray.request_id")
-"""Attributes by which Serve's requests are known; the second one on Anyscale."""
+"""Attributes that identify Serve's requests; the second one on Anyscale."""
 UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-"""What Serve's request ids look like, where the caller gives none."""
+"""Serve's request ids, unless the caller gives one."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,4000}")
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+\.[0-9]*|\.?[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
 def values_of(span: Span, key: str) -> list[Any] | None:
-    """Return the values that a span, its events and its resource have for a key, those of lists one by one.
+    """Return the values that a span, its events and its resource have for a key; lists are flattened.
 
     Returns:
         JSON values; None where nothing has the key.
     """
-    found: list[Any] | None = None
+    values: list[Any] | None = None
     for attributes in (span.attributes, *[event.attributes for event in span.events], span.resource.attributes):
         if key in attributes:
             value = attributes[key]
-            found = (found or []) + (value if isinstance(value, list) else [value])
-    return found
+            values = (values or []) + (value if isinstance(value, list) else [value])
+    return values
 
 
 def text_of(value: Any) -> str:
@@ -45,7 +45,7 @@ def text_of(value: Any) -> str:
 
 
 def number_of(value: Any) -> Number | None:
-    """Return the number that a value is or spells, or None; integers stay exact, and truth is no number."""
+    """Return the number that a value is or spells, or None; integers stay exact, and booleans aren't numbers."""
     if isinstance(value, int | float):
         return None if isinstance(value, bool) else value
     if not isinstance(value, str):
@@ -56,7 +56,7 @@ def number_of(value: Any) -> Number | None:
 
 
 def is_equal(value: Any, text: str, number: Number | None) -> bool:
-    """Tell whether a value equals what a query says: as a number if it is one, or else as text.
+    """Return whether a value equals a query's: as a number if it is one, or else as text.
 
     Args:
         value: The value.

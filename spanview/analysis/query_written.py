@@ -1,4 +1,4 @@
-"""How texts are written in a query, so that they mean themselves."""
+"""How texts are written in a query, so that they are taken literally."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _OF_PATTERNS: Final = re.compile(r"([\\.^$*+?{}\[\]|()])")
 
 
 def anywhere(word: str) -> str:
-    """Return the term that looks everywhere for what a bare word, or a phrase, looks for in names."""
+    """Return the term that searches everywhere for what a bare word, or a phrase, searches for in names."""
     return f"any~{written_value(word, is_pattern=True)}"
 
 
@@ -19,7 +19,7 @@ def written_value(text: str, *, is_pattern: bool, is_quoted: bool = False) -> st
 
     Args:
         text: What is meant.
-        is_pattern: Whether it stands behind ~, where it is to mean itself.
+        is_pattern: Whether it follows ~, where it is escaped to be taken literally.
         is_quoted: Whether it has quotes, needed or not.
     """
     if is_pattern:

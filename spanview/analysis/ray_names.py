@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 NameNumbers: TypeAlias = tuple[set[int], set[int]]
 """Of the names of spans that submit calls, and of those that are attempts."""
 SUBMITTED: Final = " ray.remote"
-"""How the name of a span ends that submits a call."""
+"""The ending of the name of a span that submits a call."""
 CONSTRUCTED: Final = f"__init__{SUBMITTED}"
-"""How the name of a span ends that submits an actor's constructor."""
+"""The ending of the name of a span that submits an actor's constructor."""
 RAN: Final = " ray.remote_worker"
-"""How the name of a span ends that is an attempt to run one."""
+"""The ending of the name of a span that is an attempt."""
 
 
 def call_names(store: Store) -> NameNumbers:
@@ -38,7 +38,7 @@ def call_names(store: Store) -> NameNumbers:
 
 
 def started_attempts(store: Store) -> Places:
-    """Return the rows of all attempts that have a start, those included whose call is in no file."""
+    """Return the rows of all attempts that have a start, including those whose call is in no file."""
     import numpy as np
 
     from spanview.index.arrays import copy_of
@@ -50,5 +50,5 @@ def started_attempts(store: Store) -> Places:
 
 
 def function_of(name: str) -> str:
-    """Return what a span's name says was called: one function, where Ray names submission and attempt apart."""
+    """Return the function in a span's name: Ray names submission and attempt differently."""
     return name.removesuffix(RAN).removesuffix(SUBMITTED)

@@ -1,4 +1,4 @@
-"""Why a call has no attempt, as far as files tell.
+"""Why a call has no attempt, as far as files show.
 
 spans                                                        reason
 -----                                                        ------
@@ -6,13 +6,13 @@ A.__init__  A.__init__ again, same actor                     existed already: no
 f           status ERROR                                     not submitted
 A.f         each attempt of A.__init__ has failed            constructor failed
 A.f         an attempt of A had raised AsyncioActorExit      actor exited
-g, f        g fails after f was submitted, right behind it   argument failed, likely
+g, f        g fails after f was submitted, right after it    argument failed, likely
 A.f, A.g    A.f never has attempts, A.g ran after it         untraced, likely
 r, r        Serve's routing calls a replica again            untraced, likely: the first one refused it
 f           in a log that Ray took repeated lines from       lost in the log, likely
 f           nothing of these                                 no attempt seen: it waits, runs, died, …
 
-The names of a call's two spans can differ, so what belongs to one actor is told by the actor's id.
+The names of a call's two spans can differ, so what belongs to one actor is known by the actor's id.
 """
 
 from __future__ import annotations
@@ -44,33 +44,33 @@ if TYPE_CHECKING:
 _CONSTRUCTOR: Final = "__init__"
 _EXIT: Final = "AsyncioActorExit"
 _NO_CALL: Final = -1
-_MOST_READ: Final = 20_000
+_MAX_RECORDS: Final = 20_000
 """Records that are read: of calls without an attempt, and of attempts; of further ones the reason stays unknown."""
-_MOST_FAILED_READ: Final = 20
+_MAX_FAILED_RECORDS: Final = 20
 """Failed attempts of one actor that are read to find its exit, the last ones."""
-_AT_ONCE_NS: Final = 5_000_000
+_MAX_SUBMIT_GAP_NS: Final = 5_000_000
 """A call whose argument is another call's result is usually submitted within this time."""
-_OVERLAP_NS: Final = 2_000
+_MIN_OVERLAP_NS: Final = 2_000
 """Times are rounded: less than this is no overlap."""
 _NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
-"""How the names of Ray Data's own actors begin whose method `submit` is a generator that tracing leaves out."""
+"""Beginnings of the names of Ray Data's actors whose method `submit` is a generator, which tracing leaves out."""
 _CONTROLLER: Final = "ServeController."
-"""How the names of calls of Ray Serve's controller begin."""
+"""The beginning of the names of calls of Ray Serve's controller."""
 
 
 class Reason(StrEnum):
     """Why a call has no attempt."""
 
     EXISTING = "existed already"
-    """It is no call: `get_if_exists` found the actor."""
+    """It isn't a call: `get_if_exists` found the actor."""
     NOT_SUBMITTED = "not submitted"
     """Submitting it failed."""
     CONSTRUCTOR_FAILED = "constructor failed"
     ACTOR_EXITED = "actor exited"
     ARGUMENT_FAILED = "argument failed"
-    """A task that it got the result of has failed."""
+    """A task whose result it takes failed."""
     UNTRACED = "untraced"
-    """It ran, or runs, and tracing leaves out its method."""
+    """It ran, or runs, but tracing leaves out its method."""
     LOST_IN_LOG = "lost in the log"
     """Ray's log de-duplication left out lines of spans."""
     UNKNOWN = "no attempt seen"
@@ -82,34 +82,34 @@ class Why:
 
     reason: Reason
     text: str
-    """What that rests on, in a sentence without its full stop; it may hold names from files."""
+    """The evidence, in a sentence without its full stop; it may contain names from files."""
     certainty: Certainty = Certainty.LIKELY
     may_run: bool = False
-    """Whether it may still wait or run as far as the files tell, so that its processes can be asked."""
+    """Whether it may still wait or run as far as the files show, so that its processes can be asked."""
     may_be_untraced: bool = False
-    """Whether it may have run untraced, as far as the files tell, beside what `OPEN_TEXT` says."""
+    """Whether it may have run untraced, as far as the files show, besides what `OPEN_TEXT` says."""
 
     @property
     def label(self) -> str:
-        """The reason in a few words, with how sure it is unless that is certain."""
+        """The reason in a few words, with its certainty unless that is certain."""
         is_sure = self.certainty is Certainty.CERTAIN or self.reason is Reason.UNKNOWN
         return self.reason.value if is_sure else f"{self.reason}, likely"
 
     @property
     def is_harmless(self) -> bool:
-        """Whether nothing says that something went wrong."""
+        """Whether nothing suggests that something went wrong."""
         return self.reason in {Reason.EXISTING, Reason.UNTRACED}
 
 
 OPEN_TEXT: Final = "it waits, runs, died, was cancelled, or never could start"
-"""What may have become of a call for which nothing tells more."""
+"""What may have happened to a call about which nothing more is known."""
 _EXISTING: Final = Why(Reason.EXISTING, "it is no call: get_if_exists found the actor", Certainty.CERTAIN)
 _NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
 
 
 @dataclass(frozen=True, slots=True)
-class _Alone:
-    """A call without an attempt, and what its record tells."""
+class _CallWithoutAttempt:
+    """A call without an attempt, and what its record says."""
 
     row: int
     function: str
@@ -122,7 +122,7 @@ class _Alone:
 
 
 class _Actor:
-    """What the attempts of one actor tell.
+    """What the attempts of one actor show.
 
     Args:
         rows: Its attempts, by start.
@@ -138,22 +138,22 @@ class _Actor:
         self.restart_ns = spans.start_ns[self.constructors[-1]] if len(self.constructors) > 1 else NO_TIME
         """When it was last constructed again; `NO_TIME` where it never was."""
         self.exit_ns = _exit_ns(store, rows)
-        """When `exit_actor` ended it; `NO_TIME` where that isn't seen."""
+        """When `exit_actor` ended it; `NO_TIME` if no record shows it."""
         self.has_failed = not self.methods and all(spans.status[row] == ERROR for row in self.constructors)
         """Whether its constructor failed each time, and nothing else ran."""
         reached = accumulate((spans.end_ns[row] for row in self.methods), max)
         self.overlaps = any(
-            spans.start_ns[row] < end - _OVERLAP_NS
+            spans.start_ns[row] < end - _MIN_OVERLAP_NS
             for row, end in zip(self.methods[1:], reached, strict=False)
             if end != NO_TIME
         )
-        """Whether two of its methods were seen to run at once."""
+        """Whether two of its methods ran at the same time."""
 
 
 def _exit_ns(store: Store, rows: Sequence[int]) -> int:
-    """Return when `exit_actor` ended an actor, of which these are the attempts; `NO_TIME` where that isn't seen."""
+    """Return when `exit_actor` ended an actor with these attempts; `NO_TIME` if no record shows it."""
     spans = store.spans
-    failed = [row for row in rows if spans.status[row] == ERROR][-_MOST_FAILED_READ:]
+    failed = [row for row in rows if spans.status[row] == ERROR][-_MAX_FAILED_RECORDS:]
     for row in reversed(failed):
         events = [event for event in store.span(row).events if event.is_exception]
         if any(str(event.attributes.get("exception.type")).rpartition(".")[2] == _EXIT for event in events):
@@ -166,10 +166,10 @@ _KNOWN: Final[WeakKeyDictionary[Store, dict[int, str]]] = WeakKeyDictionary()
 
 
 def reason_of(store: Store, row: int) -> Why | None:
-    """Return why a call has no attempt; None for a span that is no such call.
+    """Return why a call has no attempt; None if a span isn't such a call.
 
     Args:
-        row: The PRODUCER's in the span table.
+        row: The PRODUCER's row in the span table.
     """
     return reasons_of(store, calls_of(store, [store.spans.trace[row]])).get(row)
 
@@ -178,8 +178,8 @@ def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
     """Return why calls have no attempt, by the rows of their PRODUCERs.
 
     Args:
-        store: Where the spans are; all of them are looked at for evidence.
-        calls: The calls that are asked for.
+        store: Where the spans are; all of them are searched for evidence.
+        calls: The calls to explain.
     """
     return {} if calls.counts.all() else _Reasons(store, calls).answers
 
@@ -188,34 +188,34 @@ class _Reasons:
     """Finds the reasons of some calls.
 
     Args:
-        calls: The calls that are asked for, those without an attempt among them.
+        calls: The calls to explain, those without an attempt among them.
     """
 
     def __init__(self, store: Store, calls: Calls) -> None:
         self._store = store
         self._known = _KNOWN.setdefault(store, {})
-        self._every = calls if calls.is_everything else calls_of(store)
-        producers, counts = self._every.rows, self._every.counts
+        self._all_calls = calls if calls.is_everything else calls_of(store)
+        producers, counts = self._all_calls.rows, self._all_calls.counts
         self._producer_of: Places = np.full(len(store.spans), _NO_CALL)
         """The call of each attempt, by row; `_NO_CALL` for every other span."""
-        self._producer_of[self._every.attempts] = np.repeat(producers, counts)
+        self._producer_of[self._all_calls.attempts] = np.repeat(producers, counts)
         self._traced_names = {*np.unique(copy_of(store.spans.name)[producers[counts > 0]]).tolist()}
         self._ran = self._names_that_ran()
-        everyone = self._read(producers[counts == 0])
-        self._alone = [call for call in everyone if call.actor]
+        lone_calls = self._read(producers[counts == 0])
+        self._actor_calls = [call for call in lone_calls if call.actor]
         self._leaving: dict[int, bool] = {}
         """Whether any call of a function has an attempt, by the number of the name."""
-        self._actors = self._actors_of({call.actor for call in self._alone})
+        self._actors = self._actors_of({call.actor for call in self._actor_calls})
         self._last_run = self._last_submitted()
-        self._existing = self._existing_of(everyone)
+        self._existing = self._existing_of(lone_calls)
         self._last_routed = self._last_of_routings()
-        self._proven = {call.function for call in self._alone if self._was_passed(call)}
-        self._before = self._submitted_before(producers, counts == 0)
+        self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}
+        self._previous_calls = self._submitted_before(producers, counts == 0)
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
         self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
-        wanted = {*calls.alone}
-        self.answers = {call.row: self._why(call) for call in everyone if call.row in wanted}
-        for row in wanted - self.answers.keys():
+        unexplained = {*calls.without_attempt}
+        self.answers = {call.row: self._why(call) for call in lone_calls if call.row in unexplained}
+        for row in unexplained - self.answers.keys():
             open_why = Why(Reason.UNKNOWN, OPEN_TEXT, may_run=True)
             self.answers[row] = _NOT_SUBMITTED if store.spans.status[row] == ERROR else open_why
 
@@ -229,29 +229,29 @@ class _Reasons:
             actor = self._known[row] = value if isinstance(value, str) else ""
         return actor
 
-    def _read(self, rows: Places) -> list[_Alone]:
-        """Return the calls with their actors; of a task one record is read, of an actor's method each."""
+    def _read(self, rows: Places) -> list[_CallWithoutAttempt]:
+        """Return the calls with their actors; one record is read for each task function, all for actor methods."""
         texts = self._store.names.texts
         names = copy_of(self._store.spans.name)[rows]
         order = np.argsort(names, kind="stable")
-        found, left = list[_Alone](), _MOST_READ
+        calls, budget = list[_CallWithoutAttempt](), _MAX_RECORDS
         for part in np.split(rows[order], np.flatnonzero(np.diff(names[order])) + 1) if len(rows) else []:
             function = texts[self._store.spans.name[int(part[0])]].removesuffix(SUBMITTED)
             if self._store.span(int(part[0])).attributes.get("ray.remote") == "function":
-                found += [_Alone(row, function, "") for row in part.tolist()]
+                calls += [_CallWithoutAttempt(row, function, "") for row in part.tolist()]
                 continue
-            found += [_Alone(row, function, self._actor_of(row)) for row in part[:left].tolist()]
-            left = max(0, left - len(part))
-        return found
+            calls += [_CallWithoutAttempt(row, function, self._actor_of(row)) for row in part[:budget].tolist()]
+            budget = max(0, budget - len(part))
+        return calls
 
     def _names_that_ran(self) -> set[str]:
-        """Return the names of all attempts, those whose call is in no file included."""
+        """Return the names of all attempts, including those whose call is in no file."""
         spans, texts = self._store.spans, self._store.names.texts
         names = copy_of(spans.name)[: len(spans.next_row)][copy_of(spans.kind)[: len(spans.next_row)] == CONSUMER]
         return {texts[name].removesuffix(RAN) for name in np.unique(names).tolist() if texts[name].endswith(RAN)}
 
-    def _leaves_attempts(self, call: _Alone) -> bool:
-        """Tell whether any call of a function has an attempt, in any file."""
+    def _leaves_attempts(self, call: _CallWithoutAttempt) -> bool:
+        """Return whether any call of a function has an attempt, in any file."""
         name = self._store.spans.name[call.row]
         if name not in self._leaving:
             # The caller has `main.<locals>.A.f` where the worker has `A.f`.
@@ -266,8 +266,8 @@ class _Reasons:
         The keys are the actor's id and the number of the caller's source.
         """
         spans, last = self._store.spans, dict[tuple[str, int], int]()
-        for actor, known in self._actors.items():
-            for row in known.methods:
+        for actor, facts in self._actors.items():
+            for row in facts.methods:
                 producer = int(self._producer_of[row])
                 if producer != _NO_CALL:
                     key = actor, spans.source[producer]
@@ -279,41 +279,41 @@ class _Reasons:
         spans = self._store.spans
         numbers = {number for number, text in enumerate(self._store.names.texts) if is_serve_call(text)}
         last = dict[tuple[int, int], int]()
-        rows = self._every.rows
+        rows = self._all_calls.rows
         for row in rows[np.isin(copy_of(spans.name)[rows], [*numbers])].tolist():
             key = spans.trace[row], spans.parent_id[row]
             last[key] = max(last.get(key, NO_TIME), spans.start_ns[row])
         return last
 
     def _actors_of(self, wanted: set[str]) -> dict[str, _Actor]:
-        """Return what the attempts of some actors tell; an actor's process has no other actor's."""
+        """Return what the attempts of actors show; a process runs at most one actor."""
         if not wanted:
             return {}
         rows = started_attempts(self._store)
         sources, starts = copy_of(self._store.spans.source), copy_of(self._store.spans.start_ns)
         rows = rows[np.lexsort((starts[rows], sources[rows]))]
         parts = np.split(rows, np.flatnonzero(np.diff(sources[rows])) + 1) if len(rows) else []
-        found, left = defaultdict[str, list[int]](list), _MOST_READ
+        attempts, budget = defaultdict[str, list[int]](list), _MAX_RECORDS
         for part in (part.tolist() for part in parts):
             ends = {self._actor_of(row) for row in (part[0], part[-1])}
             if len(ends) == 1:
                 (actor,) = ends
                 if actor in wanted:
-                    found[actor] += part
+                    attempts[actor] += part
                 continue
             # A worker that ran tasks before, or several processes in one file.
-            for row in part[:left]:
+            for row in part[:budget]:
                 actor = self._actor_of(row)
                 if actor in wanted:
-                    found[actor].append(row)
-            left = max(0, left - len(part))
+                    attempts[actor].append(row)
+            budget = max(0, budget - len(part))
         return {
             actor: _Actor(self._store, sorted(rows, key=lambda row: (starts[row], row)))
-            for actor, rows in found.items()
+            for actor, rows in attempts.items()
         }
 
-    def _existing_of(self, calls: Iterable[_Alone]) -> set[int]:
-        """Return the PRODUCERs of constructors that constructed nothing, because the actor was there."""
+    def _existing_of(self, calls: Iterable[_CallWithoutAttempt]) -> set[int]:
+        """Return the PRODUCERs of constructors that constructed nothing, because the actor already existed."""
         spans, existing = self._store.spans, set[int]()
         constructors = [call for call in calls if call.is_constructor]
         if not constructors:
@@ -326,33 +326,33 @@ class _Reasons:
         outer = {
             parent for row, parent in above.items() if parent is not None and spans.name[parent] == spans.name[row]
         }
-        by_actor = defaultdict[str, list[_Alone]](list)
+        by_actor = defaultdict[str, list[_CallWithoutAttempt]](list)
         for call in constructors:
             if spans.status[call.row] == ERROR:
                 parent = above.get(call.row)
                 if parent in outer and spans.name[parent] == spans.name[call.row] and spans.status[parent] != ERROR:
-                    # Another caller made the actor first, and this one was handed it.
+                    # Another caller created the actor first, and this one got it.
                     existing.add(call.row)
             elif call.actor:
                 by_actor[call.actor].append(call)
-        for actor, alone in by_actor.items():
-            known = self._actors.get(actor)
-            made = known is not None and any(self._producer_of[row] != _NO_CALL for row in known.constructors)
-            left = sorted(alone, key=lambda call: (call.row in outer, spans.start_ns[call.row], call.row))
-            existing |= {call.row for call in (left if made else left[1:])}
-            maker = left[0].row
-            if not made and known is not None and known.first_ns < spans.start_ns[maker]:
+        for actor, lone_calls in by_actor.items():
+            ran = self._actors.get(actor)
+            made = ran is not None and any(self._producer_of[row] != _NO_CALL for row in ran.constructors)
+            by_start = sorted(lone_calls, key=lambda call: (call.row in outer, spans.start_ns[call.row], call.row))
+            existing |= {call.row for call in (by_start if made else by_start[1:])}
+            maker = by_start[0].row
+            if not made and ran is not None and ran.first_ns < spans.start_ns[maker]:
                 existing.add(maker)
         return existing
 
-    def _was_refused(self, call: _Alone) -> bool:
-        """Tell whether the routing of a request called a replica again after this call of one."""
+    def _was_refused(self, call: _CallWithoutAttempt) -> bool:
+        """Return whether a request's routing called a replica again after this call."""
         spans = self._store.spans
         last = self._last_routed.get((spans.trace[call.row], spans.parent_id[call.row]), NO_TIME)
         return is_serve_call(call.function + SUBMITTED) and spans.start_ns[call.row] < last
 
-    def _was_passed(self, call: _Alone) -> bool:
-        """Tell whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
+    def _was_passed(self, call: _CallWithoutAttempt) -> bool:
+        """Return whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
         actor, spans = self._actors.get(call.actor), self._store.spans
         if actor is None or call.is_constructor or spans.status[call.row] == ERROR or self._leaves_attempts(call):
             return False
@@ -360,18 +360,18 @@ class _Reasons:
         ended, last = spans.end_ns[call.row], self._last_run.get((call.actor, spans.source[call.row]), NO_TIME)
         return is_one_life and ended != NO_TIME and last >= ended
 
-    def _submitted_before(self, rows: Places, alone: Flags) -> Mapping[int, int]:
+    def _submitted_before(self, rows: Places, lack_attempts: Flags) -> Mapping[int, int]:
         """Return the call that the same process submitted right before each call without an attempt."""
         spans = self._store.spans
         sources, starts = copy_of(spans.source)[rows], copy_of(spans.start_ns)[rows]
         order = np.lexsort((starts, sources))
         rows, sources = rows[order], sources[order]
-        chosen = np.flatnonzero(alone[order][1:] & (sources[1:] == sources[:-1]))
+        chosen = np.flatnonzero(lack_attempts[order][1:] & (sources[1:] == sources[:-1]))
         return dict(zip(rows[chosen + 1].tolist(), rows[chosen].tolist(), strict=True))
 
     # -- answers -----------------------------------------------------------------------------------------------------
 
-    def _why(self, call: _Alone) -> Why:
+    def _why(self, call: _CallWithoutAttempt) -> Why:
         if call.row in self._existing:
             return _EXISTING
         if self._store.spans.status[call.row] == ERROR:
@@ -385,7 +385,7 @@ class _Reasons:
         of_method = self._of_method(call, actor)
         return of_method or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
 
-    def _of_method(self, call: _Alone, actor: _Actor | None) -> Why | None:
+    def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function
         if actor is not None and actor.has_failed:
             return Why(Reason.CONSTRUCTOR_FAILED, "its actor's constructor failed, so it never ran", Certainty.CERTAIN)
@@ -403,30 +403,30 @@ class _Reasons:
             text = "its method leaves no attempts, as another call of it shows"
         return Why(Reason.UNTRACED, text) if text else None
 
-    def _of_argument(self, call: _Alone) -> Why | None:
+    def _of_argument(self, call: _CallWithoutAttempt) -> Why | None:
         """Find a call submitted right before, which failed afterwards, so that this one could not start."""
-        spans, before = self._store.spans, self._before.get(call.row)
-        if before is None or spans.parent_id[before] != spans.parent_id[call.row] or call.is_constructor:
+        spans, previous = self._store.spans, self._previous_calls.get(call.row)
+        if previous is None or spans.parent_id[previous] != spans.parent_id[call.row] or call.is_constructor:
             return None
-        start, ended = spans.start_ns[call.row], spans.end_ns[before]
-        attempts = self._every.attempts_of(before)
-        if NO_TIME in (start, ended) or not 0 <= start - ended <= _AT_ONCE_NS or not attempts:
+        start, ended = spans.start_ns[call.row], spans.end_ns[previous]
+        attempts = self._all_calls.attempts_of(previous)
+        if NO_TIME in (start, ended) or not 0 <= start - ended <= _MAX_SUBMIT_GAP_NS or not attempts:
             return None
-        other = self._store.names.texts[spans.name[before]].removesuffix(SUBMITTED)
-        # What a constructor gives is a handle, there at once.
+        other = self._store.names.texts[spans.name[previous]].removesuffix(SUBMITTED)
+        # A constructor returns a handle at once.
         is_handle = other.endswith(f".{_CONSTRUCTOR}")
         if is_handle or spans.status[attempts[-1]] != ERROR or spans.end_ns[attempts[-1]] < start:
             return None
         text = f"{other}, submitted right before it, failed; if that was its argument, it could not run"
         return Why(Reason.ARGUMENT_FAILED, text)
 
-    def _of_log(self, call: _Alone) -> Why | None:
+    def _of_log(self, call: _CallWithoutAttempt) -> Why | None:
         if self._store.spans.source[call.row] not in self._logs:
             return None
         text = "it stands in a log whose repeated lines Ray left out, and its attempt may be among them"
         return Why(Reason.LOST_IN_LOG, text, may_run=True)
 
-    def _unknown(self, call: _Alone, actor: _Actor | None) -> Why:
+    def _unknown(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why:
         submitted = self._store.spans.start_ns[call.row]
         text, may_be_untraced = OPEN_TEXT, False
         if call.actor and not call.is_constructor:

@@ -4,8 +4,8 @@ proxy_http_request Shop GET /cart/7       a root
   route_to_replica Shop __call__          knows the route, /cart/{n}
 proxy_http_request Shop GET /cart/{n}     the group
 
-The proxy's span has the path that was asked for, and only the router knows the route. Where no span below the proxy
-has one, the root's name is the group's. A path has one route: it is read once for each name.
+The proxy's span has the requested path, and only the router knows the route. If no span below the proxy has one, the
+group has the root's name. A path has one route: it is read once for each name.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _WITH_PATH: Final = re.compile(r"(proxy_(?:http|websocket)_request \S+ \S+ )(?:/.*)?", re.DOTALL)
 """As in `proxy_http_request Shop GET /cart/7`; the path may be empty."""
-_TOLD_EVERY: Final = 256
+_TRACES_PER_REPORT: Final = 256
 """Traces."""
 
 
@@ -36,40 +36,40 @@ class RootGroups:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._seen = 0
-        """How many names were looked at."""
+        self._name_count = 0
+        """How many names were checked for a path."""
         self._open: set[int] = set()
-        """The names with a path of which the route isn't known."""
-        self._looked_at: dict[int, int] = {}
-        """How many spans the traces had in which none was found."""
+        """The names with a path whose route isn't known."""
+        self._counts_without_route: dict[int, int] = {}
+        """The number of spans of traces in which no route was found."""
         self.groups: dict[int, str] = {}
-        """What is the group of a root with this name; those that are left out are groups by themselves."""
+        """The group of each name; other names are groups by themselves."""
 
     def of_name(self, name: int) -> str:
-        """Return the group of a root by the number of its name, as far as `look` has found it."""
+        """Return the group of a root by the number of its name, as far as `find_routes` knows it."""
         known = self.groups.get(name)
         return self._store.names.texts[name] if known is None else known
 
     @property
     def open(self) -> int:
-        """How many names `look` would find the route of, at the most."""
+        """For how many names `find_routes` would find the route, at most."""
         self._take_names()
         return len(self._open)
 
-    def look(self, tell: Tell = unheard) -> None:
-        """Find the routes of the traces that there are now; one record is read for each name."""
+    def find_routes(self, tell: Tell = unheard) -> None:
+        """Find the routes of the current traces; one record is read for each name."""
         self._take_names()
         if not self._open:
             return
         names, table = self._store.spans.name, self._store.trace_table
         roots = table.root_row[:]
         for trace, row in enumerate(roots):
-            if not trace % _TOLD_EVERY:
+            if not trace % _TRACES_PER_REPORT:
                 tell(trace / len(roots))
             if row == NO_ROW or names[row] not in self._open:
                 continue
             count = table.span_count[trace]
-            if self._looked_at.get(trace) == count:
+            if self._counts_without_route.get(trace) == count:
                 continue
             name = names[row]
             route = self._route_below(trace, row)
@@ -78,16 +78,16 @@ class RootGroups:
                 self.groups[name] = match[1] + route
                 self._open.discard(name)
             else:
-                self._looked_at[trace] = count
+                self._counts_without_route[trace] = count
 
     def _take_names(self) -> None:
         texts = self._store.names.texts
-        new = range(self._seen, len(texts))
+        new = range(self._name_count, len(texts))
         self._open.update(number for number in new if _WITH_PATH.fullmatch(texts[number]))
-        self._seen = new.stop
+        self._name_count = new.stop
 
     def _route_below(self, trace: int, root: int) -> str:
-        """Return the route that a routing below a proxy has, or a replica; empty where none has one."""
+        """Return the route that a routing or a replica below a proxy has; empty if none has one."""
         spans, texts = self._store.spans, self._store.names.texts
         for part in (Part.ROUTE, Part.REPLICA):
             for row in self._store.rows_of_trace(trace):

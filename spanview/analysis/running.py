@@ -1,11 +1,11 @@
-"""What may still be running, as far as the processes of this host tell; they know nothing of spans.
+"""What may still be running, as far as the processes of this host show; they know nothing of spans.
 
-A call without an attempt, for which no other reason is known, in the order in which it is asked:
+A call without an attempt, for which no other reason is known, in the order of the tests:
 
-what is seen                                                  what is said
+condition                                                     answer
 ------------------------------------------------------------  -----------------------------------------------------
-the caller isn't known, or can't be asked for                 not known whether it runs
-the caller is no process of this host, nor was seen to be     unknown: its caller, pid 7, isn't running here
+the caller isn't known, or can't be looked up                 not known whether it runs
+the caller is no process of this host, nor was seen as one    unknown: its caller, pid 7, isn't running here
 a Ray worker of the caller's session and job is named after   runs, likely: pid 9 is ray::f
   it; of an actor, its newest process
 the same, for more calls without an attempt than workers      may run: pid 9 is ray::f, for one of 3 such calls
@@ -60,24 +60,24 @@ if TYPE_CHECKING:
 
 IDLE: Final = "IDLE"
 """The name of a Ray worker that runs nothing and is no actor."""
-_MOST_TRACES: Final = 500
-"""So many traces that may grow are asked about, the newest."""
-_MOST_PARENTS: Final = 32
-"""Missing parents of one trace that are asked about."""
-_MOST_CALLS: Final = 500
-"""Calls without an attempt of one trace that are asked about, the newest."""
-_ALONE_KEPT_S: Final = 1.0
-"""Callers that are alive are looked for again after so long."""
-_MOST_ATTEMPTS: Final = 32
-"""So many of the attempts that a file holds of one class are looked at for an actor, the newest."""
-_MOST_CONSTRUCTORS: Final = 256
-"""So many of the attempts of a class's constructor are looked at for an actor, the newest."""
-_GROWN: Final = 1.1
-"""With so many times as many spans as there were, it is looked for generators again: all spans are looked at."""
-_MOST_KEPT: Final = 20_000
-"""Records of which it is remembered what they say."""
-_READ_AFTER_S: Final = 2.0
-"""What a process writes as it ends, or as it goes on to something else, has been read after so long."""
+_MAX_TRACES: Final = 500
+"""Traces that may grow that are examined, the newest."""
+_MAX_PARENTS: Final = 32
+"""Missing parents of one trace that are examined."""
+_MAX_CALLS: Final = 500
+"""Calls without an attempt of one trace that are examined, the newest."""
+_CALLS_KEPT_S: Final = 1.0
+"""After so long it is checked again which callers are alive."""
+_MAX_ATTEMPTS: Final = 32
+"""Attempts of one class in one file that are examined for an actor, the newest."""
+_MAX_CONSTRUCTORS: Final = 256
+"""Attempts of a class's constructor that are examined for an actor, the newest."""
+_GROWTH_FACTOR: Final = 1.1
+"""Generators are searched for again when spans have grown by this factor: it examines all of them."""
+_MAX_RECORDS_KEPT: Final = 20_000
+"""Records whose facts are remembered."""
+_READING_DELAY_S: Final = 2.0
+"""What a process writes when it ends, or turns to something else, has been read after so long."""
 
 
 class Life(Enum):
@@ -108,14 +108,14 @@ class RayWorker:
 
 
 class Host(Protocol):
-    """What knows the processes of this host."""
+    """Knows the processes of this host."""
 
     @property
     def host(self) -> str:
         """The host's name."""
 
     def life(self, pid: int, host: str, path: str, seen_ns: int) -> Life:
-        """Tell whether the process that has written a span into a file is alive.
+        """Return whether the process that has written a span into a file is alive.
 
         Args:
             host: The host that it ran on, empty where that isn't known.
@@ -131,17 +131,17 @@ class Host(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Thought:
-    """What is thought of a call without an attempt; it is likely, never certain."""
+class Assessment:
+    """Whether a call without an attempt may run; never certain."""
 
     may_run: bool
-    """Whether it may run or wait, as far as processes tell."""
+    """Whether it may run or wait, as far as processes show."""
     text: str
     """In a few words."""
     runs: bool = False
-    """Whether a process is named after it, and no other call can be meant but one that it waits for."""
+    """Whether a process is named after it, and no other call can be meant except one that it waits for."""
     one_of: Sequence[int] = ()
-    """The rows of the calls, itself among them, for one of which a process is named."""
+    """The rows of the calls, including itself, for one of which a process is named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Growth:
     calls: Sequence[int]
     """Rows of calls that run, likely."""
     ended: Mapping[int, int]
-    """Processes that probably ran missing parents, and were seen to end, by the parents' span ids."""
+    """Processes that probably ran missing parents and have ended, by the parents' span ids."""
 
     def __bool__(self) -> bool:
         """Whether it may."""
@@ -162,7 +162,7 @@ class Growth:
 
 @dataclass(frozen=True, slots=True)
 class _Gaps:
-    """What a trace of so many spans lacks."""
+    """What a trace with this many spans lacks."""
 
     span_count: int
     children: Mapping[int, Sequence[int]]
@@ -173,7 +173,7 @@ class _Gaps:
 
 @dataclass(frozen=True, slots=True)
 class _RecordFacts:
-    """What a span's record tells."""
+    """What a span's record says."""
 
     writer: Writer | None
     actor: str
@@ -182,11 +182,11 @@ class _RecordFacts:
 
 
 class Running:
-    """Tells what may still be running. It can be asked from several threads.
+    """Knows what may still be running. It can be asked from several threads.
 
     Args:
-        host: Tells of the processes of this host.
-        clock: Tells the time in seconds, since whenever.
+        host: Knows the processes of this host.
+        clock: Returns the time in seconds, from any origin.
     """
 
     def __init__(self, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> None:
@@ -198,36 +198,36 @@ class Running:
         """By row: a record is read from a file."""
         self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
         """The newest attempts by the class or the module that the function is of, and by the file's number."""
-        self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MOST_CONSTRUCTORS))
+        self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MAX_CONSTRUCTORS))
         """The newest attempts of constructors by the class."""
         self._actors: dict[str, tuple[int, dict[str, int]]] = {}
-        """Of so many rows the newest attempt of each actor, by its class and its id."""
+        """For so many rows, the newest attempt of each actor, by its class and its id."""
         self._row_count = 0
         self._trace_count = 0
         self._more_calls = array("i")
-        """How many more calls than attempts each trace has; a retried call counts too little."""
+        """How many more calls than attempts each trace has; too low if calls were retried."""
         self._candidates: list[int] = []
         """Traces without a root, or with more calls than attempts, the newest."""
         self._gaps: dict[int, _Gaps] = {}
         self._names: tuple[int, NameNumbers] = 0, (set(), set())
         """How many names there were, and the numbers of those that calls and attempts have."""
         self._sessions: dict[int, str] = {}
-        """Where the Ray sessions log to of callers that were seen alive, by their pids."""
+        """The log folders of the Ray sessions of callers that were seen alive, by pid."""
         self._alive_since: dict[tuple[int, int], int] = {}
-        """The earliest time at which processes ran that were seen alive, by the number of a file and the pid."""
+        """The earliest known time of processes that were seen alive, by the number of a file and the pid."""
         self._ended_at: dict[tuple[int, int], float] = {}
-        """When it was seen that such a process had ended, by the clock."""
+        """When such a process was first seen to have ended, by the clock."""
         self._not_run: dict[int, float] = {}
         """Since when no worker has run calls, by row and the clock."""
-        self._alone: dict[str, tuple[int, float, list[int]]] = {}
-        """For so many rows, at a time by the clock: the calls that a worker of a name may be running."""
+        self._calls_by_title: dict[str, tuple[int, float, list[int]]] = {}
+        """By title: a number of rows, a time by the clock, and the calls that a worker may be running then."""
         self._generators: tuple[int, frozenset[str]] = 0, frozenset()
-        """Of so many rows, the functions that are generators."""
+        """For so many rows, the functions that are generators."""
 
     # -- traces ------------------------------------------------------------------------------------------------------
 
     def growing(self) -> set[int]:
-        """Return the traces that may still grow; of the newest ones that lack something."""
+        """Return the traces that may still grow, among the newest that lack something."""
         with self._lock:
             self._take_in_new_spans()
             return {trace for trace in self._candidates if self._growth_of(trace)}
@@ -240,7 +240,7 @@ class Running:
 
     def _growth_of(self, trace: int) -> Growth:
         gaps, parents, ended = self._gaps_of(trace), dict[int, int](), dict[int, int]()
-        for span_id, rows in islice(gaps.children.items(), _MOST_PARENTS):
+        for span_id, rows in islice(gaps.children.items(), _MAX_PARENTS):
             row = max(rows, key=self._store.spans.end_ns.__getitem__)
             writer = self._facts_of(row).writer
             if writer is None:
@@ -251,15 +251,15 @@ class Running:
                     parents[span_id] = writer.pid
             elif self._has_ended(row, writer):
                 ended[span_id] = writer.pid
-        return Growth(parents, self._running_calls(gaps.calls[-_MOST_CALLS:]), ended)
+        return Growth(parents, self._running_calls(gaps.calls[-_MAX_CALLS:]), ended)
 
     def _has_ended(self, row: int, writer: Writer) -> bool:
-        """Tell whether a process that was seen alive has ended, and what it wrote last has had the time to be read."""
+        """Return whether a process that was seen alive ended long enough ago for its last writes to be read."""
         since = self._ended_at.get((self._store.spans.source[row], writer.pid))
-        return since is not None and self._clock() - since >= _READ_AFTER_S
+        return since is not None and self._clock() - since >= _READING_DELAY_S
 
     def _running_calls(self, rows: Sequence[int]) -> list[int]:
-        """Return which calls without an attempt run, likely; their caller is seen to live, for when it doesn't."""
+        """Return which calls without an attempt run, likely; remember that their caller was alive."""
         if not rows:
             return []
         if (writer := self._facts_of(rows[-1]).writer) is not None:
@@ -268,57 +268,59 @@ class Running:
         return [row for row in rows if titles.intersection(self._titles(row)) and self._grows_by(row)]
 
     def _grows_by(self, row: int) -> bool:
-        """Tell whether a call runs, likely, or one of several in its trace."""
-        thought, traces = self._thought_of(row), self._store.spans.trace
-        return thought.runs or (bool(thought.one_of) and {*map(traces.__getitem__, thought.one_of)} == {traces[row]})
+        """Return whether a call runs, likely, or one of several in its trace."""
+        assessment, traces = self._assess(row), self._store.spans.trace
+        return assessment.runs or (
+            bool(assessment.one_of) and {*map(traces.__getitem__, assessment.one_of)} == {traces[row]}
+        )
 
     def _gaps_of(self, trace: int) -> _Gaps:
         count = self._store.trace_table.span_count[trace]
         known = self._gaps.get(trace)
         if known is None or known.span_count != count:
-            if len(self._gaps) > 2 * _MOST_TRACES:
+            if len(self._gaps) > 2 * _MAX_TRACES:
                 self._gaps.clear()
-            known = self._gaps[trace] = self._found_gaps(trace, count)
+            known = self._gaps[trace] = self._find_gaps(trace, count)
         return known
 
-    def _found_gaps(self, trace: int, count: int) -> _Gaps:
+    def _find_gaps(self, trace: int, count: int) -> _Gaps:
         spans, (submits, runs) = self._store.spans, self._names[1]
         rows = self._store.rows_of_trace(trace)
-        there = {spans.span_id[row] for row in rows}
+        span_ids = {spans.span_id[row] for row in rows}
         children = defaultdict[int, list[int]](list)
-        run, calls = set[int](), list[int]()
+        answered, calls = set[int](), list[int]()
         for row in rows:
             parent, kind = spans.parent_id[row], spans.kind[row]
             if kind == CONSUMER and spans.name[row] in runs:
-                run.add(parent)
+                answered.add(parent)
             elif kind == PRODUCER and spans.name[row] in submits and spans.status[row] != ERROR:
                 calls.append(row)
-            if parent and parent not in there and kind not in {CONSUMER, SERVER}:
+            if parent and parent not in span_ids and kind not in {CONSUMER, SERVER}:
                 children[parent].append(row)
-        alone = sorted(row for row in calls if spans.span_id[row] not in run)
-        return _Gaps(count, children, alone)
+        unanswered = sorted(row for row in calls if spans.span_id[row] not in answered)
+        return _Gaps(count, children, unanswered)
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
-    def thought_of(self, row: int) -> Thought:
-        """Return what is thought of a call that has no attempt, for which no other reason is known.
+    def assessment_of(self, row: int) -> Assessment:
+        """Return whether a call without an attempt may run, for which no other reason is known.
 
         Args:
-            row: Of its PRODUCER.
+            row: The PRODUCER's.
         """
         with self._lock:
             self._take_in_new_spans()
-            return self._thought_of(row)
+            return self._assess(row)
 
-    def _thought_of(self, row: int) -> Thought:
-        if not self._is_alone(row):
-            return Thought(False, "has an attempt by now")
+    def _assess(self, row: int) -> Assessment:
+        if not self._has_no_attempt(row):
+            return Assessment(False, "has an attempt by now")
         caller = self._facts_of(row).writer
         life = Life.UNKNOWN if caller is None else self._life(row, caller)
         if caller is None or life is Life.UNKNOWN:
-            return Thought(True, "not known whether it runs")
+            return Assessment(True, "not known whether it runs")
         was_alive = self._was_alive(row, caller)
-        over = Thought(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_alive=was_alive)}")
+        over = Assessment(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_alive=was_alive)}")
         if not was_alive:
             return over
         actor_id = self._facts_of(row).actor
@@ -331,52 +333,52 @@ class Running:
             runners = [runner for runner in runners if runner == pid]
         if runners:
             self._not_run.pop(row, None)
-            return self._thought_of_runners(row, runners, title, actor_id)
+            return self._assess_runners(row, runners, title, actor_id)
         if not life.is_alive:
             return over
         if actor_id:
-            return self._thought_of_actor(actor, actor_life)
+            return self._assess_actor(actor, actor_life)
         if workers and all(self._is_explained(worker.title) for worker in workers):
             since = self._not_run.setdefault(row, self._clock())
-            if self._clock() - since >= _READ_AFTER_S:
-                return Thought(True, f"doesn't run here: no Ray worker is ray::{title}")
+            if self._clock() - since >= _READING_DELAY_S:
+                return Assessment(True, f"doesn't run here: no Ray worker is ray::{title}")
         else:
             self._not_run.pop(row, None)
-        return Thought(True, f"may run: its caller, pid {caller.pid}, is alive")
+        return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")
 
-    def _thought_of_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Thought:
-        """Return what is thought of a call that some workers are named after."""
+    def _assess_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Assessment:
+        """Assess a call after which workers are named."""
         name = f"pid {min(runners)} is ray::{title}"
         if self._is_generator(row):
-            return Thought(True, f"may run: {name}, a generator that may have begun earlier")
-        calls = self._alone_with(row, title)
+            return Assessment(True, f"may run: {name}, a generator that may have begun earlier")
+        calls = self._calls_of_title(row, title)
         if actor_id:
             calls = [call for call in calls if self._facts_of(call).actor == actor_id]
         if len(runners) >= len(calls):
-            return Thought(True, f"runs, likely: {name}", runs=True)
+            return Assessment(True, f"runs, likely: {name}", runs=True)
         earlier = self._before_restart(actor_id, row, calls) if actor_id else []
         if row not in earlier and len(runners) >= len(calls) - len(earlier):
             is_first = all(self._was_passed(call, actor_id) for call in earlier)
-            return Thought(True, f"{'runs' if is_first else 'runs or waits'}, likely: {name}", runs=True)
-        return Thought(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls)
+            return Assessment(True, f"{'runs' if is_first else 'runs or waits'}, likely: {name}", runs=True)
+        return Assessment(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls)
 
     def _is_generator(self, row: int) -> bool:
-        """Tell whether a call is one of a generator, certainly or likely."""
-        if self._row_count > _GROWN * self._generators[0]:
+        """Return whether a call is one of a generator, certainly or likely."""
+        if self._row_count > _GROWTH_FACTOR * self._generators[0]:
             from spanview.analysis.generators import generators_of
 
             self._generators = self._row_count, frozenset(generators_of(self._store))
         return self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED) in self._generators[1]
 
     def _before_restart(self, actor: str, row: int, calls: Sequence[int]) -> list[int]:
-        """Return those calls of an actor that were submitted before it was started again; none where it wasn't."""
+        """Return the calls of an actor that were submitted before it was restarted; none if it wasn't."""
         starts = self._store.spans.start_ns
         made = self._constructors[_group(self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED))]
         times = [starts[attempt] for attempt in made if self._facts_of(attempt).actor == actor]
         return [call for call in calls if starts[call] < max(times)] if len(times) > 1 else []
 
     def _was_passed(self, call: int, actor: str) -> bool:
-        """Tell whether the newest attempt of an actor is one of a call that the same process submitted later."""
+        """Return whether an actor's newest attempt is of a call that the same process submitted later."""
         newest, spans = self._process_of_actor(actor, call), self._store.spans
         if newest is None:
             return False
@@ -386,31 +388,31 @@ class Running:
             spans.source[later] == spans.source[call] and spans.start_ns[later] >= spans.end_ns[call] != NO_TIME
         )
 
-    def _thought_of_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Thought:
-        """Return what is thought of a call of an actor whose process isn't named after it.
+    def _assess_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Assessment:
+        """Assess a call of an actor whose process isn't named after the call.
 
         Args:
-            actor: The newest attempt that the actor has run, and its process; None where there is none.
+            actor: The actor's newest attempt, and its process; None if there is none.
             life: Whether the process is alive.
         """
         if actor is None:
-            return Thought(True, "may run: its actor has left no span yet")
+            return Assessment(True, "may run: its actor has left no span yet")
         row, writer = actor
         if life.is_alive:
-            return Thought(True, f"may run: its actor, pid {writer.pid}, is alive")
+            return Assessment(True, f"may run: its actor, pid {writer.pid}, is alive")
         if life is Life.UNKNOWN:
-            return Thought(True, "not known whether it runs")
+            return Assessment(True, "not known whether it runs")
         ended = _ended(was_alive=self._was_alive(row, writer))
-        return Thought(True, f"its actor, pid {writer.pid}, {ended}; may restart")
+        return Assessment(True, f"its actor, pid {writer.pid}, {ended}; may restart")
 
-    def _is_alone(self, row: int) -> bool:
-        """Tell whether a call has no attempt still."""
+    def _has_no_attempt(self, row: int) -> bool:
+        """Return whether a call still has no attempt."""
         calls = self._gaps_of(self._store.spans.trace[row]).calls
         index = bisect_left(calls, row)
         return index < len(calls) and calls[index] == row
 
     def _titles(self, row: int) -> tuple[str, str]:
-        """Return what a worker is called that runs a call: that of a task, and that of an actor's method."""
+        """Return the titles of workers that run a call: as a task, and as an actor's method."""
         parts = self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED).split(".")
         return parts[-1], ".".join(parts[-2:])
 
@@ -426,30 +428,30 @@ class Running:
         ]
 
     def _is_explained(self, title: str) -> bool:
-        """Tell whether a worker's name is that of a function, a method or a class which files name: no alias."""
+        """Return whether a worker's title is a function, method or class that files name: not an alias."""
         if title == IDLE:
             return True
         texts = self._store.names.texts
         functions = (texts[number].removesuffix(SUBMITTED) for number in self._names[1][0])
         return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
 
-    def _alone_with(self, row: int, title: str) -> list[int]:
-        """Return the calls without an attempt that a worker of one name may be running: their callers were here."""
-        now, known = self._clock(), self._alone.get(title)
-        if known is None or known[0] != self._row_count or now - known[1] >= _ALONE_KEPT_S:
+    def _calls_of_title(self, row: int, title: str) -> list[int]:
+        """Return the calls without an attempt, from callers on this host, that a worker with a title may be running."""
+        now, known = self._clock(), self._calls_by_title.get(title)
+        if known is None or known[0] != self._row_count or now - known[1] >= _CALLS_KEPT_S:
             traces = {*self._candidates, self._store.spans.trace[row]}
-            calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MOST_CALLS:])
+            calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MAX_CALLS:])
             named = [call for call in calls if title in self._titles(call) and self._was_here(call)]
-            known = self._alone[title] = self._row_count, now, named
+            known = self._calls_by_title[title] = self._row_count, now, named
         return known[2]
 
     def _was_here(self, row: int) -> bool:
-        """Tell whether the process of a span is alive, or was seen to be."""
+        """Return whether the process of a span is alive, or was seen alive."""
         writer = self._facts_of(row).writer
         return writer is not None and (self._life(row, writer).is_alive or self._was_alive(row, writer))
 
     def _process_of_actor(self, actor: str, call: int) -> tuple[int, Writer] | None:
-        """Return the newest attempt that an actor has run, and its process: an actor may have been started again."""
+        """Return an actor's newest attempt, and its process: an actor may have been restarted."""
         group = _group(self._store.names.texts[self._store.spans.name[call]].removesuffix(SUBMITTED))
         known = self._actors.get(group)
         if known is None or known[0] != self._row_count:
@@ -460,7 +462,7 @@ class Running:
         return row, writer
 
     def _newest_attempts(self, group: str) -> dict[str, int]:
-        """Return the newest attempt that each actor of a class has run, by the actor's id."""
+        """Return the newest attempt of each actor of a class, by the actor's id."""
         starts, newest = self._store.spans.start_ns, dict[str, int]()
         for source, attempts in self._attempts[group].items():
             is_one = is_of_one_process(self._store.sources[source].path)
@@ -470,13 +472,13 @@ class Running:
                     newest[actor] = row
         return newest
 
-    # -- what records and processes tell -----------------------------------------------------------------------------
+    # -- what records and processes show -----------------------------------------------------------------------------
 
     def _facts_of(self, row: int) -> _RecordFacts:
-        """Return what a span's record tells."""
+        """Return what a span's record says."""
         facts = self._record_facts.get(row)
         if facts is None:
-            if len(self._record_facts) > _MOST_KEPT:
+            if len(self._record_facts) > _MAX_RECORDS_KEPT:
                 self._record_facts.clear()
             span, path = self._store.span(row), self._store.sources[self._store.spans.source[row]].path
             attributes = span.attributes
@@ -506,7 +508,7 @@ class Running:
         return life
 
     def _was_alive(self, row: int, writer: Writer) -> bool:
-        """Tell whether the process that has written a span was seen alive; an earlier one with its id wasn't."""
+        """Return whether the process that has written a span was seen alive, not an earlier one with its pid."""
         since = self._alive_since.get((self._store.spans.source[row], writer.pid))
         return since is not None and self._ran_ns(row) >= since
 
@@ -516,7 +518,7 @@ class Running:
         return spans.end_ns[row] if spans.start_ns[row] == NO_TIME else spans.start_ns[row]
 
     def _take_in_new_spans(self) -> None:
-        """Take in the spans that have come."""
+        """Take in the spans that have arrived."""
         store, spans, table = self._store, self._store.spans, self._store.trace_table
         texts, count, traces = store.names.texts, len(spans.next_row), len(table)
         if len(texts) != self._names[0]:
@@ -533,7 +535,7 @@ class Running:
                 if function.endswith(".__init__"):
                     self._constructors[_group(function)].append(row)
                 attempts = self._attempts[_group(function)]
-                attempts.setdefault(spans.source[row], deque(maxlen=_MOST_ATTEMPTS)).append(row)
+                attempts.setdefault(spans.source[row], deque(maxlen=_MAX_ATTEMPTS)).append(row)
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])
                 self._more_calls[spans.trace[row]] += 1
@@ -543,11 +545,11 @@ class Running:
         open_traces = sorted(
             trace for trace in changed or self._candidates if not table.root_count[trace] or self._more_calls[trace] > 0
         )
-        self._candidates = open_traces[-_MOST_TRACES:]
+        self._candidates = open_traces[-_MAX_TRACES:]
 
 
 def _group(function: str) -> str:
-    """Return the class or the module that a function is of, without what stands around it: `A` of `m.<locals>.A.ok`."""
+    """Return the class or module of a function, without qualifiers: `A` for `m.<locals>.A.ok`."""
     return function.rpartition(".")[0].rpartition(".")[2]
 
 

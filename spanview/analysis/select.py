@@ -1,7 +1,7 @@
-"""Which traces a command speaks of: by id, by query, by time.
+"""Which traces a command is about: by id, by query, by time.
 
-A query is asked row by row of a small store, whose `spans`, `tree` and `export` import no numpy. Processor time for
-`status=ERROR`, and for an attribute that all records have; to read 200,000 spans has imported numpy already:
+Small stores are queried row by row, so that `spans`, `tree` and `export` import no numpy. Processor time for
+`status=ERROR`, and for an attribute that all records have; reading 200,000 spans has already imported numpy:
 
 spans      row by row        with numpy
 1,000      0.002 s  0.03 s   0.11 s  0.12 s
@@ -24,40 +24,40 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _PREFIX: Final = re.compile(r"(?:0[xX])?([0-9a-fA-F]{1,32})")
-_LISTED: Final = 10
+_MAX_LISTED: Final = 10
 
 
 def find_trace(store: Store, prefix: str) -> int:
-    """Return the trace whose id begins so.
+    """Return the trace whose id has a prefix.
 
     Args:
         prefix: The first of the 32 hex digits, in either case, with or without `0x`.
 
     Raises:
-        TraceNotFoundError: No trace's id begins so, or those of several do; these are listed.
+        TraceNotFoundError: No trace's id has the prefix, or several do; these are listed.
     """
-    found = traces_beginning(store, prefix)
+    matches = traces_beginning(store, prefix)
     digits = prefix.strip().lower().removeprefix("0x")
-    if not found:
+    if not matches:
         raise TraceNotFoundError(f"no trace's id begins with {digits}: `spanview tree` shows those there are")
-    if len(found) > 1:
-        ids = sorted(format_trace_id(store.trace_table.trace_id(trace)) for trace in found)
-        more = f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else ""
+    if len(matches) > 1:
+        ids = sorted(format_trace_id(store.trace_table.trace_id(trace)) for trace in matches)
+        more = f" and {len(ids) - _MAX_LISTED:,} more" if len(ids) > _MAX_LISTED else ""
         raise TraceNotFoundError(
-            f"{len(ids):,} traces' ids begin with {digits}, give more digits: {', '.join(ids[:_LISTED])}{more}"
+            f"{len(ids):,} traces' ids begin with {digits}, give more digits: {', '.join(ids[:_MAX_LISTED])}{more}"
         )
-    return found[0]
+    return matches[0]
 
 
 def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:
-    """Return the traces whose ids begin so; for a store that still grows none, one and several are all well.
+    """Return the traces whose ids have a prefix; in a store that still grows, any number is fine.
 
     Args:
         prefix: The first of the 32 hex digits, in either case, with or without `0x`.
-        first: The trace from which on to look.
+        first: The first trace to check.
 
     Raises:
-        TraceNotFoundError: No id can begin so.
+        TraceNotFoundError: No id can have the prefix.
     """
     match = _PREFIX.fullmatch(prefix.strip())
     if match is None:
@@ -77,7 +77,7 @@ def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:
 def selected_traces(
     store: Store, *, query: Query | None = None, since_cutoff: int | None = None, trace: int | None = None
 ) -> list[int]:
-    """Return the traces that are asked for, in the order of the exports: by start, then id.
+    """Return the selected traces, in the order of the exports: by start, then id.
 
     Args:
         query: Keep traces in which a span matches; None keeps all.
@@ -95,14 +95,14 @@ def selected_traces(
         return [number for number in chosen if query.matches_trace(store, number)]
     from spanview.analysis.matches import matching_traces
 
-    matching = {number for some, _ in matching_traces(store, query, chosen) for number in some}
+    matching = {number for batch, _ in matching_traces(store, query, chosen) for number in batch}
     return [number for number in chosen if number in matching]
 
 
 def selected_rows(
     store: Store, *, query: Query | None = None, since_cutoff: int | None = None, trace: int | None = None
 ) -> list[int]:
-    """Return the rows of the spans that are asked for, in the order of the flat exports: by path and offset.
+    """Return the rows of the selected spans, in the order of the flat exports: by path and offset.
 
     Args:
         query: Keep spans that match, of traces for which its `trace.` terms hold; None keeps all.

@@ -11,11 +11,11 @@ A moment of a span is its own if no descendant runs then. In one trace, these mo
 
 from the last start to the first   where each child comes after its parent, as in nearly every trace. The stretches
                                    below a span wait in a heap, the earliest on top. The span takes those that it
-                                   meets, and becomes the first stretch below the span above it.
+                                   meets, and becomes the first stretch below its parent.
 through time, event by event       everywhere else. Of the spans that run, in the order of the tree, one has its own
                                    time while the next one isn't below it; an event concerns a span and one neighbor.
 
-Both take n log n steps for n spans, whatever is below what. The second would do for all, but takes five times as long.
+Both take n log n steps for n spans, whatever the tree. The second works for all, but takes five times as long.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 _NOTHING: Final = -1
 """The node at the top of an empty heap."""
 _BUCKET_BITS: Final = 9
-"""Running spans are kept in sorted lists of 512 places each: long enough to be few, short enough to insert into."""
+"""Running spans are kept in sorted lists of up to 512 each: long enough to be few, short enough to insert into."""
 
 
 def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
-    """Return the self time of each node: its duration less the union of its descendants' intervals, never below 0.
+    """Return the self time of each node: its duration minus the union of its descendants' intervals, never below 0.
 
     The intervals are clipped to the span. A descendant without a start or an end, or with an end before its start, adds
-    nothing; what hangs below it does.
+    nothing; its descendants do.
 
     Args:
         tree: One trace's tree.
@@ -56,7 +56,7 @@ def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
     """
     rows = tree.rows
     own: list[int | None] = [0] * len(rows)
-    sums: list[int] = own  # type: ignore[assignment]  # the others come when all is added up
+    sums: list[int] = own  # type: ignore[assignment]  # None is only set after the sums
     for node, begin, end in own_stretches(tree, spans):
         sums[node] += end - begin
     for column in (spans.start_ns, spans.end_ns):
@@ -67,7 +67,7 @@ def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
 
 
 def self_time(tree: TraceTree, spans: SpanTable, node: int) -> int | None:
-    """Return the self time of one node, as `self_times` has it; looks at its descendants only."""
+    """Return the self time of one node, as in `self_times`, from its descendants only."""
     if tree.is_missing(node):
         return None
     start, end = spans.start_ns[tree.rows[node]], spans.end_ns[tree.rows[node]]
@@ -85,9 +85,9 @@ def self_time(tree: TraceTree, spans: SpanTable, node: int) -> int | None:
 
 
 def own_stretches(tree: TraceTree, spans: SpanTable) -> Iterator[tuple[int, int, int]]:
-    """Yield when spans run and none of their descendants does: node, start and end, those of each node by time.
+    """Yield when spans run and none of their descendants does: node, start and end, by time for each node.
 
-    Each takes some time, and no two of a node overlap. A trace of n spans has at most 4 n of them.
+    None is empty, and no two of a node overlap. A trace of n spans has at most 4 n of them.
 
     Args:
         tree: One trace's tree.
@@ -96,17 +96,17 @@ def own_stretches(tree: TraceTree, spans: SpanTable) -> Iterator[tuple[int, int,
     starts = [*map(spans.start_ns.__getitem__, rows)]
     ends = [*map(spans.end_ns.__getitem__, rows)]
     if True in map(gt, starts, ends):
-        # What ends before it starts takes no time, and so does what has no end: NO_TIME is the least of all integers.
+        # A span that ends before it starts, or has no end, takes no time: NO_TIME is the least of all integers.
         ends = [*map(max, starts, ends)]
     parents = tree.parents
     if tree.missing:
-        # Nothing is taken from a placeholder.
+        # A placeholder has no self time.
         parents = [parent if parent < count else ROOT for parent in parents[:count]]
     if True in map(ge, parents, range(count)):
         yield from _through_time(tree, starts, ends)
         return
     if count and starts[-1] == NO_TIME:
-        # What has no start comes last, and has only others of the kind below it.
+        # Spans without a start come last, and have only such spans below them.
         count = starts.index(NO_TIME)
     yield from _from_last(count, starts, ends, parents)
 
@@ -114,13 +114,13 @@ def own_stretches(tree: TraceTree, spans: SpanTable) -> Iterator[tuple[int, int,
 def _from_last(
     count: int, starts: Sequence[int], ends: Sequence[int], parents: Sequence[int]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield what `own_stretches` does of nodes that come by start, each behind its parent.
+    """Yield what `own_stretches` does, for nodes in order of start, each after its parent.
 
     A stretch in which something runs is known by the node that it begins with, so the least of them is the earliest.
-    The node at hand is less than all of them: in the heap of its parent, its place is the top.
+    The current node is less than all of them: in the heap of its parent, it goes to the top.
     """
     reach = [*ends]
-    # The heap below each node; the last is of all roots, and nobody's.
+    # The heap below each node; the last one is for the roots, and never read.
     tops = [_NOTHING] * (len(parents) + 1)
     left, right = [_NOTHING] * count, [_NOTHING] * count
     columns = (reversed(column[:count]) for column in (starts, ends, parents))
@@ -143,14 +143,14 @@ def _from_last(
 
 
 def _melded(one: int, other: int, left: list[int], right: list[int]) -> int:
-    """Return the top of two skew heaps put together, neither of which is empty."""
+    """Merge two skew heaps, neither of which is empty, and return the top."""
     if other < one:
         one, other = other, one
     top = one
     while (rest := right[one]) != _NOTHING:
         if other < rest:
             rest, other = other, rest
-        # To swap left and right is what keeps the way along the right short.
+        # Swapping left and right keeps the right path short.
         right[one], left[one] = left[one], rest
         one = rest
     right[one], left[one] = left[one], other
@@ -158,43 +158,43 @@ def _melded(one: int, other: int, left: list[int], right: list[int]) -> int:
 
 
 def _through_time(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield what `own_stretches` does of any tree, in the order of the ends of the stretches."""
+    """Yield what `own_stretches` does, for any tree, in order of the ends."""
     order = [node for node in tree.in_order() if not tree.is_missing(node)]
-    place_of = dict(zip(order, range(len(order)), strict=True))
+    index_of = dict(zip(order, range(len(order)), strict=True))
     sizes = [1] * len(tree.parents) + [0]
     for node in reversed(order):
         sizes[tree.parents[node]] += sizes[node]
-    # The place behind all that is below each one.
-    behind = [place + sizes[node] for place, node in enumerate(order)]
+    # One past each one's descendants.
+    subtree_ends = [index + sizes[node] for index, node in enumerate(order)]
     timed = [node for node in order if ends[node] > starts[node] != NO_TIME]
-    events = [(starts[node], place_of[node]) for node in timed] + [(ends[node], place_of[node]) for node in timed]
+    events = [(starts[node], index_of[node]) for node in timed] + [(ends[node], index_of[node]) for node in timed]
     events.sort()
-    # The last stands for what comes before the first of all places: `_NOTHING`.
+    # The last one stands for `_NOTHING`, which comes before the first index.
     since: list[int | None] = [None] * (len(order) + 1)
-    running, does_run = _Places(len(order)), bytearray(len(order))
-    for time, place in events:
-        does_run[place] ^= True
-        if does_run[place]:
-            running.add(place)
+    running, does_run = _IndexSet(len(order)), bytearray(len(order))
+    for time, index in events:
+        does_run[index] ^= True
+        if does_run[index]:
+            running.add(index)
         else:
-            running.remove(place)
-        before, following = running.beside(place)
-        for other, comes_next in ((before, place if does_run[place] else following), (place, following)):
-            is_alone = other != _NOTHING and does_run[other] and comes_next >= behind[other]
-            began = since[other]
-            if is_alone and began is None:
+            running.remove(index)
+        previous, following = running.neighbors(index)
+        for other, comes_next in ((previous, index if does_run[index] else following), (index, following)):
+            is_alone = other != _NOTHING and does_run[other] and comes_next >= subtree_ends[other]
+            start = since[other]
+            if is_alone and start is None:
                 since[other] = time
-            elif not is_alone and began is not None:
+            elif not is_alone and start is not None:
                 since[other] = None
-                if time > began:
-                    yield order[other], began, time
+                if time > start:
+                    yield order[other], start, time
 
 
-class _Places:
-    """Some of the places from 0 on, in order.
+class _IndexSet:
+    """A sorted set of indices.
 
     Args:
-        count: How many places there are.
+        count: All indices are less than this.
     """
 
     def __init__(self, count: int) -> None:
@@ -203,30 +203,30 @@ class _Places:
         self._used: list[int] = []
         """The numbers of the buckets that hold something, in order."""
 
-    def add(self, place: int) -> None:
-        """Take in a place that isn't there."""
-        bucket = self._buckets[place >> _BUCKET_BITS]
+    def add(self, index: int) -> None:
+        """Add an index that isn't in the set."""
+        bucket = self._buckets[index >> _BUCKET_BITS]
         if not bucket:
-            insort(self._used, place >> _BUCKET_BITS)
-        insort(bucket, place)
+            insort(self._used, index >> _BUCKET_BITS)
+        insort(bucket, index)
 
-    def remove(self, place: int) -> None:
-        """Drop a place that is there."""
-        number = place >> _BUCKET_BITS
+    def remove(self, index: int) -> None:
+        """Remove an index that is in the set."""
+        number = index >> _BUCKET_BITS
         bucket = self._buckets[number]
-        del bucket[bisect_left(bucket, place)]
+        del bucket[bisect_left(bucket, index)]
         if not bucket:
             del self._used[bisect_left(self._used, number)]
 
-    def beside(self, place: int) -> tuple[int, int]:
-        """Return the last place before one, else `_NOTHING`, and the first behind it, else the number of all places."""
-        number = place >> _BUCKET_BITS
+    def neighbors(self, index: int) -> tuple[int, int]:
+        """Return the previous index in the set, else `_NOTHING`, and the next one, else `count`."""
+        number = index >> _BUCKET_BITS
         bucket, used = self._buckets[number], self._used
-        first, end = bisect_left(bucket, place), bisect_right(bucket, place)
-        before = bucket[first - 1] if first else _NOTHING
+        first, end = bisect_left(bucket, index), bisect_right(bucket, index)
+        previous = bucket[first - 1] if first else _NOTHING
         following = bucket[end] if end < len(bucket) else self._count
-        if not first and (at := bisect_left(used, number)):
-            before = self._buckets[used[at - 1]][-1]
-        if end == len(bucket) and (at := bisect_right(used, number)) < len(used):
-            following = self._buckets[used[at]][0]
-        return before, following
+        if not first and (bucket_index := bisect_left(used, number)):
+            previous = self._buckets[used[bucket_index - 1]][-1]
+        if end == len(bucket) and (bucket_index := bisect_right(used, number)) < len(used):
+            following = self._buckets[used[bucket_index]][0]
+        return previous, following

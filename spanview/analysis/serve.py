@@ -1,23 +1,23 @@
-"""Ray Serve's requests: proxy, routing and replica as one, with what each of them took, and how it ended.
+"""Ray Serve's requests: proxy, routing and replica as one, with the time that each took, and how it ended.
 
 proxy_http_request            ==========================================    total
   route_to_replica              =================                           route
     replica_handle_request      ~~~~~~~~~~~~=========================       ~ queue, = handling
 
-- The routing begins when the caller, the proxy or a handle, submits a request to the router. That waits for the
-  request's arguments, chooses a replica, as long as all of them are full too, sends the request, begins anew where the
-  replica refuses it, and ends when one has accepted it. So the replica has started by then: the `route` time contains
-  the `queue` time. Spans don't tell when a replica was chosen.
-- Queue: from the routing's start to the replica's. A replica's clock that runs behind makes it 0, never less. Where
-  Serve doesn't ask replicas whether they accept, the replica's own queue is a part of its handling.
+- The routing begins when the caller, the proxy or a handle, submits a request to the router. The router waits for
+  the request's arguments, chooses a replica, waiting while all are full, sends the request, begins again if the replica
+  refuses it, and ends when one accepts it. So the replica has started by then: the `route` time contains the
+  `queue` time. Spans don't show when a replica was chosen.
+- Queue: from the routing's start to the replica's. If the replica's clock is behind, it is 0, never less. Where
+  Serve doesn't ask replicas whether they accept, the replica's own queue is part of its handling.
 - Handling: the replica's span, to the last item of what it streams.
 - Total: the proxy's span. Without one, from the routing's start to the latest end of routing and replica. A replica
-  alone doesn't tell it.
+  alone doesn't show it.
 
-A routing that no proxy is above is a request of its own: through a handle, from another deployment's replica or from a
-driver, or traced where the proxy isn't. So is a replica without a routing; where it names no parent at all, the
-request was most likely sampled out before it came here. Of several replicas below one routing, the last to start has
-answered; the others aren't looked at.
+A routing without a proxy above it is a request of its own: through a handle, from another deployment's replica or from
+a driver, or traced where the proxy isn't. So is a replica without a routing; if it has no parent id at all, the request
+was most likely sampled out before it came here. Of several replicas below one routing, the last to start has
+answered; the others are ignored.
 
 Serve leaves routing and replica UNSET when a handler raises, so status codes and exception events count as well.
 
@@ -47,20 +47,20 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(
     r"(?:(proxy_(?:http|grpc|websocket)_request)|(route_to_replica)|(replica_handle_request))(?: |$)"
 )
-_RECORDS_AT_ONCE: Final = 256
-"""Records that are read before it is told how far it is."""
+_REQUESTS_PER_REPORT: Final = 256
+"""Requests that are read between two progress reports."""
 _CLIENT_ERROR, _SERVER_ERROR, _NO_HTTP_STATUS = 400, 500, 600
 _WEBSOCKET_FROM: Final = 1000
-_WELL_CLOSED: Final = (1000, 1001)
+_NORMAL_CLOSURES: Final = (1000, 1001)
 _GRPC_OK: Final = ("", "OK", "0")
-"""Names and numbers of a gRPC status that is all well, or isn't there."""
+"""Names and numbers of a gRPC status that is OK, or missing."""
 HTTP_STATUS: Final = "http.status_code"
 """The attribute that has the status code of HTTP, or the closing code of a websocket."""
 _GRPC_STATUS: Final = "rpc.grpc.status_code"
 
 
 class Part(StrEnum):
-    """What a span of Serve is of a request."""
+    """Which part of a request a span of Serve is."""
 
     PROXY = "proxy"
     ROUTE = "route"
@@ -77,9 +77,9 @@ class Failure(Enum):
     GRPC = "grpc"
     """A gRPC status that isn't OK."""
     RAISED = "raised"
-    """An exception, and no code that tells of it."""
+    """An exception, but no code that says so."""
     ERROR = "error"
-    """The status ERROR, and nothing else that tells of it."""
+    """The status ERROR, and nothing else that says so."""
 
 
 class RequestKey(NamedTuple):
@@ -88,11 +88,11 @@ class RequestKey(NamedTuple):
     app: str
     deployment: str
     route: str
-    """As the application declares it, where the router knew it; else the path that was asked for."""
+    """As the application declares it, if the router knew it; else the requested path."""
     method: str
     """Of HTTP or gRPC; else the method of the deployment that was called."""
     status: str
-    """The code that the outermost span has; without one `exception` or `error`, or nothing."""
+    """The code of the outermost span that has one; else `exception`, `error`, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +104,11 @@ class Request:
     parts: tuple[Part, ...]
     """What these are."""
     is_alone: bool
-    """Whether it is a replica's span that names no parent."""
+    """Whether it is a replica's span without a parent id."""
     key: RequestKey
     request_id: str
     failure: Failure | None
-    """None where it is not known to have failed."""
+    """None if it isn't known to have failed."""
     total_ns: int | None
     """None, as all below, where a span or one of its times is missing."""
     route_ns: int | None
@@ -117,12 +117,12 @@ class Request:
 
     @property
     def longest_ns(self) -> int | None:
-        """The most that is known of how long it took: the total, else the handling."""
+        """The longest known time: the total, else the handling."""
         return self.handling_ns if self.total_ns is None else self.total_ns
 
 
 def part_of_name(name: str) -> Part | None:
-    """Return what a span with this name is of a request; None where it is no span of Serve's."""
+    """Return which part of a request a span with this name is; None if it isn't a span of Serve."""
     match = _NAME.match(name)
     return None if match is None else (Part.PROXY, Part.ROUTE, Part.REPLICA)[(match.lastindex or 1) - 1]
 
@@ -137,13 +137,13 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
     """Return the requests in the order in which their outermost spans were read; only Serve's spans are decoded.
 
     Args:
-        store: Where the spans are; what comes meanwhile doesn't count.
+        store: Where the spans are; spans that arrive meanwhile don't count.
         traces: Numbers of the traces that count; None for all.
     """
     chains = _chains(store, traces)
     requests, keys = [], dict[RequestKey, RequestKey]()
     for number, (_, chain) in enumerate(sorted(chains.items())):
-        if not number % _RECORDS_AT_ONCE:
+        if not number % _REQUESTS_PER_REPORT:
             tell(number / len(chains))
         requests.append(_request(store, chain, keys))
     return requests
@@ -153,7 +153,7 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
 
 
 def _chains(store: Store, traces: Iterable[int] | None) -> dict[int, dict[Part, int]]:
-    """Return the spans of each request by what they are, the outermost first, by its row."""
+    """Return the spans of each request by part, the outermost first, keyed by its row."""
     numbers = {
         number: part for number, name in enumerate([*store.names.texts]) if (part := part_of_name(name)) is not None
     }
@@ -180,7 +180,7 @@ def _chains(store: Store, traces: Iterable[int] | None) -> dict[int, dict[Part, 
             latest[parent, part] = row
     chains = {}
     for row, part in parts.items():
-        # A proxy routes once. Were it twice, the earlier routing would be a request of its own.
+        # A proxy routes once. If it routed twice, the earlier routing would be a request of its own.
         if row not in above or (part is Part.ROUTE and latest[above[row], part] != row):
             chain = chains[row] = {part: row}
             route = latest.get((row, Part.ROUTE), row)
@@ -208,7 +208,7 @@ def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, Req
     is_queued = {Part.ROUTE, Part.REPLICA} <= chain.keys()
     key = RequestKey(
         app=_first(outward, "app"),
-        # Older releases have one word only.
+        # Older releases only name the deployment.
         deployment=_first(outward, "deployment") or decoded[parts[0]].name.partition(" ")[2].partition(" ")[0],
         route=route_in(route) or route_in(replica) or _first([proxy], "http.route", "request_route_path"),
         method=_first([proxy], "request_method", "http.method", "rpc.method")
@@ -234,7 +234,7 @@ _WORDS: Final[Mapping[Failure | None, str]] = {Failure.RAISED: "exception", Fail
 
 
 def _first(several: Sequence[Mapping[str, Any]], *keys: str) -> str:
-    """Return the first of some attributes that is no empty text, looked for in one span after the other."""
+    """Return the first non-empty text of these attributes, from one span after the other."""
     return next((text for attributes in several if (text := _text(attributes, *keys))), "")
 
 
@@ -243,7 +243,7 @@ def _text(attributes: Mapping[str, Any], *keys: str) -> str:
 
 
 def route_in(attributes: Mapping[str, Any]) -> str:
-    """Return the route as the application declares it, by the attributes of a routing or a replica; else nothing."""
+    """Return the route as the application declares it, by the attributes of a routing or a replica; else empty."""
     return _text(attributes, "route", "http.route")
 
 
@@ -260,7 +260,7 @@ def _failure(spans: Collection[Span]) -> Failure | None:
 
 
 def failure_of_http(code: str) -> Failure | None:
-    """Return what a status code of HTTP, or the closing code of a websocket, says; None where that is all well."""
+    """Return the failure of an HTTP status code, or of a websocket's closing code; None if there is none."""
     number = number_of(code)
     if number is None or number < _CLIENT_ERROR:
         return None
@@ -268,7 +268,7 @@ def failure_of_http(code: str) -> Failure | None:
         return Failure.CLIENT
     if number < _NO_HTTP_STATUS:
         return Failure.SERVER
-    return Failure.CLOSED if number >= _WEBSOCKET_FROM and number not in _WELL_CLOSED else None
+    return Failure.CLOSED if number >= _WEBSOCKET_FROM and number not in _NORMAL_CLOSURES else None
 
 
 def _total(store: Store, chain: Mapping[Part, int], times: Mapping[Part, int | None]) -> int | None:

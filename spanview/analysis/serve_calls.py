@@ -4,8 +4,8 @@ route_to_replica App __call__
   ServeReplica:app:App.handle_request_with_rejection ray.remote      the call, which has no CONSUMER below it
   replica_handle_request App __call__                                its attempt
 
-The method is a generator of an actor, and takes the context that Ray's hook sends along for an argument of its own. So
-Ray's hook writes no CONSUMER for it. Serve hands the context of the routing to the replica by itself: the replica's
+The method is an actor's generator, and takes the context that Ray's hook sends for an argument of its own. So Ray's
+hook writes no CONSUMER for it. Serve itself hands the routing's context to the replica: the replica's
 span is a sibling of the call. A replica that refuses a request because it is full makes no span, and the routing calls
 another one: the attempt belongs to the last call that started before it.
 """
@@ -36,36 +36,39 @@ def is_serve_call(name: str) -> bool:
 
 
 def numbers_of_serve(store: Store) -> tuple[set[int], set[int]]:
-    """Return the numbers of the names of such calls, and of the spans of replicas; both empty where one would be."""
+    """Return the numbers of the names of such calls, and of replicas' spans; both empty if either is."""
     texts = store.names.texts
     calls = {number for number, text in enumerate(texts) if is_serve_call(text)}
     replicas = {number for number, text in enumerate(texts) if part_of_name(text) is Part.REPLICA} if calls else set()
     return (calls, replicas) if replicas else (set(), set())
 
 
-def served_in(forest: Forest, alone: Places) -> tuple[Places, Places]:
-    """Return those of some calls that a replica ran, and the replicas' spans; both by position.
+def served_in(forest: Forest, candidates: Places) -> tuple[Places, Places]:
+    """Return the calls that a replica ran, and the replicas' spans; both as positions.
 
     Args:
         forest: The trees that count.
-        alone: The positions of calls without a CONSUMER.
+        candidates: The positions of calls without a CONSUMER.
     """
     import numpy as np
 
     calls, replicas = numbers_of_serve(forest.store)
     if not calls:
-        return alone[:0], alone[:0]
+        return candidates[:0], candidates[:0]
     names, parents = forest.of("name"), forest.parents
-    alone = alone[np.isin(names[alone], [*calls]) & (parents[alone] >= 0)]
+    candidates = candidates[np.isin(names[candidates], [*calls]) & (parents[candidates] >= 0)]
     ran = np.flatnonzero(np.isin(names, [*replicas]) & (parents >= 0))
-    ran = ran[np.isin(parents[ran], parents[alone])]
-    pairs = [zip(parents[some].tolist(), forest.rows[some].tolist(), strict=True) for some in (alone, ran)]
+    ran = ran[np.isin(parents[ran], parents[candidates])]
+    pairs = [
+        zip(parents[positions].tolist(), forest.rows[positions].tolist(), strict=True)
+        for positions in (candidates, ran)
+    ]
     rows = np.array([*served_by(forest.store, *pairs).items()], np.int64).reshape(-1, 2)
     return np.searchsorted(forest.rows, rows[:, 0]), np.searchsorted(forest.rows, rows[:, 1])
 
 
 def served_in_tree(store: Store, tree: TraceTree, calls: Collection[int]) -> dict[int, int]:
-    """Return the row of the replica's span that ran each of some calls of a trace; calls without one are left out.
+    """Return the row of the replica's span that ran each call of a trace; calls without one are left out.
 
     Args:
         calls: The rows of calls without a CONSUMER.
@@ -83,23 +86,23 @@ def served_in_tree(store: Store, tree: TraceTree, calls: Collection[int]) -> dic
 
 
 def served_by(store: Store, calls: Iterable[tuple[int, int]], replicas: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Return the row of the replica's span that ran each of some calls; calls without one are left out.
+    """Return the row of the replica's span that ran each call; calls without one are left out.
 
     Args:
-        calls: Pairs of what stands for the parent, and the row of the call.
+        calls: Pairs of a key for the parent, and the row of the call.
         replicas: The same of the spans of replicas.
     """
     starts, of_parents = store.spans.start_ns, defaultdict[int, list[tuple[int, int]]](list)
     for parent, row in calls:
         of_parents[parent].append((starts[row], row))
-    found: dict[int, int] = {}
+    served: dict[int, int] = {}
     for parent, row in sorted(replicas, key=lambda pair: (starts[pair[1]], pair[1])):
         waiting = of_parents.get(parent)
         if waiting:
             waiting.sort()
             last = bisect_right(waiting, (starts[row], len(store.spans)))
             if last:
-                found[waiting[last - 1][1]] = row
+                served[waiting[last - 1][1]] = row
                 # The calls before it were refused.
                 del waiting[:last]
-    return found
+    return served

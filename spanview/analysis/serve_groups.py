@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Percentiles of some durations in nanoseconds; None where there is none."""
+    """Percentiles of durations in nanoseconds; None if there are none."""
 
     p50: int | None
     p95: int | None
@@ -30,21 +30,21 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class RequestGroup:
-    """The requests to one route of a deployment that ended alike."""
+    """The requests to one route of a deployment with the same status."""
 
     key: RequestKey
     requests: tuple[Request, ...]
-    """By how long they took, as far as that is known, the slowest first; those that don't tell it come last."""
+    """The slowest first, as far as known; those of unknown duration last."""
     errors: int
     """How many failed."""
     failure: Failure | None
-    """What most of those that failed have in common."""
+    """The most common one of those that failed."""
     total: Spread
     route_time: Spread
     queue: Spread
     handling: Spread
     histogram: list[int]
-    """Of the total times, as `stats.Group` has it."""
+    """Of the total times, as in `stats.Group`."""
 
     @property
     def count(self) -> int:
@@ -53,10 +53,10 @@ class RequestGroup:
 
 
 def serve_groups(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[RequestGroup]:
-    """Return the requests by application, deployment, route, method and status, in the order of these.
+    """Return the requests by application, deployment, route, method and status, sorted by these.
 
     Args:
-        store: Where the spans are; what comes meanwhile doesn't count.
+        store: Where the spans are; spans that arrive meanwhile don't count.
         traces: Numbers of the traces that count; None for all.
     """
     groups: defaultdict[RequestKey, list[Request]] = defaultdict(list)

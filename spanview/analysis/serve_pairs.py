@@ -3,10 +3,10 @@
 replica_handle_request   ==========================      http.method GET   route /predict/{x}   http.status_code "200"
 GET /predict/{x}            ====================         http.request.method GET   http.route …   http.response…  200
 
-FastAPI takes its context from HTTP headers only, which Serve doesn't write. So no id of a span ties the two together,
-and that they belong together is a guess. It rests on this, and all of it must hold:
+FastAPI takes its context from HTTP headers only, which Serve doesn't write. So no span id links the two,
+and that they belong together is a guess. All of this must hold:
 
-1. both stand in the same file, so the same process wrote them;
+1. both are in the same file, so the same process wrote them;
 2. FastAPI's is the root of another trace, of kind SERVER, and lies within the replica's time;
 3. method, route and status, as far as both have them, are the same; both have at least the method;
 4. so is the request's id, where FastAPI's trace goes on to another deployment, whose spans have it;
@@ -31,48 +31,48 @@ if TYPE_CHECKING:
 _METHOD: Final = ("http.request.method", "http.method")
 _ROUTE: Final = ("http.route", "route")
 _STATUS: Final = ("http.response.status_code", "http.status_code")
-_MOST: Final = 500
-"""Where more spans than these are within the time of one, or around it, nothing is said."""
+_MAX_SPANS: Final = 500
+"""If more spans than these are within the time of one, or around it, there is no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class OtherHalf:
-    """The span that probably belongs together with another one."""
+    """The span that probably belongs to another one."""
 
     row: int
     """Its row in the span table."""
     method: str
     route: str
-    """Empty, as all below, where not both have it."""
+    """Empty, as all below, unless both have it."""
     status: str
     request_id: str
 
 
 def may_have_other_half(store: Store, row: int) -> bool:
-    """Tell whether a span is one that may have another half; from the columns alone."""
+    """Return whether a span may have another half; from the columns alone."""
     return _is_replica(store, row) or _is_root_of_server(store, row)
 
 
 def other_half(store: Store, row: int) -> OtherHalf | None:
-    """Return what probably belongs together with a span; None where nothing does, or more than one may.
+    """Return the span that probably belongs to a span; None if there is none, or more than one.
 
     Args:
-        store: Where the spans are; only those of the same file that are there at the same time are decoded.
+        store: Where the spans are; only those of the same file and time are decoded.
         row: A replica's span, or the root of a trace of FastAPI's.
     """
     if not may_have_other_half(store, row):
         return None
-    found = _only_one(store, row)
-    # What fits fits the other way round, too: if the other one has only one, it is this one.
-    return None if found is None or _only_one(store, found.row) is None else found
+    match = _only_one(store, row)
+    # Matching is symmetric: if the other one has only one match, it is this one.
+    return None if match is None or _only_one(store, match.row) is None else match
 
 
 def _only_one(store: Store, row: int) -> OtherHalf | None:
     rows = _at_that_time(store, row)
-    if len(rows) > _MOST:
+    if len(rows) > _MAX_SPANS:
         return None
     own = _facts(store, row)
-    fitting = [each for other in rows if (each := _fits(own, _facts(store, other), other)) is not None]
+    fitting = [match for other in rows if (match := _fits(own, _facts(store, other), other)) is not None]
     return fitting[0] if len(fitting) == 1 else None
 
 
@@ -86,7 +86,7 @@ def _is_root_of_server(store: Store, row: int) -> bool:
     return is_root and part_of_name(store.names.texts[spans.name[row]]) is None
 
 
-# -- what is there at the same time ------------------------------------------------------------------------------------
+# -- what runs at the same time ----------------------------------------------------------------------------------------
 
 
 def _at_that_time(store: Store, row: int) -> list[int]:
@@ -113,14 +113,14 @@ def _at_that_time(store: Store, row: int) -> list[int]:
 
 
 def _facts(store: Store, row: int) -> tuple[str, ...]:
-    """Return method, route, status and request id, each empty where a span doesn't tell it."""
+    """Return method, route, status and request id, each empty if a span doesn't have it."""
     attributes = store.span(row).attributes
     *facts, request_id = (_first(attributes, keys) for keys in (_METHOD, _ROUTE, _STATUS, REQUEST_ID_KEYS))
     return *facts, request_id or _request_id_below(store, row)
 
 
 def _request_id_below(store: Store, row: int) -> str:
-    """Return the id that the first of Serve's spans in a span's trace has."""
+    """Return the request id of the first of Serve's spans in a span's trace."""
     names, texts = store.spans.name, store.names.texts
     rows = store.rows_of_trace(store.spans.trace[row])
     first = next((other for other in rows if part_of_name(texts[names[other]]) is not None), None)
@@ -128,11 +128,11 @@ def _request_id_below(store: Store, row: int) -> str:
 
 
 def _fits(own: Sequence[str], other: Sequence[str], row: int) -> OtherHalf | None:
-    """Return another span as the other half if nothing that both say differs."""
-    both = [*zip(own, other, strict=True)]
-    if any(mine and theirs and mine != theirs for mine, theirs in both):
+    """Return another span as the other half if the two don't contradict each other."""
+    pairs = [*zip(own, other, strict=True)]
+    if any(mine and theirs and mine != theirs for mine, theirs in pairs):
         return None
-    method, route, status, request_id = (mine if theirs else "" for mine, theirs in both)
+    method, route, status, request_id = (mine if theirs else "" for mine, theirs in pairs)
     return OtherHalf(row, method, route, status, request_id) if method else None
 
 

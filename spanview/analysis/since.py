@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spanview.index.table import SpanTable
 
 PAUSE_NS: Final = 60 * NS_PER_SECOND
-"""So long a time without a running span parts two runs."""
+"""A pause this long without a running span separates two runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Since:
     def cutoff_ns(self, store: Store) -> int:
         """Return the time after which a trace must have ended, nanoseconds since 1970.
 
-        For the newest run it is the end of the run before, or `NO_TIME` where there is only one.
+        For the newest run it is the end of the previous run, or `NO_TIME` if there is only one.
         """
         return _end_of_run_before(store.spans) if self.moment_ns is None else self.moment_ns
 
@@ -57,7 +57,7 @@ def parse_since(text: str, now_ns: int) -> Since:
 
 
 def ended_after(store: Store, trace: int, cutoff_ns: int) -> bool:
-    """Tell whether a trace ended after a time; one in which nothing has ended counts by its start.
+    """Return whether a trace ended after a time; one without any end counts by its start.
 
     Args:
         store: Where the trace is.
@@ -78,6 +78,6 @@ def _end_of_run_before(spans: SpanTable) -> int:
             continue
         if running_until != NO_TIME and start - running_until >= PAUSE_NS:
             cutoff = running_until
-        # A span without an end counts as a moment: as one still running it would hide every later pause.
+        # A span without an end counts as a moment: if it counted as running, it would hide every later pause.
         running_until = max(running_until, start, end)
     return cutoff

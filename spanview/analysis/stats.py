@@ -1,4 +1,4 @@
-"""Statistics: counts, errors, totals, self time and percentiles of spans that have something in common."""
+"""Statistics: counts, errors, totals, self time and percentiles of groups of spans."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Group:
     """The spans with one key."""
 
     key: str | None
-    """Empty for spans without a service, or without a kind; None for those without the attribute."""
+    """Empty for spans without a service or kind; None for those without the attribute."""
     count: int
-    """Spans without an end included, which are left out of all durations."""
+    """Includes spans without an end, which are left out of all durations."""
     errors: int
     """Spans with status ERROR."""
     total_ns: int
@@ -45,18 +45,18 @@ class Group:
     self_ns: int
     """Sum of the self times."""
     min_ns: int | None
-    """None, as all below, where no span has a duration."""
+    """None, as all below, if no span has a duration."""
     p50_ns: int | None
     p95_ns: int | None
     p99_ns: int | None
     max_ns: int | None
     histogram: list[int]
-    """How many durations have each power of ten, from 1 ns on; `POWERS` of them."""
+    """How many durations have each power of ten, from 1 ns on; `POWERS` counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class AmongName:
-    """How a span stands among all of its name that have a duration, itself among them."""
+    """How a span compares with all of its name that have a duration, including itself."""
 
     quicker: int
     """How many of them are quicker."""
@@ -65,18 +65,18 @@ class AmongName:
     p95_ns: int
     max_ns: int
     histogram: list[int]
-    """As a `Group` has it."""
+    """As in `Group`."""
 
 
 def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = None) -> list[Group]:
     """Return the groups of spans, those with the greatest total first, then by key.
 
     Args:
-        by: As `column_of` takes it; spans without it have the key None.
+        by: As in `column_of`; spans without it have the key None.
         traces: Numbers of the traces that count; None for all.
 
     Raises:
-        QueryError: No span has it, in other traces either.
+        QueryError: No span has it, not even in other traces.
     """
     numbers = None if traces is None else [*traces]
     try:
@@ -92,7 +92,7 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
     """Return the groups of spans by a column, those with the greatest total first, then by key, None last.
 
     Args:
-        column: What they are grouped by; rows that have come since it was made don't count.
+        column: What they are grouped by; newer rows don't count.
         traces: Numbers of the traces that count; None for all.
     """
     forest = forest_of(store, traces)
@@ -118,29 +118,29 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
     return sorted(groups, key=lambda group: (-group.total_ns, group.key is None, group.key or ""))
 
 
-def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int] | None, most: int) -> list[int]:
+def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int] | None, limit: int) -> list[int]:
     """Return the rows of the spans of a group that have a duration, slowest first.
 
     Args:
         column: What they are grouped by.
         key: The group's.
         traces: Numbers of the traces that count; None for all.
-        most: So many at the most.
+        limit: At most so many.
     """
     wanted = {number for number, text in enumerate(column.texts) if text == key}
-    return slowest(store, column.numbers, wanted, traces, most)
+    return slowest(store, column.numbers, wanted, traces, limit)
 
 
 def slowest(
-    store: Store, column: Sequence[int], wanted: AbstractSet[int], traces: Iterable[int] | None, most: int
+    store: Store, column: Sequence[int], wanted: AbstractSet[int], traces: Iterable[int] | None, limit: int
 ) -> list[int]:
-    """Return the rows with some numbers in a column that have a duration, slowest first, then by row.
+    """Return the rows with one of the wanted numbers that have a duration, slowest first, then by row.
 
     Args:
-        column: A number for each row that there was.
+        column: A number for each row at that time.
         wanted: The numbers.
         traces: Numbers of the traces that count; None for all.
-        most: So many rows at the most.
+        limit: At most so many rows.
     """
     spans = store.spans
     count = min(len(column), len(spans.next_row))
@@ -151,18 +151,18 @@ def slowest(
         rows = rows[chosen[copy_of(spans.trace)[rows]]]
     starts, ends, are_known = exact(copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows])
     rows, lengths = rows[are_known], (ends - starts)[are_known]
-    found: list[int] = rows[np.argsort(-lengths, kind="stable")[:most]].tolist()
-    return found
+    slowest_rows: list[int] = rows[np.argsort(-lengths, kind="stable")[:limit]].tolist()
+    return slowest_rows
 
 
 def among_name(store: Store, row: int) -> AmongName | None:
-    """Return how a span stands among all of its name that have a duration.
+    """Return how a span compares with all of its name that have a duration.
 
     Args:
         row: The span's row.
 
     Returns:
-        None where it has no duration.
+        None if it has no duration.
     """
     spans = store.spans
     start, end = spans.start_ns[row], spans.end_ns[row]
@@ -176,11 +176,11 @@ def among_name(store: Store, row: int) -> AmongName | None:
 
 
 def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterator[tuple[int, int, int, list[int], int]]:
-    """Yield keys, and for each how many spans have it, how many failed, their sorted durations, and own times' sum.
+    """Yield each key, how many spans have it, how many failed, their sorted durations, and the sum of self times.
 
     Args:
         forest: The spans.
-        keys: Of each position, less than 0 for those that don't count.
+        keys: Of each position, negative for those that don't count.
     """
     times = times_in(forest)
     tell(0.5)

@@ -1,4 +1,4 @@
-"""How far a long look at a store is, for whoever waits for it, and may end it."""
+"""The progress of a long computation, for whoever waits for it and may end it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ Tell: TypeAlias = Callable[[float], None]
 
 
 def unheard(_share: float) -> None:
-    """Nobody waits."""
+    """Ignore the progress."""
 
 
 def part(tell: Tell, first: float, last: float) -> Tell:
-    """Return what tells of a part of a longer work, which goes from one share of it to another."""
+    """Return the progress callback of a part of a longer work, from one share of it to another."""
     return lambda share: tell(first + (last - first) * share)

@@ -10,9 +10,9 @@ from typing import Final
 from spanview.model.times import NS_PER_SECOND
 
 DURATIONS: Final = "7ns, 5us, 3ms, 1.5s, 2m, 1h or 1d"
-"""What a duration may look like, for messages."""
+"""Examples of durations, for messages."""
 TIMES: Final = "2024-05-28T18:05:04 or 2024-05-28, local unless Z or +02:00 follows"
-"""What a time may look like, for messages."""
+"""Examples of times, for messages."""
 
 _UNITS_NS: Final = {
     "ns": 1,
@@ -32,7 +32,7 @@ _TIME: Final = re.compile(
 
 
 def parse_duration(text: str) -> int | None:
-    """Return the nanoseconds of a duration such as `1.5s`, or None where it is none; `0` needs no unit."""
+    """Return the nanoseconds of a duration such as `1.5s`, or None if it isn't one; `0` needs no unit."""
     if text == "0":
         return 0
     match = _DURATION.fullmatch(text)
@@ -40,7 +40,7 @@ def parse_duration(text: str) -> int | None:
 
 
 def parse_moment(text: str) -> int | None:
-    """Return the nanoseconds since 1970 of an ISO time, or None where it is none.
+    """Return the nanoseconds since 1970 of an ISO time, or None if it isn't one.
 
     A time without a zone is local; a date alone is its midnight.
     """
@@ -57,6 +57,6 @@ def parse_moment(text: str) -> int | None:
             moment = naive.replace(tzinfo=UTC) if is_utc else naive.astimezone()
         seconds = (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
     except (ValueError, OverflowError, OSError):
-        # A date that no calendar has, or one that the platform's time zone rules don't reach.
+        # A date that doesn't exist, or is beyond the platform's time zone rules.
         return None
     return seconds * NS_PER_SECOND + int((fraction or "0").ljust(9, "0"))

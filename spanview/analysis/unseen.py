@@ -1,9 +1,9 @@
-"""What parents that no file holds probably are, told by their children and by what other traces have in their place.
+"""What missing parents probably are, judging by their children and by other traces.
 
 child                    elsewhere                    so the missing parent is probably
 f ray.remote_worker      –                            f ray.remote
 load                     load always stands in job    job
-load                     load stands in job, and in batch too    not told
+load                     load stands in job, and in batch too    unknown
 g ray.remote             f ray.remote has no attempt  f ray.remote_worker, where no other call can be it
 """
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
-_MOST_PAIRS: Final = 2_000
-"""Of missing parents and calls without an attempt: two records are read again for each."""
+_MAX_PAIRS: Final = 2_000
+"""Pairs of a missing parent and a call without an attempt: two records are read again for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,54 +30,54 @@ class Guess:
     """What a missing parent probably is."""
 
     name: str
-    """From a file, and so to be made harmless."""
+    """From a file, and so to be sanitised."""
     basis: str
-    """What that rests on, in words; with a name from a file."""
+    """The evidence, in words; with a name from a file."""
 
 
 def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
-    """Return what the missing parents of a trace probably are, by span id; left out are those that nothing tells of."""
+    """Return what the missing parents of a trace probably are, by span id; those without evidence are left out."""
     spans, names = store.spans, store.names.texts
-    found: dict[int, Guess] = {}
-    asked: dict[int, set[int]] = {}
+    guessed: dict[int, Guess] = {}
+    child_names: dict[int, set[int]] = {}
     children_of: dict[int, list[int]] = {}
     for node, span_id in enumerate(tree.missing, len(tree.rows)):
         rows = children_of[span_id] = [tree.rows[child] for child in tree.children(node)]
         called = {names[spans.name[row]] for row in rows if spans.kind[row] == CONSUMER}
         if len(called) == 1 and (name := called.pop()).endswith(RAN):
             function = name.removesuffix(RAN)
-            found[span_id] = Guess(function + SUBMITTED, f"it submitted {function}, which has run")
+            guessed[span_id] = Guess(function + SUBMITTED, f"it submitted {function}, which has run")
         else:
-            asked[span_id] = {spans.name[row] for row in rows}
-    above = parents_of_names(store, set().union(*asked.values())) if asked else {}
-    for span_id, children in asked.items():
-        known = [above[name] for name in children if name in above]
-        parents = set().union(*known)
+            child_names[span_id] = {spans.name[row] for row in rows}
+    above = parents_of_names(store, set().union(*child_names.values())) if child_names else {}
+    for span_id, children in child_names.items():
+        parent_counts = [above[name] for name in children if name in above]
+        parents = set().union(*parent_counts)
         if len(parents) == 1:
             (parent,) = parents
-            count = sum(each[parent] for each in known)
+            count = sum(counts[parent] for counts in parent_counts)
             child = min(names[name] for name in children if name in above)
             basis = f"{child} stands in nothing else, {count:,} time{'s' * (count > 1)}"
-            found[span_id] = Guess(names[parent], basis)
-    left = [span_id for span_id in asked if span_id not in found]
-    if not left:
-        return found
+            guessed[span_id] = Guess(names[parent], basis)
+    unexplained = [span_id for span_id in child_names if span_id not in guessed]
+    if not unexplained:
+        return guessed
     from spanview.analysis.calls import calls_of
 
-    calls = calls_of(store, [spans.trace[tree.rows[0]]]).alone
-    if len(left) * len(calls) > _MOST_PAIRS:
-        return found
-    for span_id in left:
+    calls = calls_of(store, [spans.trace[tree.rows[0]]]).without_attempt
+    if len(unexplained) * len(calls) > _MAX_PAIRS:
+        return guessed
+    for span_id in unexplained:
         fitting = [row for row in calls if _may_run(store, row, children_of[span_id])]
         if len(fitting) == 1:
             function = names[spans.name[fitting[0]]].removesuffix(SUBMITTED)
             basis = f"of the calls in this trace without an attempt, only {function} can be it"
-            found[span_id] = Guess(function + RAN, basis)
-    return found
+            guessed[span_id] = Guess(function + RAN, basis)
+    return guessed
 
 
 def _may_run(store: Store, call: int, children: list[int]) -> bool:
-    """Tell whether a call without an attempt may be running in the process that has written some spans."""
+    """Return whether a call without an attempt may be running in the process that wrote these spans."""
     spans = store.spans
     first, submitted = min(map(spans.start_ns.__getitem__, children)), spans.end_ns[call]
     if spans.status[call] == ERROR or submitted > first or spans.source[call] == spans.source[children[0]]:
@@ -87,10 +87,10 @@ def _may_run(store: Store, call: int, children: list[int]) -> bool:
 
 
 def parents_of_names(store: Store, children: Iterable[int]) -> Mapping[int, Mapping[int, int]]:
-    """Return which names stand above some names, and how often; names that stand in nothing are left out.
+    """Return the names of the parents of these names' spans, and how often; names without parents are left out.
 
     Args:
-        children: The numbers of the names that are asked for.
+        children: The numbers of the names.
     """
     import numpy as np
 
@@ -100,7 +100,7 @@ def parents_of_names(store: Store, children: Iterable[int]) -> Mapping[int, Mapp
     names = forest.of("name")
     positions = np.flatnonzero(np.isin(names, [*children]) & (forest.parents >= 0))
     pairs = np.stack((names[positions], names[forest.parents[positions]]), axis=1)
-    found: dict[int, dict[int, int]] = {}
+    parents: dict[int, dict[int, int]] = {}
     for (child, parent), count in zip(*np.unique(pairs, axis=0, return_counts=True), strict=True):
-        found.setdefault(int(child), {})[int(parent)] = int(count)
-    return found
+        parents.setdefault(int(child), {})[int(parent)] = int(count)
+    return parents

@@ -1,7 +1,7 @@
 """Waiting before a span ran: a Ray call between its submission and its start, and a Serve request in its queue.
 
 A call's wait holds the wait for arguments, for a worker, for a worker's start and, between two attempts, for a retry.
-Files tell two of these apart: an attempt that another one came before, and the first attempt of a worker process.
+Files show two of these: an attempt that another one preceded, and the first attempt of a worker process.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 
 def wait_of(store: Store, tree: TraceTree, node: int) -> int:
-    """Return the nanoseconds that a span waited before it ran, as `wait_between` has them; 0 for every other node.
+    """Return the nanoseconds that a span waited before it ran, as in `wait_between`; 0 for every other node.
 
-    An attempt that another one came before has waited since that one ended.
+    An attempt that another one preceded has waited since that one ended.
 
     Args:
         node: A node of the tree.
@@ -35,20 +35,20 @@ def wait_of(store: Store, tree: TraceTree, node: int) -> int:
         return 0
     row, spans = tree.rows[node], store.spans
     wait = wait_between(store, tree.rows[parent], row)
-    before = tree.previous_sibling(node) if wait and spans.kind[row] == CONSUMER else None
-    if before is None:
+    previous = tree.previous_sibling(node) if wait and spans.kind[row] == CONSUMER else None
+    if previous is None:
         return wait
-    earlier = tree.rows[before]
-    if spans.kind[earlier] != CONSUMER or spans.end_ns[earlier] == NO_TIME:
+    previous_row = tree.rows[previous]
+    if spans.kind[previous_row] != CONSUMER or spans.end_ns[previous_row] == NO_TIME:
         return wait
-    # The actor lived between its constructor's attempts: it was started anew, and nobody waited for that.
+    # The actor lived between its constructor's attempts: it was restarted, and nobody waited for that.
     if store.names.texts[spans.name[row]].endswith(f"__init__{RAN}"):
         return 0
-    return max(0, min(wait, spans.start_ns[row] - spans.end_ns[earlier]))
+    return max(0, min(wait, spans.start_ns[row] - spans.end_ns[previous_row]))
 
 
 def wait_between(store: Store, parent_row: int, row: int) -> int:
-    """Return the nanoseconds that a span waited before it ran; 0 for a span that isn't one of these two.
+    """Return the nanoseconds that a span waited before it ran; 0 for any other span.
 
     A CONSUMER waits from the end of its PRODUCER. A replica of Ray Serve waits from the start of its routing: that time
     is the queue, as `spanview.analysis.serve` defines it.
@@ -67,14 +67,14 @@ def wait_between(store: Store, parent_row: int, row: int) -> int:
 
 
 def wait_word(store: Store, row: int) -> str:
-    """Return what a span did that `wait_between` has a wait of: `queued` in Ray Serve, else `waited`."""
+    """Return the word for the wait of a span: `queued` in Ray Serve, else `waited`."""
     return "waited" if store.spans.kind[row] == CONSUMER else "queued"
 
 
 def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
     """Return the calls whose first attempt is the first one of its worker process, and how long each waited.
 
-    Some of these waits hold the start of the process; a worker that was started ahead makes none.
+    Some of these waits include the start of the process; not for a worker that was started ahead.
 
     Args:
         store: Where the spans are; it may grow.
@@ -99,7 +99,7 @@ def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
 
 
 def is_cold_start(store: Store, row: int) -> bool:
-    """Tell whether an attempt is the first one of its worker process."""
+    """Return whether an attempt is the first one of its worker process."""
     spans, texts = store.spans, store.names.texts
     start, source = spans.start_ns[row], spans.source[row]
     is_attempt = spans.kind[row] == CONSUMER and texts[spans.name[row]].endswith(RAN)
@@ -107,7 +107,7 @@ def is_cold_start(store: Store, row: int) -> bool:
 
 
 def _first_starts(store: Store) -> Places:
-    """Return when the first attempt of each worker process starts, by source; the greatest number for no attempt."""
+    """Return when the first attempt of each worker process starts, by source; the greatest integer if none."""
     import numpy as np
 
     from spanview.index.arrays import copy_of

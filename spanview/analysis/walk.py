@@ -1,4 +1,4 @@
-"""The spans of many traces in the order in which their trees are walked, with what only the trees tell of them."""
+"""The spans of many traces in the order in which their trees are walked, with what only the trees show."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
-_DEEPEST: Final = 1_000
-"""Traces with more levels are left to be walked one by one: what stands between two spans grows with each level."""
+_MAX_DEPTH: Final = 1_000
+"""Traces with more levels are walked one by one: the text between two spans grows with each level."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,30 +32,30 @@ class Walk:
     have: Flags
     """Which spans have one."""
     warned: NDArray[np.uint16]
-    """What only the trees tell of them, as bits of `Warnings`."""
+    """What only the trees show, as bits of `Warnings`."""
     firsts: Places
     """Where each trace begins."""
-    odd: Flags
-    """Which traces, by number, aren't complete, have spans without ids or times, or are very deep."""
+    irregular: Flags
+    """Which traces, by number, are incomplete, have spans without ids or times, or are very deep."""
 
 
 def walk(store: Store, traces: Places) -> Walk:
     """Walk some traces, one after the other.
 
     Args:
-        store: Where they are; it must not grow meanwhile.
+        store: Where they are; must not grow meanwhile.
         traces: Their numbers.
     """
     forest, count = forest_of(store, traces.tolist()), len(store.trace_table)
     times, depths = times_in(forest), forest.depths()
-    odd = np.zeros(count, np.bool_)
-    odd[forest.traces[(forest.parents == MISSING) | ~times.are_known | (depths > _DEEPEST)]] = True
-    odd[forest.traces[forest.cut]] = odd[forest.traces[forest.of("span_id") == 0]] = True
-    odd[store.intake.unplaced : store.intake.unplaced + 1] = True
+    irregular = np.zeros(count, np.bool_)
+    irregular[forest.traces[(forest.parents == MISSING) | ~times.are_known | (depths > _MAX_DEPTH)]] = True
+    irregular[forest.traces[forest.cut]] = irregular[forest.traces[forest.of("span_id") == 0]] = True
+    irregular[store.intake.unplaced : store.intake.unplaced + 1] = True
     counts = np.bincount(forest.traces, minlength=count)
     sizes = counts[traces]
     firsts = np.cumsum(sizes) - sizes
-    # The forest is walked by the numbers of traces; here they come as they were asked for.
+    # The forest is walked by the numbers of traces; here they are in the order of the argument.
     moved = np.cumsum(counts) - counts
     moved[traces] -= firsts
     order = np.empty(len(forest), np.int64)
@@ -67,12 +67,12 @@ def walk(store: Store, traces: Places) -> Walk:
         have=times.are_known[order],
         warned=forest.warnings()[order],
         firsts=firsts,
-        odd=odd,
+        irregular=irregular,
     )
 
 
 def of_all(store: Store) -> tuple[Times, Flags, NDArray[np.uint16]]:
-    """Return the self time of every row, which rows have one, and what only its tree tells of it.
+    """Return the self time of every row, which rows have one, and the warnings that only trees show.
 
     Args:
         store: Where they are; it must not grow meanwhile.

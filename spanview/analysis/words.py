@@ -1,6 +1,6 @@
-"""What a store's spans have that can be asked for: root names, attributes with the values that were seen, and events.
+"""What can be asked for in a store: root names, attributes with their values, events and scopes.
 
-All but names stand in the records only. Some hundreds of these, from all over the store, tell what most of them have.
+All but names are only in the records. Some hundreds of these, from all over the store, have most of it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.complete import LONGEST, Vocabulary
+from spanview.analysis.complete import MAX_CHARACTERS, Vocabulary
 from spanview.analysis.query_values import text_of
 from spanview.index.table import NO_ROW
 
@@ -20,30 +20,30 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.span import Span
 
-MOST: Final = 10_000
+MAX_TEXTS: Final = 10_000
 """Texts of one kind that are kept."""
-_SAMPLES: Final = 500
-"""Records from all over the store that are looked at, besides one of each name and status."""
-_MOST_NAMES: Final = 500
-_LARGEST: Final = 64 * 1024
-"""Bytes of a record that is looked at."""
-_KEYS: Final = 2_000
+_SAMPLED_RECORDS: Final = 500
+"""Records from all over the store that are read, besides one of each name and status."""
+_MAX_NAMES: Final = 500
+_MAX_RECORD_BYTES: Final = 64 * 1024
+"""Bytes of a record that is read."""
+_MAX_KEYS: Final = 2_000
 """Keys that are kept."""
-_VALUES: Final = 200
+_MAX_VALUES: Final = 200
 """Values of one key that are kept."""
-_CHUNK: Final = 32_768
-"""Rows that are looked at before other threads have their turn."""
+_ROWS_PER_TURN: Final = 32_768
+"""Rows that are processed before other threads get a turn."""
 
 
 def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda: True) -> tuple[int, Vocabulary]:
-    """Look through a store, which may grow meanwhile; made for a thread of its own.
+    """Sample a store, which may grow meanwhile; for a thread of its own.
 
     Args:
-        seconds: After so long no further record is read.
-        is_wanted: Asked now and then; what was found so far is returned once it isn't so.
+        seconds: After this time no further record is read.
+        is_wanted: Asked from time to time; once it is false, what was gathered so far is returned.
 
     Returns:
-        How many spans the store had by then, and what was found but for names, services and files, the most frequent
+        How many spans the store had by then, and its vocabulary without names, services and files, the most frequent
         first.
     """
     spans = len(store.spans.next_row)
@@ -56,63 +56,63 @@ def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda:
     for row in _sample(store, spans):
         if not is_wanted() or time.monotonic() > until:
             break
-        if store.spans.length[row] <= _LARGEST:
+        if store.spans.length[row] <= _MAX_RECORD_BYTES:
             span = store.span(row)
             _count(span, keys, values)
             events.update(event.name for event in span.events)
             scopes.update(() if span.scope is None else (span.scope.name,))
-            # Whoever types has the next turn.
+            # Whoever types gets the next turn.
             time.sleep(0)
-    attributes = {key: [text for text, _ in values[key].most_common()] for key, _ in keys.most_common(_KEYS)}
+    attributes = {key: [text for text, _ in values[key].most_common()] for key, _ in keys.most_common(_MAX_KEYS)}
     return spans, Vocabulary(roots=roots, attributes=attributes, events=_short(events), scopes=_short(scopes))
 
 
 def _short(texts: Counter[str]) -> tuple[str, ...]:
-    return tuple(text for text, _ in texts.most_common() if 0 < len(text) <= LONGEST)[:_VALUES]
+    return tuple(text for text, _ in texts.most_common() if 0 < len(text) <= MAX_CHARACTERS)[:_MAX_VALUES]
 
 
 def _count(span: Span, keys: Counter[str], values: defaultdict[str, Counter[str]]) -> None:
     everything = span.attributes, span.resource.attributes, *(event.attributes for event in span.events)
-    for key, value in chain.from_iterable(each.items() for each in everything):
-        if 0 < len(key) <= LONGEST and (key in keys or len(keys) < _KEYS):
+    for key, value in chain.from_iterable(attributes.items() for attributes in everything):
+        if 0 < len(key) <= MAX_CHARACTERS and (key in keys or len(keys) < _MAX_KEYS):
             keys[key] += 1
-            seen = values[key]
+            counts = values[key]
             for text in filter(None, map(_shortly, value if isinstance(value, list) else [value])):
-                if text in seen or len(seen) < _VALUES:
-                    seen[text] += 1
+                if text in counts or len(counts) < _MAX_VALUES:
+                    counts[text] += 1
 
 
 def _shortly(value: Any) -> str:
-    """Return a value as it is searched for, or nothing where nobody would."""
+    """Return a value as text, or an empty one if it isn't worth proposing."""
     if isinstance(value, dict | list) or value is None:
         return ""
     text = text_of(value)
-    return text if len(text) <= LONGEST else ""
+    return text if len(text) <= MAX_CHARACTERS else ""
 
 
 def _sample(store: Store, spans: int) -> list[int]:
     """Return rows: the last of each name and status, and some from all over; the newest first."""
     table = store.spans
     last: dict[tuple[int, int], int] = {}
-    for start in range(0, spans, _CHUNK):
-        end = min(start + _CHUNK, spans)
+    for start in range(0, spans, _ROWS_PER_TURN):
+        end = min(start + _ROWS_PER_TURN, spans)
         kinds_of_span = zip(table.name[start:end], table.status[start:end], strict=True)
         last.update(zip(kinds_of_span, range(start, end), strict=True))
         time.sleep(0)
-    rows = {*sorted(last.values())[-_MOST_NAMES:], *range(spans - 1, -1, -max(1, spans // _SAMPLES))}
+    rows = {*sorted(last.values())[-_MAX_NAMES:], *range(spans - 1, -1, -max(1, spans // _SAMPLED_RECORDS))}
     return sorted(rows, key=table.start_ns.__getitem__, reverse=True)
 
 
 def _roots(store: Store) -> list[str]:
     names: set[int] = set()
     count = len(store.trace_table)
-    for start in range(0, count, _CHUNK):
-        rows = filter(NO_ROW.__ne__, store.trace_table.root_row[start : min(start + _CHUNK, count)])
+    for start in range(0, count, _ROWS_PER_TURN):
+        rows = filter(NO_ROW.__ne__, store.trace_table.root_row[start : min(start + _ROWS_PER_TURN, count)])
         names.update(map(store.spans.name.__getitem__, rows))
         time.sleep(0)
     return short_and_sorted(map(store.names.texts.__getitem__, names))
 
 
 def short_and_sorted(texts: Iterable[str]) -> list[str]:
-    """Return those texts that can be proposed, in the order of their letters."""
-    return sorted(text for text in texts if 0 < len(text) <= LONGEST)[:MOST]
+    """Return the texts that can be proposed, sorted."""
+    return sorted(text for text in texts if 0 < len(text) <= MAX_CHARACTERS)[:MAX_TEXTS]

@@ -1,16 +1,16 @@
 """Who a process is: its pid, the node that it runs on, and the actor or replica that it is.
 
-name of the file                            what it tells
-----------------                            -------------
+name of the file                            what it says
+----------------                            ------------
 8714.txt, 8714.json, 8714.jsonl             pid 8714
 worker-2f9c01-01000000-8714.out             pid 8714 of the job 01000000
 node7-8714.jsonl                            pid 8714 on node7, where a record or this host's name agrees
-node7-8714-1717000000.jsonl                 the same, with the time of its start behind
+node7-8714-1717000000.jsonl                 the same, followed by its start time
 replica_app_Model_x6aahas8_tracing.json     the replica x6aahas8 of app/Model
 proxy_192.0.2.2_tracing.json                the proxy on 192.0.2.2
 
-What the name doesn't tell, one of the records that the process has written may: `ray.pid` or `process.pid`, of the span
-or of its resource. A record comes before the name: a file can hold the spans of several processes.
+What the name doesn't say, a record that the process wrote may: `ray.pid` or `process.pid`, of the span or of its
+resource. A record takes precedence over the name: a file can hold the spans of several processes.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
 _PIDS: Final = ("ray.pid", "process.pid")
-_LONGEST_PID: Final = 19
-_LOOKED_AT: Final = 256
-"""So many blocks are looked at to find what another process has called."""
-_LONGEST: Final = 200
+_MAX_PID_DIGITS: Final = 18
+_MAX_BLOCKS: Final = 256
+"""Blocks that are searched for one that another process has called."""
+_MAX_CHARACTERS: Final = 200
 SEVERAL: Final = "several processes"
-"""What a file is called that more than one has written."""
+"""The actor of a file that several processes wrote."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Who a process is; what isn't known is empty. Texts from files, to be made harmless."""
+    """Who a process is; what isn't known is empty. Texts from files, to be sanitised."""
 
     pid: str = ""
     node: str = ""
@@ -59,19 +59,19 @@ class Worker:
 
 
 def pid_of_file(path: str) -> int | None:
-    """Return the process by which a file is named; None where it is named otherwise, or could be."""
+    """Return the pid that a file is named after; None if it isn't, or may not be."""
     if (match := _PID.search(path)) is not None:
         return int(match[1])
     return None if (match := _RAY_LOG.search(path)) is None else int(match[2])
 
 
 def is_of_one_process(path: str) -> bool:
-    """Tell whether a file is named after a process: it alone writes there, until its PID is another's."""
+    """Return whether a file is named after a process: only that one writes to it, until its PID is reused."""
     return pid_of_file(path) is not None or _NODE_AND_PID.search(path) is not None
 
 
 def job_of_file(path: str) -> str:
-    """Return the job of a Ray worker by the name of the file that its output goes to; empty for other names."""
+    """Return the job of a Ray worker from the name of its output file; empty for other names."""
     match = _RAY_LOG.search(path)
     return "" if match is None else match[1]
 
@@ -82,19 +82,19 @@ class Writer:
 
     pid: int
     host: str
-    """The host that it ran on, empty where that isn't known; from a file, to be made harmless."""
+    """The host that it ran on, empty where that isn't known; from a file, to be sanitised."""
 
 
 def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
-    """Return the process that has written a span; None where neither the span nor its file tells.
+    """Return the process that has written a span; None if neither the span nor its file says.
 
     Args:
         span: The span.
         path: Its file.
-        here: The name of this host: in a file's name, a node of this name stands for this host.
+        here: The name of this host, which may be the node in a file's name.
     """
     host, pid = _first(span, ("host.name",)), _first(span, _PIDS)
-    if pid.isdecimal() and len(pid) < _LONGEST_PID:
+    if pid.isdecimal() and len(pid) <= _MAX_PID_DIGITS:
         return Writer(int(pid), host)
     if (number := pid_of_file(path)) is not None:
         return Writer(number, host)
@@ -104,24 +104,24 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
 
 
 def is_same_host(name: str, other: str) -> bool:
-    """Tell whether two names can be those of one host: one may have its domain behind it."""
+    """Return whether two names may be of one host: one may include the domain."""
     return name.partition(".")[0].casefold() == other.partition(".")[0].casefold()
 
 
 def node_of(span: Span) -> str:
-    """Return where the process of a span runs, as the span says it; empty where it doesn't."""
+    """Return where the process of a span runs, according to the span; empty if unknown."""
     return _first(span, _NODES)
 
 
 def named(path: str) -> Worker:
-    """Return what the name of its file tells of a process."""
+    """Return what the name of its file says about a process."""
     pid = pid_of_file(path)
     if pid is not None:
         return Worker(pid=str(pid))
     if match := _PROXY.search(path):
         return Worker(node=match[1], actor="proxy")
     if match := _REPLICA.search(path):
-        # With further underscores it is open where the application's name ends.
+        # With more underscores it is unclear where the application's name ends.
         actor = match[1].replace("_", "/") if match[1].count("_") == 1 else match[1]
         return Worker(actor=actor, actor_id=match[2])
     return Worker()
@@ -131,10 +131,10 @@ def worker_of(store: Store, lane: Lane) -> Worker:
     """Return who a process is; a few of its records are read."""
     path = store.sources[lane.source].path
     worker = named(path)
-    spans = [store.span(row) for row in _telling_rows(store, lane)]
+    spans = [store.span(row) for row in _representative_rows(store, lane)]
     writers = [writer for span in spans if (writer := writer_of(span, path)) is not None]
     if len({writer.pid for writer in writers}) > 1:
-        # A file that was put together of several: none of them is all of it.
+        # A file that was combined from several.
         return Worker(actor=SEVERAL)
     if writers:
         worker = replace(worker, pid=str(writers[0].pid))
@@ -150,19 +150,19 @@ def worker_of(store: Store, lane: Lane) -> Worker:
     return worker
 
 
-def _telling_rows(store: Store, lane: Lane) -> list[int]:
+def _representative_rows(store: Store, lane: Lane) -> list[int]:
     """Return the first block, the first that another process has called, and the last; without blocks, any span."""
     rows, kinds = lane.blocks.rows, store.spans.kind
-    called = next((row for row in islice(rows, _LOOKED_AT) if kinds[row] == CONSUMER), None)
-    telling = [*rows[:1], *([] if called is None else [called]), *rows[-1:]]
-    return [*dict.fromkeys(telling)] or [lane.first_row]
+    called = next((row for row in islice(rows, _MAX_BLOCKS) if kinds[row] == CONSUMER), None)
+    chosen = [*rows[:1], *([] if called is None else [called]), *rows[-1:]]
+    return [*dict.fromkeys(chosen)] or [lane.first_row]
 
 
 def _first(span: Span, keys: tuple[str, ...]) -> str:
-    both = span.attributes, span.resource.attributes
-    values = (attributes.get(key) for key in keys for attributes in both)
+    holders = span.attributes, span.resource.attributes
+    values = (attributes.get(key) for key in keys for attributes in holders)
     return next((_text(value) for value in values if value), "")
 
 
 def _text(value: Any) -> str:
-    return "" if value is None else str(value)[:_LONGEST]
+    return "" if value is None else str(value)[:_MAX_CHARACTERS]

@@ -69,7 +69,7 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
         alike = AlikeTexts(store)
         walked = walk(store, np.array(traces))
         begins = dict(zip(traces, walked.firsts.tolist(), strict=True))
-        for trace in walked.odd.nonzero()[0].tolist():
+        for trace in walked.irregular.nonzero()[0].tolist():
             begins.pop(trace, None)
 
     scale = 1 if alike is None else ALIKE_SHARES

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spanview.analysis.complete import MOST, OPERATOR_OF, Candidate, Completion, Vocabulary, complete
+from spanview.analysis.complete import MAX_CANDIDATES, OPERATOR_OF, Candidate, Completion, Vocabulary, complete
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_parse import RawPart, RawTerm, parse_parts
 from spanview.analysis.query_terms import QUERY_KEYS, compile_part
@@ -175,9 +175,9 @@ def test_the_keys_are_those_of_the_language() -> None:
 def test_of_many_the_first_are_returned() -> None:
     """However many fit, all of them are counted; what looks everywhere is the last of them still."""
     found = complete("name=n", 6, Vocabulary([f"n{number}" for number in range(1000)]))
-    assert (len(found.candidates), found.total) == (MOST, 1000)
+    assert (len(found.candidates), found.total) == (MAX_CANDIDATES, 1000)
     found = complete("n.", 2, Vocabulary(attributes=dict.fromkeys([f"n.{number}" for number in range(1000)], ())))
-    assert (len(found.candidates), found.total, found.candidates[-1].text) == (MOST, 1001, "any~n\\.")
+    assert (len(found.candidates), found.total, found.candidates[-1].text) == (MAX_CANDIDATES, 1001, "any~n\\.")
 
 
 @given(st.one_of(st.text(min_size=1), st.text('ab "\\().*+?[]{}|^$~=-#&', min_size=1)))
@@ -245,7 +245,7 @@ def test_whatever_is_taken_is_a_query(before: str, after: str, vocabulary: Vocab
     text, cursor = before + after, len(before)
     found = complete(text, cursor, vocabulary)
     assert 0 <= found.start <= found.end <= len(text)
-    assert len(found.candidates) == min(found.total, MOST)
+    assert len(found.candidates) == min(found.total, MAX_CANDIDATES)
     for candidate in found.candidates:
         query, at = _taken(text, found, candidate)
         assert query != text

@@ -27,7 +27,7 @@ from independent_diagnosis import expected
 from independent_reader import key_of, read_folder
 from programs import spanview as run
 from span_graphs import graphs
-from spanview.analysis.diagnosis.finding import MOST_PLACES, OF_SPANS, RULES, SESSION, Certainty, Kind
+from spanview.analysis.diagnosis.finding import MAX_PLACES, OF_SPANS, RULES, SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_subject import Subject, TreeFacts
@@ -370,12 +370,12 @@ def test_evidence_is_what_it_says() -> None:
     places = [str(place.to_json()["span_id"]) for place in _only(folder, Kind.TRACE_CTX).evidence]
     assert [names[each] for each in places] == [f"Actor.{each} ray.remote" for each in ("gen", "static", "cls")]
     build = Builder()
-    store = store_of(*[build.span("f ray.remote", kind="PRODUCER", trace=at + 1) for at in range(3 * MOST_PLACES)])
+    store = store_of(*[build.span("f ray.remote", kind="PRODUCER", trace=at + 1) for at in range(3 * MAX_PLACES)])
     (finding,) = diagnose(store).findings
-    assert finding.count == 3 * MOST_PLACES
-    assert [place.row for place in finding.evidence] == [*range(MOST_PLACES)]
-    (finding,) = diagnose(store_of_files({f"{at:02}.txt": b"" for at in range(3 * MOST_PLACES)})).findings
-    assert [place.file for place in finding.evidence] == [f"{at:02}.txt" for at in range(MOST_PLACES)]
+    assert finding.count == 3 * MAX_PLACES
+    assert [place.row for place in finding.evidence] == [*range(MAX_PLACES)]
+    (finding,) = diagnose(store_of_files({f"{at:02}.txt": b"" for at in range(3 * MAX_PLACES)})).findings
+    assert [place.file for place in finding.evidence] == [f"{at:02}.txt" for at in range(MAX_PLACES)]
 
 
 DEDUPLICATED: Final = [
@@ -447,7 +447,7 @@ def test_an_advised_query_finds_what_was_counted_and_nothing_else(recording: str
         assert len(ids) == len(spans) == finding.count
         evidence = {tuple(place.to_json().values()) for place in finding.evidence}
         assert evidence <= ids
-        if finding.count <= MOST_PLACES:
+        if finding.count <= MAX_PLACES:
             assert evidence == ids
         assert {span["status"]["code"] for span in spans} == {"UNSET"}
     assert [finding.kind for finding in findings] == _ADVISED_IN.get(recording, [])
@@ -476,7 +476,7 @@ def test_the_advised_query_finds_failed_requests_of_grpc() -> None:
 def test_findings_that_count_spans_have_all_their_rows() -> None:
     """Each kind that a query can ask for has as many rows as it counts, its evidence among them; no other has any."""
     build = Builder()
-    calls = [build.span("f ray.remote", kind="PRODUCER", trace=at + 1) for at in range(3 * MOST_PLACES)]
+    calls = [build.span("f ray.remote", kind="PRODUCER", trace=at + 1) for at in range(3 * MAX_PLACES)]
     stores = [store_of(*calls), *(load_store(FIXTURES / recording / "spans") for recording in RECORDINGS)]
     for store in stores:
         for finding in diagnose(store).findings:
@@ -606,7 +606,7 @@ def test_any_graph(documents: list[Document]) -> None:
     assert found[Kind.CLOCK_SKEW] == skewed
     assert found[Kind.MISSING_PARENTS] == report.summary.missing_parents
     for finding in report.findings:
-        assert len(finding.evidence) <= min(finding.count, MOST_PLACES)
+        assert len(finding.evidence) <= min(finding.count, MAX_PLACES)
         for place in finding.evidence:
             assert not place.span_id or place.span_id == store.spans.span_id[place.row]
             assert not place.trace_id or place.trace_id == store.trace_table.trace_id(place.trace)

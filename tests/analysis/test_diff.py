@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from builders import Builder, store_of
 from slow_paths import changes_of, number_of_traces, paths_of
 from span_graphs import forests
-from spanview.analysis.diff import FIGURES, MOST_NAMES, Diff, Totals, diff, to_json, totals_to_json
+from spanview.analysis.diff import FIGURES, MAX_NAMES, Diff, Totals, diff, to_json, totals_to_json
 from spanview.analysis.flame import flame
 from spanview.formats.jsontext import dumps_strict
 
@@ -176,7 +176,7 @@ def test_json_grows_no_faster_than_the_paths() -> None:
     chain = [build.span("f", span=number, parent=number - 1 or None) for number in range(1, 3_001)]
     merged = diff_of(chain, chain)
     deepest = to_json(merged, merged.paths[-1])
-    assert (deepest["depth"], deepest["path"]) == (2_999, ["f"] * MOST_NAMES)
+    assert (deepest["depth"], deepest["path"]) == (2_999, ["f"] * MAX_NAMES)
     long = [build.span("x" * 4_000, span=1), build.span("y" * 97, parent=1, span=2), build.span("z" * 5_000, parent=2)]
     merged = diff_of(long, long)
     names = [[name and name[0] for name in to_json(merged, path)["path"]] for path in merged.paths]

@@ -198,7 +198,7 @@ def check(documents: list[Document]) -> None:
         )
         expected = paths_of(documents, ids)
         for levels in (1, 64):
-            with patch.object(flame_module, "_MOST_LEVELS", levels):
+            with patch.object(flame_module, "_LEVELS_AT_ONCE", levels):
                 found = located(store, traces)
             merged = found.flame
             assert expected == {

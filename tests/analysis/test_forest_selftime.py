@@ -89,7 +89,7 @@ def test_stretches_of_own_time(documents: list[Document], pieces: int) -> None:
     store = store_of(*documents)
     for trace in range(len(store.trace_table)):
         tree = store.tree(trace)
-        with patch.object(forest_selftime, "_MOST_PIECES", pieces):
+        with patch.object(forest_selftime, "_MAX_PIECES_PER_SPAN", pieces):
             columns = stretches_of(tree, store.spans)
         if columns is None:
             assert pieces == 1
@@ -119,7 +119,10 @@ def test_stretches_of_centuries() -> None:
 @given(st.one_of(graphs(most=20), forests(traces=3, most=30)), st.integers(0, 3), st.integers(0, 2))
 def test_what_is_handed_up_too_far_is_left_to_its_trace(documents: list[Document], steps: int, pieces: int) -> None:
     """However early it is given up, self times are the same."""
-    with patch.object(forest_selftime, "_MOST_STEPS", steps), patch.object(forest_selftime, "_MOST_PIECES", pieces):
+    with (
+        patch.object(forest_selftime, "_MAX_STEPS", steps),
+        patch.object(forest_selftime, "_MAX_PIECES_PER_SPAN", pieces),
+    ):
         check(store_of(*documents))
 
 

@@ -66,11 +66,11 @@ def us(ns: int) -> int:
 def test_the_drawing() -> None:
     """Blocks, busy times, gaps and errors of both files."""
     first, second = lanes_in(forest_of(store_of_drawing())).lanes
-    assert (first.spans, first.errors, first.most, first.busy_ns, first.share) == (3, 0, 1, 50_000, 0.5)
+    assert (first.spans, first.errors, first.max_concurrency, first.busy_ns, first.share) == (3, 0, 1, 50_000, 0.5)
     assert [*map(us, first.blocks.starts)] == [0, 90]
     assert first.gap is not None
     assert [*map(us, first.gap)] == [40, 90]
-    assert (second.spans, second.errors, second.most, second.busy_ns) == (3, 1, 1, 45_000)
+    assert (second.spans, second.errors, second.max_concurrency, second.busy_ns) == (3, 1, 1, 45_000)
     assert [*map(us, second.blocks.starts)] == [20, 80]
     assert (us(second.start_ns), us(second.end_ns)) == (20, 85)
     assert [*second.blocks.failed] == [1]
@@ -88,11 +88,11 @@ def test_at_and_nearest() -> None:
     ]
     (lane,) = lanes_in(forest_of(store_of_files({"1.txt": file_of(spans)}))).lanes
     blocks = lane.blocks
-    at = {time: blocks.at(EPOCH_NS + time * 1000) for time in (0, 10, 22, 30, 60, 100, 101)}
+    at = {time: blocks.running_at(EPOCH_NS + time * 1000) for time in (0, 10, 22, 30, 60, 100, 101)}
     assert at == {0: None, 10: 0, 22: 1, 30: 0, 60: None, 100: 2, 101: None}
     nearest = {time: blocks.nearest(EPOCH_NS + time * 1000) for time in (0, 22, 30, 60, 90, 200)}
     assert nearest == {0: 0, 22: 1, 30: 0, 60: 0, 90: 2, 200: 2}
-    assert lane.most == 2
+    assert lane.max_concurrency == 2
 
 
 def slow_form(store: Store, found: Lanes) -> list[SlowLane]:
@@ -110,7 +110,7 @@ def slow_form(store: Store, found: Lanes) -> list[SlowLane]:
             failed=[*lane.blocks.failed],
             busy_ns=lane.busy_ns,
             gap=lane.gap,
-            most=lane.most,
+            max_concurrency=lane.max_concurrency,
         )
         for lane in found.lanes
     ]
@@ -120,7 +120,7 @@ def plain(found: Lanes) -> list[Any]:
     """Return lanes in a form in which sequences of all kinds are equal."""
     lists = [
         (
-            (lane.source, lane.service, lane.first_row, lane.spans, lane.errors, lane.gap, lane.most),
+            (lane.source, lane.service, lane.first_row, lane.spans, lane.errors, lane.gap, lane.max_concurrency),
             [[*getattr(lane.blocks, name)] for name in lane.blocks.__slots__],
             [[*getattr(lane.busy, name)] for name in lane.busy.__slots__],
         )

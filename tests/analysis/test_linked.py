@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import Builder, MemoryReader, file_of, span_id, store_of, store_of_files, trace_id
-from spanview.analysis.linked import linking_rows, places_of, texts_of
+from spanview.analysis.linked import linking_rows, positions_of, texts_of
 from spanview.model.ids import format_span_id, format_trace_id
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def test_only_few_are_decoded() -> None:
     with patch.object(type(store), "span", autospec=True, side_effect=type(store).span) as decoded:
         assert found(store, 1, WANTED) == [51]
     assert decoded.call_count == 1
-    assert places_of(texts_of(WANTED), b"nothing of it") == []
+    assert positions_of(texts_of(WANTED), b"nothing of it") == []
 
 
 IDS = st.sampled_from([1, 0x1F, 0xABCDEF, WANTED])

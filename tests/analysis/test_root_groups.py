@@ -98,12 +98,12 @@ def test_a_trace_that_grows() -> None:
     root, below = request(1, f"{PROXY}/cart/7", "/cart/{n}")
     data.add(root)
     groups = RootGroups(data.store)
-    groups.look()
+    groups.find_routes()
     assert (groups.of_name(0), groups.open) == (f"{PROXY}/cart/7", 1)
     data.add(below, *request(2, f"{PROXY}/cart/7", "/cart/{n}"))
     with patch.object(data.store, "span", wraps=data.store.span) as read:
-        groups.look()
-        groups.look()
+        groups.find_routes()
+        groups.find_routes()
     assert read.call_count == 1
     assert (groups.of_name(0), groups.open) == (f"{PROXY}/cart/{{n}}", 0)
 

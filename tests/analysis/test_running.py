@@ -22,7 +22,7 @@ from spanview.sources.processes import Processes
 from viewers import Growing
 
 if TYPE_CHECKING:
-    from spanview.analysis.running import Thought
+    from spanview.analysis.running import Assessment
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 CALLER, WORKER, ACTOR, NEW = 7, 8, 9, 10
@@ -69,9 +69,9 @@ class Asked:
         self.now = 0.0
         self.running = Running(data.store, self.host, lambda: self.now)
 
-    def thought(self, span: int) -> Thought:
+    def thought(self, span: int) -> Assessment:
         """Return what is thought of a call."""
-        return self.running.thought_of(self.data.store.spans.span_id.index(span))
+        return self.running.assessment_of(self.data.store.spans.span_id.index(span))
 
     def say(self, span: int, after_s: float = 0) -> str:
         """Return what is said of a call, some seconds after it was asked for the first time."""
@@ -395,4 +395,4 @@ def test_recordings_of_what_ended_long_ago(name: str) -> None:
     running = Running(store, Processes())
     assert running.growing() == set()
     alone = [call.row for call in calls_of(store) if call.outcome is Outcome.NO_ATTEMPT]
-    assert all(running.thought_of(row).text.endswith("isn't running here") for row in alone)
+    assert all(running.assessment_of(row).text.endswith("isn't running here") for row in alone)

@@ -132,7 +132,7 @@ def test_too_many() -> None:
     """Where hundreds run within its time, records aren't read without end."""
     store = store_of(replica(), *[answer(trace, attributes={}) for trace in range(2, 9)], answer(9))
     assert other_half(store, 0) is not None
-    with patch.object(serve_pairs, "_MOST", 7):
+    with patch.object(serve_pairs, "_MAX_SPANS", 7):
         assert other_half(store, 0) is None
 
 

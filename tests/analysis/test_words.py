@@ -13,7 +13,7 @@ from unittest.mock import patch
 
 from builders import Builder, MemoryReader, file_of, own_line, store_of, store_of_files
 from spanview.analysis import words
-from spanview.analysis.complete import LONGEST, Vocabulary
+from spanview.analysis.complete import MAX_CHARACTERS, Vocabulary
 from spanview.analysis.words import gather
 
 BOUND_S = 30.0
@@ -58,7 +58,7 @@ def test_scopes() -> None:
 def test_what_nobody_would_type() -> None:
     """Keys and values that are too long, and records that are too large, are passed over."""
     build = Builder()
-    long = "x" * (LONGEST + 1)
+    long = "x" * (MAX_CHARACTERS + 1)
     store = store_of(
         build.span("a", attributes={long: 1, "key": long, "": 2}),
         build.span("b" + long, attributes={"large": "y" * 100_000, "beside": 1}),
@@ -75,7 +75,7 @@ def test_a_sample_is_enough() -> None:
     reader = MemoryReader()
     store = store_of_files({"1.json": file_of(spans)}, reader=reader)
     before = reader.reads
-    with patch.object(words, "_CHUNK", 700):
+    with patch.object(words, "_ROWS_PER_TURN", 700):
         _, found = gather(store, BOUND_S)
     assert reader.reads - before < 610
     assert {"n", "only.failed", "only.rare"} <= {*found.attributes}

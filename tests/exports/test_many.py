@@ -64,7 +64,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(alike_texts, "_MIN_ALIKE", 2)
     monkeypatch.setattr(shares, "SHARE_SPANS", 37)
     monkeypatch.setattr(trace_tree, "BATCH", 11)
-    monkeypatch.setattr(walk, "_DEEPEST", 6)
+    monkeypatch.setattr(walk, "_MAX_DEPTH", 6)
 
 
 @pytest.mark.usefixtures("small")

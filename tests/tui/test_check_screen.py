@@ -16,7 +16,7 @@ from rich.cells import cell_len
 
 from builders import Builder, file_of
 from spanview.analysis.diagnosis import report
-from spanview.analysis.diagnosis.finding import Finding, Kind, Place, found
+from spanview.analysis.diagnosis.finding import Finding, Kind, Place, finding_of
 from spanview.analysis.diagnosis.report import Report
 from spanview.display.finding_text import finding_lines, place_text, wrapped
 from spanview.formats.decoder import Decoder
@@ -157,7 +157,7 @@ HOSTILE = "a\x1b[2J\u202e" + "表" * 60 + "/" + "x" * 90
 @pytest.mark.parametrize("width", [30, 80, 200])
 def test_hostile_names_fit(width: int) -> None:
     """Whatever a file is called, nothing of it acts, and no line is wider than the screen."""
-    finding = found(Kind.TORN_TAIL, 1, f"It is {HOSTILE}.", [Place(HOSTILE, 7)])
+    finding = finding_of(Kind.TORN_TAIL, 1, f"It is {HOSTILE}.", [Place(HOSTILE, 7)])
     texts = finding_lines(finding, width)
     (place,) = [text for text in texts if text.startswith("    at ")]
     texts.remove(place)
@@ -170,7 +170,7 @@ def test_hostile_names_fit(width: int) -> None:
 
 def test_settings_are_commands() -> None:
     """What is copied is the command of the advice; all of it where there is none."""
-    settings = {kind: Finding(kind, Severity.INFO, found(kind, 1, "").certainty, 1, "").setting for kind in Kind}
+    settings = {kind: Finding(kind, Severity.INFO, finding_of(kind, 1, "").certainty, 1, "").setting for kind in Kind}
     assert settings[Kind.SAMPLING] == "export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0"
     assert settings[Kind.SEVERAL_RUNS] == "spanview --since last"
     assert settings[Kind.NO_END].startswith("The SDK writes spans")

@@ -1,4 +1,4 @@
-"""Ray's calls: those without an attempt, those that tracing itself broke, and attempts that look better than they are.
+"""Ray calls: those without an attempt, those that tracing itself broke, and attempts that look better than they are.
 
 PRODUCER  fails       ERROR, TypeError … _ray_trace_ctx      trace_ctx
 PRODUCER  waits                                              no_attempt
@@ -82,15 +82,15 @@ def generators(facts: Facts) -> Finding:
 
 
 def _unset(facts: Facts) -> list[int]:
-    return [row for row in facts.calls.alone if facts.statuses[row] != ERROR]
+    return [row for row in facts.calls.without_attempt if facts.statuses[row] != ERROR]
 
 
 def trace_ctx(facts: Facts) -> Finding:
     """Find calls that failed because of an argument that tracing adds."""
-    failed = [row for row in facts.calls.alone if facts.statuses[row] == ERROR]
-    rows, least = facts.read_again(failed, _was_broken)
+    failed = [row for row in facts.calls.without_attempt if facts.statuses[row] == ERROR]
+    rows, at_least = facts.read_again(failed, _was_broken)
     calls = number(len(rows), "call was", "calls were")
-    detail = f"{least}{calls} refused with a TypeError about {_MARK}, an argument that only tracing adds."
+    detail = f"{at_least}{calls} refused with a TypeError about {_MARK}, an argument that only tracing adds."
     return facts.of_spans(Kind.TRACE_CTX, rows, detail)
 
 
@@ -107,7 +107,7 @@ def unset_attempts(facts: Facts) -> Finding:
 
     An actor that is started anew runs its constructor again, though the first time was a success.
     """
-    rows = np.flatnonzero(facts.ran & (facts.parents >= 0) & ~facts.says(Name.CONSTRUCTOR))
+    rows = np.flatnonzero(facts.ran & (facts.parents >= 0) & ~facts.are_named(Name.CONSTRUCTOR))
     rows = rows[np.lexsort((facts.starts[rows], facts.parents[rows]))]
     parents = facts.parents[rows]
     followed = rows[:-1][parents[:-1] == parents[1:]]

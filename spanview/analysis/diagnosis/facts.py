@@ -1,4 +1,4 @@
-"""What the detectors look at: the columns as they are now, and what several of them need, found out once."""
+"""What the detectors examine: the columns as they are now, and what several of them need, computed once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from spanview.analysis.calls import calls_in
-from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MOST_PLACES, Place, found
+from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MAX_PLACES, Place, finding_of
 from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import reasons_of
 from spanview.index.forest import MISSING, ROOT, forest_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
-_MOST_READ: Final = 20_000
+_MAX_RECORDS: Final = 20_000
 """Records that one detector reads again."""
 
 
@@ -50,8 +50,8 @@ class Name(IntFlag):
     CONSTRUCTOR = 64
 
 
-def _said(text: str) -> Name:
-    """Return what a name says."""
+def _flags_of(text: str) -> Name:
+    """Return the flags of a name."""
     name = Name(0)
     if text.endswith(SUBMITTED):
         name |= Name.SUBMITTED
@@ -89,33 +89,33 @@ class Facts:
         return self.forest.of(name)
 
     @cached_property
-    def said(self) -> NDArray[np.uint8]:
+    def name_flags(self) -> NDArray[np.uint8]:
         """What each span's name says, as bits of `Name`."""
         names = self.column("name")
-        of_texts = [int(_said(text)) for text in self.store.names.texts[: int(names.max(initial=0)) + 1]]
-        said: NDArray[np.uint8] = np.array(of_texts or [0], np.uint8)[names]
-        return said
+        of_texts = [int(_flags_of(text)) for text in self.store.names.texts[: int(names.max(initial=0)) + 1]]
+        name_flags: NDArray[np.uint8] = np.array(of_texts or [0], np.uint8)[names]
+        return name_flags
 
-    def says(self, name: Name) -> Flags:
-        """Return which spans have a name that says this."""
-        flags: Flags = self.said & np.uint8(name) != 0
+    def are_named(self, name: Name) -> Flags:
+        """Return which spans have a name with this flag."""
+        flags: Flags = self.name_flags & np.uint8(name) != 0
         return flags
 
     @cached_property
     def submitted(self) -> Flags:
         """Which spans are calls that were submitted."""
-        flags: Flags = (self.column("kind") == PRODUCER) & self.says(Name.SUBMITTED)
+        flags: Flags = (self.column("kind") == PRODUCER) & self.are_named(Name.SUBMITTED)
         return flags
 
     @cached_property
     def ran(self) -> Flags:
         """Which spans are attempts of calls."""
-        flags: Flags = (self.column("kind") == CONSUMER) & self.says(Name.RAN)
+        flags: Flags = (self.column("kind") == CONSUMER) & self.are_named(Name.RAN)
         return flags
 
     @cached_property
     def are_roots(self) -> Flags:
-        """Which spans name no parent."""
+        """Which spans have no parent id."""
         flags: Flags = self.parents == ROOT
         flags[self.forest.cut] = False
         return flags
@@ -132,7 +132,7 @@ class Facts:
 
     @cached_property
     def orphans(self) -> Places:
-        """The first child of each parent that no file holds, by trace and the parent's id."""
+        """The first child of each missing parent, by trace and the parent's id."""
         rows = np.flatnonzero(self.parents == MISSING)
         order = np.lexsort((self.column("parent_id")[rows], self.traces[rows]))
         keys = np.stack((self.traces[rows].astype(np.uint64), self.column("parent_id")[rows]))[:, order]
@@ -146,13 +146,13 @@ class Facts:
         return len(np.unique(self.traces[self.traces != self.store.intake.unplaced]))
 
     def read_again(self, rows: Sequence[int], holds: Callable[[Facts, int], bool]) -> tuple[list[int], str]:
-        """Return the rows whose records hold something, and `At least ` where there are too many to be read.
+        """Return the rows whose records pass a test, and `At least ` where there are too many to be read.
 
         Args:
-            rows: The rows to look at, of which the first 20,000 are read.
-            holds: Tells it of a row.
+            rows: The candidates, of which the first 20,000 are read.
+            holds: The test of a row.
         """
-        return [row for row in rows[:_MOST_READ] if holds(self, row)], "At least " * (len(rows) > _MOST_READ)
+        return [row for row in rows[:_MAX_RECORDS] if holds(self, row)], "At least " * (len(rows) > _MAX_RECORDS)
 
     def of_spans(self, kind: Kind, rows: Sequence[int], detail: str, severity: Severity | None = None) -> Finding:
         """Return a finding that counts spans; the first of them are its evidence.
@@ -161,18 +161,18 @@ class Facts:
             kind: One of `OF_SPANS`.
             rows: The rows of the spans.
             detail: One or two sentences.
-            severity: Another one than the usual.
+            severity: If it isn't the usual one.
         """
-        return replace(found(kind, len(rows), detail, self.places(rows), severity=severity), rows=rows)
+        return replace(finding_of(kind, len(rows), detail, self.places(rows), severity=severity), rows=rows)
 
     # -- places ------------------------------------------------------------------------------------------------------
 
     def places(self, rows: Iterable[int]) -> list[Place]:
         """Return the first of some spans as places."""
-        return [self.place(row) for _, row in zip(range(MOST_PLACES), rows, strict=False)]
+        return [self.place(row) for _, row in zip(range(MAX_PLACES), rows, strict=False)]
 
     def place(self, row: int) -> Place:
-        """Return a span as a place; one without usable ids by where it stands."""
+        """Return a span as a place; one without usable ids by its file and offset."""
         spans = self.store.spans
         trace = spans.trace[row]
         trace_id, span_id = self.store.trace_table.trace_id(trace), spans.span_id[row]
@@ -183,15 +183,15 @@ class Facts:
         return Place(path, self._offset(row), trace_id, span_id, trace, row, name)
 
     def file_places(self, rows: Iterable[int]) -> list[Place]:
-        """Return where the first of some spans stand, each record or document once."""
+        """Return where the first of some spans are in files, each record or document once."""
         sources, spans, places = self.store.sources, self.store.spans, dict[Place, None]()
         for row in rows:
             places[Place(sources[spans.source[row]].path, self._offset(row))] = None
-            if len(places) == MOST_PLACES:
+            if len(places) == MAX_PLACES:
                 break
         return [*places]
 
     def _offset(self, row: int) -> int:
-        """Return where a span's record begins, or the document that it stands in."""
+        """Return where a span's record begins, or the document that contains it."""
         spans = self.store.spans
         return self.store.intake.details.place(spans.source[row], spans.offset[row], spans.length[row])[0]

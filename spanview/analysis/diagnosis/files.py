@@ -1,4 +1,4 @@
-"""What files tell: ends that are torn, names that came again, the same spans twice, logs, and nothing at all."""
+"""What files show: torn ends, reused names, duplicate spans, logs, and nothing at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, found, number
+from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, number
 from spanview.analysis.diagnosis.serve import SERVE_FILE
 from spanview.index.forest import MISSING
 from spanview.model.problems import ProblemKind, Severity
@@ -28,7 +28,7 @@ _BUNDLED_HOOKS: Final = re.compile(r"\d+\.txt")
 _WORKER_FILE: Final = re.compile(r"worker-[0-9a-f]+-[0-9a-f]+-(\d+)\.out(?:\.\d+)?(?:\.(?:gz|zst))?")
 """As in `worker-16b210b3f4a7-ffffffff-3991.out`."""
 _DRIVER: Final = re.compile(r"[0-9a-f]{8}f{48}")
-_MOST_FILES: Final = 2_000
+_MAX_FILES: Final = 2_000
 """Files of which two records are read again."""
 _PROCESS_KEYS: Final = ("service.instance.id", "ray.worker_id")
 """Attributes, of the resource or of the span, that differ between processes."""
@@ -61,14 +61,14 @@ def torn_tail(facts: Facts) -> Finding:
     torn = _torn(facts, at_end=True)
     lost = sum(problem.length for problem in torn)
     detail = f"{number(len(torn), 'file ends', 'files end')} in the middle of a record, after {lost:,} bytes of it."
-    return found(Kind.TORN_TAIL, len(torn), detail, _in_files(torn))
+    return finding_of(Kind.TORN_TAIL, len(torn), detail, _in_files(torn))
 
 
 def torn_inside(facts: Facts) -> Finding:
     """Find records that break off though their files go on."""
     torn = _torn(facts, at_end=False)
     detail = f"{number(len(torn), 'record breaks', 'records break')} off, and others follow in the same file."
-    return found(Kind.TORN_INSIDE, len(torn), detail, _in_files(torn))
+    return finding_of(Kind.TORN_INSIDE, len(torn), detail, _in_files(torn))
 
 
 def truncated(facts: Facts) -> Finding:
@@ -76,14 +76,14 @@ def truncated(facts: Facts) -> Finding:
     cut = [problem for problem in facts.problems if problem.kind is ProblemKind.TRUNCATED]
     files = len({problem.file for problem in cut})
     detail = f"{number(files, 'file was', 'files were')} cut or written anew while followed; what was read is kept."
-    return found(Kind.TRUNCATED, len(cut), detail, _in_files(cut))
+    return finding_of(Kind.TRUNCATED, len(cut), detail, _in_files(cut))
 
 
 def pids_used_again(facts: Facts) -> Finding | None:
     """Find attempts whose calls were most likely in a driver's file that the bundled hook emptied for a later driver.
 
-    A call ends, and is written, before its attempt starts. Where the call is in no file, the file of its caller was
-    elsewhere, or has gone. It was most likely emptied where the folder has drivers, and all of them came later.
+    A call ends, and is written, before its attempt starts. Where the call is in no file, its caller's file was
+    elsewhere, or is gone. It was most likely emptied where the folder has drivers, and all of them came later.
 
     1.txt   f ray.remote_worker  ====                            its call is nowhere
     3.txt                                g ray.remote  ==        the only driver here
@@ -115,7 +115,7 @@ def pids_used_again(facts: Facts) -> Finding | None:
 
 
 def _first_drivers(facts: Facts, of_hook: Mapping[int, str]) -> dict[str, tuple[int, str]]:
-    """Return by folder when the first of its drivers began, and that one's file.
+    """Return the start of each folder's first driver, and that driver's file.
 
     Args:
         facts: What is known.
@@ -135,7 +135,7 @@ def _first_drivers(facts: Facts, of_hook: Mapping[int, str]) -> dict[str, tuple[
 
 
 def _is_of_driver(facts: Facts, row: int) -> bool:
-    """Return whether a driver made a span: its worker id is the id of its job, filled up with f."""
+    """Return whether a driver made a span: its worker id is its job's id, padded with f."""
     worker = str(facts.store.span(row).attributes.get("ray.worker_id") or "")
     return bool(_DRIVER.fullmatch(worker))
 
@@ -151,19 +151,22 @@ def shared_file(facts: Facts) -> Finding:
     first[facts.sources[known][::-1]] = rows[known][::-1]
     shared = []
     of_files = [source for source, is_process in enumerate(names) if is_process and first[source] != last[source]]
-    for source in of_files[:_MOST_FILES]:
+    for source in of_files[:_MAX_FILES]:
         one, other = _process(facts, int(first[source])), _process(facts, int(last[source]))
         if any(a and b and a != b for a, b in zip(one, other, strict=True)):
             shared.append(int(last[source]))
     detail = f"{number(len(shared), 'file has', 'files have')} spans of several processes with the same PID."
     places = [facts.place(row) for row in shared]
-    return found(Kind.SHARED_FILE, len(shared), detail, [Place(place.file, place.offset) for place in places])
+    return finding_of(Kind.SHARED_FILE, len(shared), detail, [Place(place.file, place.offset) for place in places])
 
 
 def _process(facts: Facts, row: int) -> list[str]:
     span = facts.store.span(row)
     return [
-        next((str(each[key]) for each in (span.resource.attributes, span.attributes) if each.get(key)), "")
+        next(
+            (str(attributes[key]) for attributes in (span.resource.attributes, span.attributes) if attributes.get(key)),
+            "",
+        )
         for key in _PROCESS_KEYS
     ]
 
@@ -173,31 +176,31 @@ def doubled(facts: Facts) -> Finding:
     tallies = facts.store.tallies
     folders = Counter[tuple[str, str]]()
     pairs = facts.store.intake.duplicates
-    for (kept, dropped), doubles in pairs.items():
-        folders[_folder(kept), _folder(dropped)] += doubles
+    for (kept, dropped), count in pairs.items():
+        folders[_folder(kept), _folder(dropped)] += count
     records = number(tallies.duplicates, "record is a duplicate", "records are duplicates")
     detail = f"{records} of another and left out"
     if folders:
-        (kept, dropped), most = max(folders.items(), key=lambda item: (item[1], item[0]))
+        (kept, dropped), largest = max(folders.items(), key=lambda item: (item[1], item[0]))
         where = f"within {kept or '.'}" if kept == dropped else f"in {kept or '.'} and again in {dropped or '.'}"
-        detail += f"; {most:,} of them {where}"
+        detail += f"; {largest:,} of them {where}"
     places = [Place(dropped) for _, dropped in pairs]
-    return found(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])
+    return finding_of(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])
 
 
 def both_hooks(facts: Facts) -> Finding:
-    """Find what the hooks of Ray and of Ray Serve both wrote, and folders into which both of Ray's own wrote."""
+    """Find spans that the hooks of Ray and Ray Serve both wrote, and folders into which both of Ray's own wrote."""
     pairs = facts.store.intake.duplicates
-    both = [(pair, doubles) for pair, doubles in pairs.items() if {*map(_hook, pair)} == {"serve", "process"}]
+    both = [(pair, count) for pair, count in pairs.items() if {*map(_hook, pair)} == {"serve", "process"}]
     if both:
-        spans = sum(doubles for _, doubles in both)
+        spans = sum(count for _, count in both)
         detail = f"{number(spans, 'span was', 'spans were')} written by Ray's hook and by Ray Serve's exporter."
-        return found(Kind.BOTH_HOOKS, spans, detail, [Place(path) for path in both[0][0]])
+        return finding_of(Kind.BOTH_HOOKS, spans, detail, [Place(path) for path in both[0][0]])
     written = [path for path, file in facts.files if file.records and _PROCESS_FILE.fullmatch(_name(path))]
     layouts = {(_folder(path), path.rpartition(".")[2]) for path in written}
     mixed = [path for path in written if {(_folder(path), "txt"), (_folder(path), "json")} <= layouts]
     detail = f"{len(mixed):,} files in one folder were written by both of Ray's hooks, PID.txt and PID.json."
-    return found(Kind.BOTH_HOOKS, len(mixed), detail, [Place(path) for path in mixed])
+    return finding_of(Kind.BOTH_HOOKS, len(mixed), detail, [Place(path) for path in mixed])
 
 
 def _hook(path: str) -> str:
@@ -206,7 +209,7 @@ def _hook(path: str) -> str:
 
 
 def deduplicated(facts: Facts) -> Finding | None:
-    """Find logs with beginnings of spans, of which Ray has left out repeated lines."""
+    """Find logs with beginnings of spans from which Ray has left out repeated lines."""
     logs = [(path, file) for path, file in facts.files if file.fragments and file.repeated]
     if not logs:
         return None
@@ -214,17 +217,17 @@ def deduplicated(facts: Facts) -> Finding | None:
     where = f"{number(marks, 'place', 'places')} of {number(len(logs), 'log', 'logs')}"
     held, unknown = _held_by_workers(facts, logs)
     lost = sum(max(0, file.fragments - held[path]) for path, file in logs)
-    broke = number(parts, "span that broke off", "spans that broke off")
+    broken_text = number(parts, "span that broke off", "spans that broke off")
     if lost:
         # Two logs of the same processes may have lost the same spans.
         logs_of_pids = Counter(pid for _, file in logs for pid in file.pids)
         at_most = "at most " if max(logs_of_pids.values(), default=0) > 1 else ""
-        rest = f" Files of workers have {parts - lost:,} of the {broke}." if lost < parts else ""
+        rest = f" Files of workers have {parts - lost:,} of the {broken_text}." if lost < parts else ""
         lost_text = f"{at_most}{number(lost, 'span is', 'spans are')} lost by it, and others may lack attributes.{rest}"
         lost_text = lost_text[0].upper() + lost_text[1:]
         places = [Place(path) for path, file in logs if file.fragments > held[path]]
-        finding = found(Kind.DEDUPLICATED, marks, f"Ray left out repeated lines in {where}. {lost_text}", places)
-        # Whose files these are is known by the PIDs alone.
+        finding = finding_of(Kind.DEDUPLICATED, marks, f"Ray left out repeated lines in {where}. {lost_text}", places)
+        # Only the PIDs say whose files these are.
         return replace(finding, certainty=Certainty.LIKELY) if rest else finding
     detail = f"Ray left out repeated lines in {where}. The files of workers have as many spans as broke off there"
     detail += (
@@ -233,7 +236,7 @@ def deduplicated(facts: Facts) -> Finding | None:
         else f", but not those of {number(unknown, 'process', 'processes')} that the logs name: some may be lost."
     )
     severity = Severity.WARNING if unknown else Severity.INFO
-    finding = found(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs], severity=severity)
+    finding = finding_of(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs], severity=severity)
     return replace(finding, certainty=Certainty.LIKELY)
 
 
@@ -246,10 +249,10 @@ def _held_by_workers(facts: Facts, logs: list[tuple[str, FileTally]]) -> tuple[d
     for path, file in facts.files:
         if (match := _WORKER_FILE.fullmatch(_name(path))) and file.records and not file.fragments:
             of_pids.setdefault(int(match[1]), []).append((path, file))
-    doubled = facts.store.intake.duplicates
+    duplicates = facts.store.intake.duplicates
     held = {
         path: sum(
-            other.records - doubled.get((path, name), 0) - doubled.get((name, path), 0)
+            other.records - duplicates.get((path, name), 0) - duplicates.get((name, path), 0)
             for pid in file.pids
             for name, other in of_pids.get(pid, [])
         )
@@ -259,27 +262,27 @@ def _held_by_workers(facts: Facts, logs: list[tuple[str, FileTally]]) -> tuple[d
 
 
 def prefixed(facts: Facts) -> Finding:
-    """Find logs with beginnings of spans that aren't whole, or stand in text that isn't known."""
+    """Find logs with beginnings of spans that aren't whole, or are in text that isn't recognized."""
     logs = [(path, file) for path, file in facts.files if file.fragments and not file.repeated]
     parts = sum(file.fragments for _, file in logs)
     spans, where = number(parts, "span begins", "spans begin"), number(len(logs), "log", "logs")
     detail = f"{spans} in {where}, and can't be read there."
-    return found(Kind.PREFIXED, parts, detail, [Place(path) for path, _ in logs])
+    return finding_of(Kind.PREFIXED, parts, detail, [Place(path) for path, _ in logs])
 
 
 def all_empty(facts: Facts) -> Finding | None:
-    """Find out that there are files and nothing in them."""
+    """Find that all files are empty."""
     if not facts.files or any(file.bytes for _, file in facts.files):
         return None
     detail = f"{number(len(facts.files), 'file is', 'files are')} there, without a byte."
-    return found(Kind.ALL_EMPTY, len(facts.files), detail, [Place(path) for path, _ in facts.files])
+    return finding_of(Kind.ALL_EMPTY, len(facts.files), detail, [Place(path) for path, _ in facts.files])
 
 
 def foreign(facts: Facts) -> Finding:
-    """Find files with contents in which there is no span, nor the beginning of one."""
+    """Find files that aren't empty, but have no span, nor the beginning of one."""
     others = [(path, file) for path, file in facts.files if file.skipped or file.has_text]
     files = [path for path, file in others if not (file.records or file.fragments or file.gaps)]
     verb = "has" if len(files) == 1 else "have"
-    every = number(len(facts.files), "file", "files")
-    detail = f"{len(files):,} of {every} {verb} contents without a span."
-    return found(Kind.FOREIGN, len(files), detail, [Place(path, 0) for path in files])
+    total = number(len(facts.files), "file", "files")
+    detail = f"{len(files):,} of {total} {verb} contents without a span."
+    return finding_of(Kind.FOREIGN, len(files), detail, [Place(path, 0) for path in files])

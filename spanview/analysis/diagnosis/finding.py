@@ -13,15 +13,15 @@ from spanview.model.problems import Severity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MOST_PLACES: Final = 20
-"""So many places a finding has as its evidence."""
+MAX_PLACES: Final = 20
+"""Places that a finding has as evidence."""
 SESSION: Final = "/tmp/ray/session_latest"  # noqa: S108
-"""The folder of Ray's session as the advice of the rules names it."""
+"""The folder of Ray's session in the advice of the rules."""
 HEALTH_CHECKS: Final = r"check_health|health_?check|/-/healthz|/(?:healthz|livez|readyz)\b|grpc\.health\."
-"""What stands in the names of health checks: of Ray Serve, of Kubernetes, of gRPC."""
+"""Matches the names of health checks: of Ray Serve, Kubernetes, gRPC."""
 _SETTING: Final = re.compile("`([^`]+)`")
-_FRESH: Final = "Give each run a folder of its own: `mv /tmp/spans /tmp/spans.$(date +%s)` before it begins."
-_WHOLE: Final = "Set `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and start it anew"
+_FRESH_FOLDER: Final = "Give each run a folder of its own: `mv /tmp/spans /tmp/spans.$(date +%s)` before it begins."
+_FULL_SAMPLING: Final = "Set `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and start it anew"
 
 
 class Certainty(StrEnum):
@@ -128,12 +128,12 @@ RULES: Final = {
     Kind.SAMPLING: Rule(
         "Ray Serve's files have fewer requests than replica spans without a request, or hardly any at all (then it is "
         "an info): by default only one request in a hundred is traced",
-        f"{_WHOLE}. On Anyscale it is sampling_ratio: 1.0 in the service's tracing_config.",
+        f"{_FULL_SAMPLING}. On Anyscale it is sampling_ratio: 1.0 in the service's tracing_config.",
         severity=Severity.WARNING,
     ),
     Kind.LONE_REPLICAS: Rule(
         "a replica's span has no proxy above it: its request wasn't sampled, or came through a handle",
-        f"{_WHOLE}; calls by a handle have no proxy.",
+        f"{_FULL_SAMPLING}; calls by a handle have no proxy.",
     ),
     Kind.NO_PROXY_FILE: Rule(
         "a folder has files of replicas, but none of a proxy",
@@ -153,23 +153,23 @@ RULES: Final = {
     ),
     Kind.TORN_INSIDE: Rule(
         "a file goes on after a record that breaks off: another process wrote to the file of a killed one",
-        f"Where a PID came again: {_FRESH[0].lower()}{_FRESH[1:]} Elsewhere, what broke off is lost.",
+        f"Where a PID came again: {_FRESH_FOLDER[0].lower()}{_FRESH_FOLDER[1:]} Elsewhere, what broke off is lost.",
         severity=Severity.WARNING,
     ),
     Kind.TRUNCATED: Rule(
         "a file was truncated while it was followed: when a PID is used again, the bundled hook empties its file",
-        _FRESH,
+        _FRESH_FOLDER,
         severity=Severity.WARNING,
     ),
     Kind.PIDS_USED_AGAIN: Rule(
         "tasks ran whose calls are in none of the files, and all drivers in the folder began later: a driver's PID was "
         "used again, and the bundled hook emptied its file",
-        _FRESH,
+        _FRESH_FOLDER,
         severity=Severity.WARNING,
     ),
     Kind.SHARED_FILE: Rule(
         "several processes wrote to one file: their PID was used again, and the hook appends",
-        _FRESH,
+        _FRESH_FOLDER,
         certainty=Certainty.CERTAIN,
     ),
     Kind.SEVERAL_RUNS: Rule(
@@ -247,7 +247,7 @@ RULES: Final = {
         "Set `export OTEL_SPAN_EVENT_COUNT_LIMIT=10000` before the program starts.",
     ),
 }
-"""All kinds, in the order in which findings of one severity are told."""
+"""All kinds, in the order in which findings of one severity are reported."""
 OF_SPANS: Final = (
     Kind.TRACE_CTX,
     Kind.NO_ATTEMPT,
@@ -270,7 +270,7 @@ OF_SPANS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Something to jump to: a span, a trace, or a place in a file."""
+    """Something to jump to: a span, a trace, or an offset in a file."""
 
     file: str = ""
     offset: int | None = None
@@ -306,9 +306,9 @@ class Finding:
     detail: str
     """One or two sentences: what, with the numbers; it may hold names from files."""
     evidence: Sequence[Place] = ()
-    """Some of the places, `MOST_PLACES` at the most."""
+    """The first places, at most `MAX_PLACES`."""
     rows: Sequence[int] = ()
-    """The rows in the span table of all spans that are counted; none where something else is."""
+    """The rows in the span table of all spans that are counted; empty where something else is counted."""
     session: str = SESSION
     """The folder of the Ray session that the files are from, as far as that is known."""
 
@@ -341,7 +341,7 @@ def number(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def found(
+def finding_of(
     kind: Kind,
     count: int,
     detail: str,
@@ -349,14 +349,14 @@ def found(
     *,
     severity: Severity | None = None,
 ) -> Finding:
-    """Return a finding with what its rule says.
+    """Return a finding, with severity and certainty from its rule.
 
     Args:
         kind: What was found.
-        count: How often; where it is 0, it is no finding.
+        count: How often; 0 is no finding.
         detail: One or two sentences.
-        evidence: The places; those over `MOST_PLACES` are left out.
-        severity: Another one than the usual.
+        evidence: The places; those over `MAX_PLACES` are left out.
+        severity: If it isn't the usual one.
     """
     rule = RULES[kind]
-    return Finding(kind, severity or rule.severity, rule.certainty, count, detail, tuple(evidence[:MOST_PLACES]))
+    return Finding(kind, severity or rule.severity, rule.certainty, count, detail, tuple(evidence[:MAX_PLACES]))

@@ -1,4 +1,4 @@
-"""What `check` tells: what was read, what was found, the most severe first, and the problems of files."""
+"""What `check` reports: what was read, what was found, the most severe first, and the problems of files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DETECTORS: Final[dict[Kind, Callable[[Facts], Finding | None]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What `check` tells."""
+    """What `check` reports."""
 
     summary: Summary
     findings: Sequence[Finding]
@@ -49,10 +49,10 @@ class Report:
 
 
 def diagnose(store: Store, tell: Tell = unheard, session: str = SESSION) -> Report:
-    """Return what a store holds and what is odd about it; it may grow meanwhile.
+    """Return what a store holds and what is wrong with it; it may grow meanwhile.
 
     Args:
-        session: The folder of the Ray session that advice names where the files' paths don't tell it.
+        session: The folder of the Ray session that advice names where the files' paths don't say.
     """
     facts = Facts(store)
     sessions = {folder for path, _ in facts.files if (folder := session_of(path))}
@@ -68,7 +68,7 @@ def diagnose(store: Store, tell: Tell = unheard, session: str = SESSION) -> Repo
     return Report(_summary(facts), findings, facts.problems)
 
 
-def spans_found(store: Store, kind: Kind) -> frozenset[int]:
+def spans_in_finding(store: Store, kind: Kind) -> frozenset[int]:
     """Return the rows of the spans that a finding counts; none where there is no such finding.
 
     Args:
@@ -85,7 +85,7 @@ def session_of(path: str) -> str:
 
 
 def _summary(facts: Facts) -> Summary:
-    """Return what `Store.summary` counts, as it was when the facts were."""
+    """Return what `Store.summary` counts, as of the facts."""
     tallies = facts.store.tallies
     return Summary(
         files=len(facts.files),

@@ -1,4 +1,4 @@
-"""What traces tell: what is missing in them, whose clocks differ, how many runs there are, what was cut short."""
+"""What traces show: what is missing in them, whose clocks differ, how many runs there are, what was cut short."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.finding import MOST_PLACES, Finding, Kind, Place, found, number
+from spanview.analysis.diagnosis.finding import MAX_PLACES, Finding, Kind, Place, finding_of, number
 from spanview.analysis.since import PAUSE_NS
 from spanview.analysis.workers import node_of
 from spanview.model.problems import Severity, Warnings
@@ -16,17 +16,17 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.facts import Facts
 
-_CAP: Final = 128
+_MAX_EVENTS: Final = 128
 """Events that the SDK keeps of a span."""
-_LEAST_EVENT: Final = 64
+_MIN_EVENT_BYTES: Final = 64
 """Bytes of the shortest event."""
-_MOST_READ: Final = 256 * 1024 * 1024
+_MAX_READ_BYTES: Final = 256 * 1024 * 1024
 """Bytes of records that are read again to count their events."""
-_MUCH_NS: Final = 1_000_000
-"""Clocks that differ by more are worth a warning."""
-_MICROSECOND: Final = 1_000
-_SKEW_NS: Final = np.uint64(2_000)
-"""Clocks that differ by no more aren't told of."""
+_WARNING_SKEW_NS: Final = 1_000_000
+"""Clocks that differ by this or more are worth a warning."""
+_NS_PER_MICROSECOND: Final = 1_000
+_IGNORED_SKEW_NS: Final = np.uint64(2_000)
+"""Clocks that differ by no more aren't reported."""
 
 
 def missing_roots(facts: Facts) -> Finding:
@@ -37,18 +37,18 @@ def missing_roots(facts: Facts) -> Finding:
     are_left[facts.traces[facts.are_roots]] = False
     traces = np.flatnonzero(are_left).tolist()
     id_of = facts.store.trace_table.trace_id
-    every, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
-    detail = f"{len(traces):,} of {every} {verb} no root."
-    places = [Place(trace_id=id_of(trace), trace=trace) for trace in traces[:MOST_PLACES]]
-    return found(Kind.MISSING_ROOTS, len(traces), detail, places)
+    total, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
+    detail = f"{len(traces):,} of {total} {verb} no root."
+    places = [Place(trace_id=id_of(trace), trace=trace) for trace in traces[:MAX_PLACES]]
+    return finding_of(Kind.MISSING_ROOTS, len(traces), detail, places)
 
 
 def missing_parents(facts: Facts) -> Finding:
-    """Find parents that no file holds."""
+    """Find parents that are in none of the files."""
     rows = facts.orphans
     parents = number(len(rows), "parent of spans is", "parents of spans are")
     detail = f"{parents} in none of the files."
-    return found(Kind.MISSING_PARENTS, len(rows), detail, facts.places(rows.tolist()))
+    return finding_of(Kind.MISSING_PARENTS, len(rows), detail, facts.places(rows.tolist()))
 
 
 def no_end(facts: Facts) -> Finding:
@@ -59,19 +59,19 @@ def no_end(facts: Facts) -> Finding:
 
 
 def bad_id(facts: Facts) -> Finding:
-    """Find spans of which an id is unusable."""
+    """Find spans with an invalid id."""
     return _warned(facts, Kind.BAD_ID, Warnings.BAD_ID, "an id that can't be one")
 
 
 def odd_value(facts: Facts) -> Finding:
-    """Find spans that have something of which a part was left out."""
+    """Find spans with a field of the wrong type."""
     return _warned(facts, Kind.ODD_VALUE, Warnings.ODD_VALUE, "a field of the wrong type")
 
 
 def _warned(facts: Facts, kind: Kind, warning: Warnings, what: str) -> Finding:
     rows = np.flatnonzero(facts.column("warnings") & int(warning)).tolist()
     detail = f"{number(len(rows), 'span has', 'spans have')} {what}."
-    return replace(found(kind, len(rows), detail, facts.file_places(rows)), rows=rows)
+    return replace(finding_of(kind, len(rows), detail, facts.file_places(rows)), rows=rows)
 
 
 def clock_skew(facts: Facts) -> Finding | None:
@@ -79,27 +79,27 @@ def clock_skew(facts: Facts) -> Finding | None:
     # Circles of parents are left out.
     rows = np.flatnonzero((facts.parents >= 0) & (facts.starts != NO_TIME))
     rows = rows[facts.starts[rows] < facts.starts[facts.parents[rows]]]
-    by = facts.starts[facts.parents[rows]].astype(np.uint64) - facts.starts[rows].astype(np.uint64)
-    rows, by = rows[by > _SKEW_NS], by[by > _SKEW_NS]
+    skews_ns = facts.starts[facts.parents[rows]].astype(np.uint64) - facts.starts[rows].astype(np.uint64)
+    rows, skews_ns = rows[skews_ns > _IGNORED_SKEW_NS], skews_ns[skews_ns > _IGNORED_SKEW_NS]
     parents = facts.parents[rows]
     if not len(rows):
         return None
-    order = np.argsort(by)[::-1]
-    rows, parents, most = rows[order], parents[order], int(by[order[0]])
+    order = np.argsort(skews_ns)[::-1]
+    rows, parents, max_skew_ns = rows[order], parents[order], int(skews_ns[order[0]])
     row, parent = int(rows[0]), int(parents[0])
     pairs = np.unique(np.stack([facts.sources[parents], facts.sources[rows]]), axis=1)
-    apart = pairs[:, pairs[0] != pairs[1]]
+    process_pairs = pairs[:, pairs[0] != pairs[1]]
     if facts.sources[row] == facts.sources[parent]:
         where = f"within {facts.place(row).file}: its clock was set, or times were given by hand"
     else:
-        nodes = [node_of(facts.store.span(each)) for each in (row, parent)]
-        on = f" ({nodes[0]} and {nodes[1]})" if all(nodes) and nodes[0] != nodes[1] else ""
-        where = f"between {facts.place(row).file} and {facts.place(parent).file}{on}"
-        if apart.shape[1] > 1:
-            where += f", the most of {apart.shape[1]:,} pairs of processes"
+        nodes = [node_of(facts.store.span(span_row)) for span_row in (row, parent)]
+        hosts = f" ({nodes[0]} and {nodes[1]})" if all(nodes) and nodes[0] != nodes[1] else ""
+        where = f"between {facts.place(row).file} and {facts.place(parent).file}{hosts}"
+        if process_pairs.shape[1] > 1:
+            where += f", the most of {process_pairs.shape[1]:,} pairs of processes"
     spans = number(len(rows), "span starts before its parent", "spans start before their parents")
-    detail = f"{spans}, by {_time(most)} {where}."
-    severity = Severity.INFO if most < _MUCH_NS else Severity.WARNING
+    detail = f"{spans}, by {_time(max_skew_ns)} {where}."
+    severity = Severity.INFO if max_skew_ns < _WARNING_SKEW_NS else Severity.WARNING
     return facts.of_spans(Kind.CLOCK_SKEW, rows.tolist(), detail, severity)
 
 
@@ -108,7 +108,7 @@ def _time(ns: int) -> str:
     for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000)):
         if ns >= size:
             return f"{ns / size:,.3f} {unit}"
-    return f"{ns // _MICROSECOND} µs"
+    return f"{ns // _NS_PER_MICROSECOND} µs"
 
 
 def several_runs(facts: Facts) -> Finding | None:
@@ -116,29 +116,29 @@ def several_runs(facts: Facts) -> Finding | None:
     starts, ends = facts.starts, facts.column("end_ns")
     order = np.argsort(starts, kind="stable")
     order = order[starts[order] != NO_TIME]
-    begun, until = starts[order], np.maximum.accumulate(np.maximum(starts, ends)[order])
-    pause = begun[1:].astype(np.uint64) - until[:-1].astype(np.uint64)
-    after = np.flatnonzero((begun[1:] > until[:-1]) & (pause >= np.uint64(PAUSE_NS))) + 1
-    if not len(after):
+    sorted_starts, reached = starts[order], np.maximum.accumulate(np.maximum(starts, ends)[order])
+    pauses = sorted_starts[1:].astype(np.uint64) - reached[:-1].astype(np.uint64)
+    indices = np.flatnonzero((sorted_starts[1:] > reached[:-1]) & (pauses >= np.uint64(PAUSE_NS))) + 1
+    if not len(indices):
         return None
-    firsts = order[np.append(0, after)]
+    firsts = order[np.append(0, indices)]
     detail = f"There are {len(firsts):,} runs, with pauses of a minute or more between them."
-    return found(Kind.SEVERAL_RUNS, len(firsts), detail, facts.places(firsts.tolist()))
+    return finding_of(Kind.SEVERAL_RUNS, len(firsts), detail, facts.places(firsts.tolist()))
 
 
 def capped_events(facts: Facts) -> Finding:
-    """Find spans with just as many events as the SDK keeps."""
+    """Find spans with exactly as many events as the SDK keeps."""
     lengths = facts.column("length").astype(np.int64)
-    large = np.flatnonzero(lengths >= _CAP * _LEAST_EVENT)
-    readable = large[np.cumsum(lengths[large]) <= _MOST_READ]
+    large = np.flatnonzero(lengths >= _MAX_EVENTS * _MIN_EVENT_BYTES)
+    readable = large[np.cumsum(lengths[large]) <= _MAX_READ_BYTES]
     rows = [row for row in readable.tolist() if _is_capped(facts, row)]
-    least = "At least " if len(readable) < len(large) else ""
+    at_least = "At least " if len(readable) < len(large) else ""
     spans = number(len(rows), "span has", "spans have")
-    detail = f"{least}{spans} just {_CAP} events, the most that the SDK keeps."
+    detail = f"{at_least}{spans} just {_MAX_EVENTS} events, the most that the SDK keeps."
     return facts.of_spans(Kind.CAPPED_EVENTS, rows, detail)
 
 
 def _is_capped(facts: Facts, row: int) -> bool:
-    # Most of what is large has few events.
+    # Most large records have few events.
     record = facts.store.record(row) or b""
-    return record.count(b'"timestamp"') >= _CAP and len(facts.store.span(row).events) == _CAP
+    return record.count(b'"timestamp"') >= _MAX_EVENTS and len(facts.store.span(row).events) == _MAX_EVENTS

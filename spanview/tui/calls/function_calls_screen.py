@@ -263,7 +263,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         alone = alone[:_MOST_THOUGHTS]
         if alone and self.viewer.feed_state.following and not self.viewer.paused:
             running = self.viewer.running
-            self._thinking.queue(lambda _: {row: running.thought_of(row).text for row in alone}, self._take_thoughts)
+            self._thinking.queue(lambda _: {row: running.assessment_of(row).text for row in alone}, self._take_thoughts)
 
     def _take_thoughts(self, thoughts: dict[int, str]) -> None:
         if thoughts != self.rows.notes:

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.diagnosis.finding import MOST_PLACES
+from spanview.analysis.diagnosis.finding import MAX_PLACES
 from spanview.display.finding_text import place_text, wrapped
 from spanview.display.units import count
 
@@ -78,7 +78,7 @@ def _finding(finding: Finding, room: int, *, is_open: bool) -> Iterator[CheckLin
     for text in (*rest, *wrapped(finding.advice.replace("`", ""), room, first="do: ", rest="    ")):
         yield CheckLine(text, None, finding)
     if finding.evidence:
-        some = "the first " if len(finding.evidence) == MOST_PLACES < finding.count else ""
+        some = "the first " if len(finding.evidence) == MAX_PLACES < finding.count else ""
         places = f"{some}{count(len(finding.evidence), 'place')}"
         yield CheckLine(f"{_FOLDS[is_open]} {places}", None, finding)
         for place in finding.evidence if is_open else ():

@@ -130,7 +130,7 @@ class LaneLines(LineList):
         self._choose()
         if self.lane is not None and row is not None:
             # Where it has become a part of another block, that is the nearest one.
-            place = self.lane.blocks.place_of(row, self._anchor)
+            place = self.lane.blocks.index_of(row, self._anchor)
             self.block = self.block if place is None else place
 
     def keep_on(self, at: int | None) -> None:
@@ -204,7 +204,7 @@ class LaneLines(LineList):
         figures = right(f"{self.model.shown_share(lane):.0%}", _BUSY)
         if split.is_wide:
             figures += right("–" if lane.share is None else f"{lane.share:.0%}", _OWN) + right(
-                f"{lane.most:,}", _AT_ONCE
+                f"{lane.max_concurrency:,}", _AT_ONCE
             )
         gap = "–" if lane.gap is None else ("≤ " if self.model.at_most(at) else "") + duration(lane.longest_gap_ns)
         return [

@@ -160,7 +160,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
         if lane.gap is not None:
             most = self._model.at_most(at)
             parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
-        parts.append(f"{lane.most:,} at once")
+        parts.append(f"{lane.max_concurrency:,} at once")
         named = {"pid": worker.pid, "node": worker.node, "actor": worker.actor, "id": worker.actor_id}
         parts += [f"{name} {sanitise(text, _LONGEST_ID)}" for name, text in named.items() if text]
         return "   ".join(parts)

@@ -164,7 +164,7 @@ def groups_of_many(store: Store, groups: RootGroups, listed: array[int], incompl
     """
     if not listed:
         return []
-    groups.look()
+    groups.find_routes()
     columns, traces = TraceColumns(store, groups), np.array(listed, np.int64)
     # Quick sorts of small numbers: by duration, then by name.
     traces = traces[np.argsort(columns.durations[traces])]

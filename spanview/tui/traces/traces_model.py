@@ -114,7 +114,7 @@ class TracesModel:
         # A root ends after its children: a trace that has grown may have come to belong to the group, or not to.
         anew = anew or self.is_drilled
         if self.is_drilled and self.root_groups.open <= _MOST_READ_AT_ONCE:
-            self.root_groups.look()
+            self.root_groups.find_routes()
         if count >= NUMPY_FROM_TRACES:
             self._refresh_many(anew=anew)
             return
@@ -235,7 +235,7 @@ class TracesModel:
             return groups_of_many(self._store, self.root_groups, self.order, incomplete)
         from spanview.tui.traces.groups_model import groups_of
 
-        self.root_groups.look()
+        self.root_groups.find_routes()
         return groups_of(self._store.trace_table, self.order, incomplete, self.group_name, self.duration_ns)
 
     @property

@@ -88,7 +88,7 @@ class CompletingLine(Input):
         if completion is not None and completion.candidates:
             candidate = completion.candidates[self._chosen]
             mends = self._is_mended()
-            if self.cursor_at_end and candidate.rest and (completion.is_begun or self._has_chosen):
+            if self.cursor_at_end and candidate.rest and (completion.is_started or self._has_chosen):
                 self._suggestion = f"{self.value}{sanitise(candidate.rest, _WIDEST)}"
         self._offered(completion, self._chosen, mends)
 
@@ -149,7 +149,7 @@ class CompletingLine(Input):
     def action_choose(self, by: int) -> None:
         """Offer the next of what can be taken, or the one before."""
         completion = self._find()
-        if completion is None or not completion.candidates or (completion.is_begun and completion.total == 1):
+        if completion is None or not completion.candidates or (completion.is_started and completion.total == 1):
             # Where there is nothing to choose from, they move in what stands below.
             raise SkipAction
         self._chosen = (self._chosen + by) % len(completion.candidates)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.complete import Vocabulary
-from spanview.analysis.words import MOST, gather, short_and_sorted
+from spanview.analysis.words import MAX_TEXTS, gather, short_and_sorted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,10 +43,10 @@ class Known:
         if state != self._state:
             self._state = state
             self._vocabulary = Vocabulary(
-                names=_typable(store.names.texts[:MOST]),
-                services=_typable(store.services.texts[:MOST]),
+                names=_typable(store.names.texts[:MAX_TEXTS]),
+                services=_typable(store.services.texts[:MAX_TEXTS]),
                 roots=_typable(words.roots),
-                files=_typable({os.path.basename(source.path) for source in store.sources[:MOST]}),
+                files=_typable({os.path.basename(source.path) for source in store.sources[:MAX_TEXTS]}),
                 attributes={
                     key: _typable_in_order(words.attributes[key]) for key in _typable_in_order(words.attributes)
                 },

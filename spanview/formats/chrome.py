@@ -197,23 +197,23 @@ class ChromeWriter:
             for rank, phase, bound in ((source, b"s", b""), (index, b"f", b',"bp":"e"')):
                 event = b'"ph":"%b","id":%d,"name":"%b","cat":"flow"%b%b}' % (phase, number, name, bound, _HOLE)
                 flows.setdefault(rank, []).append(b'{"ts":%b,%b' % (_micros(spans[rank][1] - self._base_ns), event))
-        places: list[tuple[_Process, int]] = []
+        lanes: list[tuple[_Process, int]] = []
         open_in: dict[int, list[int]] = {}
         for index, (labels, start, end, parent, text, instants) in enumerate(spans):
             announced: list[bytes] = []
             process = self._process_of(labels, announced)
             tid = 0
-            if parent >= 0 and places[parent][0] is process:
-                stack = open_in[places[parent][1]]
+            if parent >= 0 and lanes[parent][0] is process:
+                stack = open_in[lanes[parent][1]]
                 while stack and spans[stack[-1]][2] <= start:
                     stack.pop()
                 if stack and stack[-1] == parent and end <= spans[parent][2]:
-                    tid = places[parent][1]
+                    tid = lanes[parent][1]
                     stack.append(index)
             if not tid:
                 tid = self._free_lane(process, start, end, announced)
                 open_in[tid] = [index]
-            places.append((process, tid))
+            lanes.append((process, tid))
             location = b',"pid":%d,"tid":%d' % (process.pid, tid)
             yield from announced
             for event in (text, *flows.get(index, ()), *instants):

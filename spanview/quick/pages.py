@@ -147,10 +147,10 @@ class Pages:
     def _agreed(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Return the records that decode to the same."""
         view = memoryview(self._data)
-        places = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
+        bounds = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
         known = self.scanner.names.numbers, self.scanner.services.numbers
-        agree = agreeing((view[start:end] for start, end in places), columns, *known)
-        return {name: values[agree] for name, values in columns.items()}
+        agrees = agreeing((view[start:end] for start, end in bounds), columns, *known)
+        return {name: values[agrees] for name, values in columns.items()}
 
 
 def _candidates(
@@ -194,16 +194,16 @@ def _candidates(
     fit = _counts(kinds, starts, ends) == 1
     # A line that begins with a space may be the end of another record.
     if has_spaces and (~are_indented).any():
-        places = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
-        fit &= are_indented | (_counts(places, starts, ends) == 0)
+        space_lines = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
+        fit &= are_indented | (_counts(space_lines, starts, ends) == 0)
     if data.find(b"\0", 0, end) >= 0:
         fit &= _counts(np.flatnonzero(buffer[:end] == 0), starts, ends) == 0
     return starts[fit], ends[fit], are_indented[fit]
 
 
-def _counts(places: Places, starts: Places, ends: Places) -> Places:
+def _counts(positions: Places, starts: Places, ends: Places) -> Places:
     """Return how many of some positions are in each range."""
-    return np.searchsorted(places, ends) - np.searchsorted(places, starts)
+    return np.searchsorted(positions, ends) - np.searchsorted(positions, starts)
 
 
 class _Walk:

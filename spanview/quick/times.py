@@ -28,23 +28,23 @@ _WEIGHTS: Final = np.array(
 _NS_PER_DAY: Final = 86_400 * NS_PER_SECOND
 
 
-def times_of(texts: Bytes, places: tuple[int, ...]) -> tuple[NDArray[np.int64], Flags | None]:
+def times_of(texts: Bytes, positions: tuple[int, ...]) -> tuple[NDArray[np.int64], Flags | None]:
     """Return nanoseconds since 1970, and where all of the texts are times; None for everywhere.
 
     Args:
-        texts: N rows of bytes, which fit `PARTS` from each of `places` on.
-        places: Where times begin in each row.
+        texts: N rows of bytes, which fit `PARTS` from each of `positions` on.
+        positions: Where times begin in each row.
 
     Returns:
-        For each place N numbers.
+        For each position N numbers.
     """
-    digits = texts.take(np.add.outer(places, _DIGITS), axis=1).reshape(-1, len(_DIGITS)) - np.uint8(ord("0"))
+    digits = texts.take(np.add.outer(positions, _DIGITS), axis=1).reshape(-1, len(_DIGITS)) - np.uint8(ord("0"))
     fits = np.ones(len(digits), np.bool_)
     if (digits > 9).any() or (digits[:, 2:5:2] > 5).any():  # noqa: PLR2004
         fits &= np.all(digits <= 9, axis=1) & np.all(digits[:, 2:5:2] <= 5, axis=1)  # noqa: PLR2004
     ns = (digits.astype(np.float64) @ _WEIGHTS).astype(np.int64)
     fits &= ns < _NS_PER_DAY
-    days = texts.take(np.add.outer(places, np.arange(_DAY_CHARS)), axis=1).view(f"V{_DAY_CHARS}").ravel()
+    days = texts.take(np.add.outer(positions, np.arange(_DAY_CHARS)), axis=1).view(f"V{_DAY_CHARS}").ravel()
     first = days[:1].tobytes()
     if days.tobytes() == first * len(days):
         ns += _start_of(first)
@@ -55,7 +55,7 @@ def times_of(texts: Bytes, places: tuple[int, ...]) -> tuple[NDArray[np.int64], 
         # Where a day isn't one, the sum isn't used.
         ns += starts[day_indexes]
         fits &= (starts != NO_TIME)[day_indexes]
-    shape = len(texts), len(places)
+    shape = len(texts), len(positions)
     return ns.reshape(shape).T, None if fits.all() else np.all(fits.reshape(shape), axis=1)
 
 

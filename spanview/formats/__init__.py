@@ -5,7 +5,7 @@ deepjson       a decoder without recursion, for what nests deeper than others ca
 frames         what framing hands over: documents, and the gaps between them
 buffer         the bytes that were fed and aren't framed yet
 marks          what the beginning of a document looks like
-prefix         the names of writers that stand before lines of a log
+prefix         the names of writers before lines of a log
 starts         where the next document may begin
 straight       documents that follow one another undamaged, as nearly all do
 ends           the end of a document, guessed by line ends

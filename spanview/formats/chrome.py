@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from spanview.model.span import Event, Resource, Span
 
 NO_NAME: Final = "(no name)"
-_OWN_PROCESS: Final = frozenset(("service.instance.id", "process.pid"))
+_PROCESS_KEYS: Final = frozenset(("service.instance.id", "process.pid"))
 """Attributes of a resource that identify a process."""
 _RAY_PID: Final = "ray.pid"
 _RAY_NODE: Final = "ray.node_id"
-_NOWHERE: Final = {"pid": 0, "tid": 0}
+_NO_LANE: Final = {"pid": 0, "tid": 0}
 _HOLE: Final = b',"pid":0,"tid":0'
 """The first such part of an event's text: no text in it can have a quotation mark after a comma."""
 
@@ -95,7 +95,7 @@ class ChromeDrafts:
         cache_key = (id(span.resource), span.source.file, *process_id) if {*map(type, process_id)} == {str} else ()
         if cache_key in self._processes:
             return self._processes[cache_key][1]
-        key = dumps_sorted([dict(resource), [] if not _OWN_PROCESS.isdisjoint(resource) else process_id])
+        key = dumps_sorted([dict(resource), [] if not _PROCESS_KEYS.isdisjoint(resource) else process_id])
         pid = attributes.get(_RAY_PID, resource.get("process.pid"))
         name = f"{span.service or NO_NAME} (pid {pid})" if pid is not None else span.service or span.source.file
         labels = {"name": name or NO_NAME, "resource": dict(resource)}
@@ -108,7 +108,7 @@ class ChromeDrafts:
         event = {
             "name": span.name or NO_NAME,
             "cat": (span.kind_name or "span").lower(),
-            **_NOWHERE,
+            **_NO_LANE,
             "args": _args(span),
         }
         duration_ns = span.duration_ns
@@ -128,7 +128,7 @@ class ChromeDrafts:
             time = self._base_ns
         args = {"attributes": dict(event.attributes), "span_id": span.span_id, **_extra(event)}
         return self._timed(
-            time, {"ph": "i", "s": "t", "name": event.name or NO_NAME, "cat": "event", **_NOWHERE, "args": args}
+            time, {"ph": "i", "s": "t", "name": event.name or NO_NAME, "cat": "event", **_NO_LANE, "args": args}
         )
 
     def _timed(self, ns: int, event: dict[str, Any], duration_ns: int | None = None) -> bytes:
@@ -197,23 +197,23 @@ class ChromeWriter:
             for rank, phase, bound in ((source, b"s", b""), (index, b"f", b',"bp":"e"')):
                 event = b'"ph":"%b","id":%d,"name":"%b","cat":"flow"%b%b}' % (phase, number, name, bound, _HOLE)
                 flows.setdefault(rank, []).append(b'{"ts":%b,%b' % (_micros(spans[rank][1] - self._base_ns), event))
-        places: list[tuple[_Process, int]] = []
+        lanes: list[tuple[_Process, int]] = []
         open_in: dict[int, list[int]] = {}
         for index, (labels, start, end, parent, text, instants) in enumerate(spans):
             announced: list[bytes] = []
             process = self._process_of(labels, announced)
             tid = 0
-            if parent >= 0 and places[parent][0] is process:
-                stack = open_in[places[parent][1]]
+            if parent >= 0 and lanes[parent][0] is process:
+                stack = open_in[lanes[parent][1]]
                 while stack and spans[stack[-1]][2] <= start:
                     stack.pop()
                 if stack and stack[-1] == parent and end <= spans[parent][2]:
-                    tid = places[parent][1]
+                    tid = lanes[parent][1]
                     stack.append(index)
             if not tid:
                 tid = self._free_lane(process, start, end, announced)
                 open_in[tid] = [index]
-            places.append((process, tid))
+            lanes.append((process, tid))
             location = b',"pid":%d,"tid":%d' % (process.pid, tid)
             yield from announced
             for event in (text, *flows.get(index, ()), *instants):

@@ -94,7 +94,7 @@ def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> SpanColumns:
     """Return the columns of spans, each as `fields_of` returns it; for documents, `is_span` must hold.
 
     They are converted column by column for all spans at once. Where one of them isn't as the SDK writes it, its
-    neighbors go through `row_with_care` with it, which gives the same for every document.
+    neighbors go through `lenient_row` with it, which gives the same for every document.
     """
     parts: list[SpanColumns] = []
     pending: list[Sequence[Any]] = [spans] if spans else []
@@ -104,10 +104,10 @@ def columns_of(spans: Sequence[Fields | dict[str, Any]]) -> SpanColumns:
         if columns is not None:
             parts.append(columns)
         elif len(part) <= _MAX_ONE_BY_ONE:
-            parts.append(SpanColumns(*zip(*map(row_with_care, map(_document_of, part)), strict=True)))
+            parts.append(SpanColumns(*zip(*map(lenient_row, map(_document_of, part)), strict=True)))
         else:
-            half = len(part) // 2
-            pending += [part[half:], part[:half]]
+            middle = len(part) // 2
+            pending += [part[middle:], part[:middle]]
     return parts[0] if len(parts) == 1 else join_columns(parts)
 
 
@@ -163,7 +163,7 @@ def _sharing_equal_texts(texts: Sequence[str]) -> list[str]:
     return [*map(known.setdefault, texts, texts)]
 
 
-def row_with_care(span: dict[str, Any]) -> _Row:
+def lenient_row(span: dict[str, Any]) -> _Row:
     """Return the columns of a span in any spelling, with a warning for what is unusable in it."""
     warnings = 0
     context = span["context"]

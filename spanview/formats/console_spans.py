@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 
-from spanview.formats.console import as_text, resource_attributes, row_with_care
+from spanview.formats.console import as_text, lenient_row, resource_attributes
 from spanview.formats.rows import SpanDetails
 from spanview.formats.tracestate import parse_trace_state
 from spanview.model.codes import known_kind
@@ -43,7 +43,7 @@ def details_of(document: dict[str, Any]) -> SpanDetails:
 
 def span_of(document: dict[str, Any], source: Source) -> Span:
     """Return the whole span of a document for which `is_span` holds."""
-    trace_id, span_id, parent_id, start, end, name, _, kind, status_code, warnings = row_with_care(document)
+    trace_id, span_id, parent_id, start, end, name, _, kind, status_code, warnings = lenient_row(document)
     details = details_of(document)
     return Span(
         trace_id=format_trace_id(trace_id) if trace_id else None,

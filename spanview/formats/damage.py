@@ -70,11 +70,11 @@ class Damage:
         if self._scanner is not None:
             self._scanner.shift(count)
 
-    def leaves_open(self, position: int) -> bool:
+    def is_unclosed(self, position: int) -> bool:
         """Tell whether what begins at a position is unfinished, too: it was open where the last document broke off."""
-        return self._scanner is not None and self._scanner.leaves_open(position)
+        return self._scanner is not None and self._scanner.is_unclosed(position)
 
-    def holds(self, data: bytes, start: int, end: int, *, has_commas: bool) -> bool:
+    def contains(self, data: bytes, start: int, end: int, *, has_commas: bool) -> bool:
         """Tell whether a whole document at these positions is a part of the one that broke off last.
 
         Args:

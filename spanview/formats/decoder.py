@@ -1,7 +1,7 @@
 """One file's bytes to batches: framing, recognition by content, and the columns of what is a span.
 
-This is the general decoder. In large folders a scan stands in front of it, which leaves to it what is not as the SDK
-itself writes it.
+This is the general decoder. In large folders a scan precedes it, which leaves to it what isn't exactly as the SDK
+writes it.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ DIGEST_SIZE: Final = 16
 _LARGE_BYTES: Final = 1024 * 1024
 """Bytes of an unfinished document from which on new pieces are gathered,"""
 _HELD_SHARE: Final = 4
-"""until they are more than one in so many of its bytes."""
-_UNIDENTIFIED: Final = frozenset(("source", "warnings"))
+"""until they are one part in this many of it."""
+_NOT_COMPARED: Final = frozenset(("source", "warnings"))
 
 
 class Decoder:
@@ -97,7 +97,7 @@ class Decoder:
         return self._feed_held()
 
     def skip(self, size: int) -> Batch:
-        """Pass over a hole of so many bytes and return the spans that end before it."""
+        """Pass over a hole of `size` bytes and return the spans that end before it."""
         frames = self._close()
         frames.add(self._framer.skip(size))
         return batch_of(frames)
@@ -291,5 +291,5 @@ def digest_of(record: bytes, span: Span) -> bytes:
     if span.trace_id is None or span.span_id is None:
         text = dumps_sorted(loads_exact(record))
     else:
-        text = dumps_sorted({name: getattr(span, name) for name in span.__slots__ if name not in _UNIDENTIFIED})
+        text = dumps_sorted({name: getattr(span, name) for name in span.__slots__ if name not in _NOT_COMPARED})
     return blake2b(text, digest_size=DIGEST_SIZE).digest()

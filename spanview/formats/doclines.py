@@ -3,7 +3,7 @@
 {
     "name": "train",
 INFO 2026-11-20 11:55:46,917 …          a log's line
-{"level": "info", "epoch": 3}           a line of JSON that stands for itself
+{"level": "info", "epoch": 3}           a document on one line
     "context": {
 """
 
@@ -49,7 +49,7 @@ _OPENED_BEFORE: Final = re.compile(rb"[{\[][ \t\r]*\Z")
 _OPENED: Final = re.compile(rb'[{\[][ \t]*"')
 """`{"level": "in`: the front of a document in one line."""
 _FIRST_LINE: Final = re.compile(rb"\{[ \t\r]*\n")
-_OF_A_DOCUMENT: Final = re.compile(rb"[,{\[][ \t\r]*\Z")
+_UNFINISHED_LINE: Final = re.compile(rb"[,{\[][ \t\r]*\Z")
 """`foo": {`, `"kind": "INT,`: the end of a line that isn't one of a document, and may be a damaged one."""
 _CONTROL: Final = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 """NUL bytes of a hole, for instance; not the tab, line ends and escape that logs have."""
@@ -58,7 +58,7 @@ _WORDS: Final = re.compile(rb"(?:\{'|[^\s\":,{}\]])[^\s\"]*+(?: [^\s\"]++)++\r?\
 `loss is 0.1,`: what no damage makes of a line of an indented document, for that is one word, or has a quotation mark
 or some of the blanks.
 """
-_BLANK: Final = ord(" ")
+_SPACE: Final = ord(" ")
 NAMES_WRITER: Final = (NOWHERE, None)
 _MAX_SEARCH_BYTES: Final = 1024 * 1024
 """Bytes in which the end of a document is searched for."""
@@ -92,7 +92,7 @@ class Line(Enum):
     OTHER = auto()
 
 
-class _In(Enum):
+class _State(Enum):
     NOTHING = auto()
     """No document, or one that isn't indented."""
     FIRST_LINE = auto()
@@ -102,24 +102,24 @@ class _In(Enum):
 class DocumentLines:
     """Sorts the lines of one process, in their order."""
 
-    __slots__ = ("_in",)
+    __slots__ = ("_state",)
 
     def __init__(self) -> None:
-        self._in = _In.NOTHING
+        self._state = _State.NOTHING
 
     def sort(self, text: bytes) -> Line:
         """Return what the next line is, which comes without its end."""
         if _JSON.match(text) is None or repeat_mark_of(text):
             return Line.OTHER
         if text[0] in b" \t":
-            self._in = _In.INDENTED if self._in is _In.FIRST_LINE else self._in
+            self._state = _State.INDENTED if self._state is _State.FIRST_LINE else self._state
         elif _OPENING.match(text):
-            self._in = _In.FIRST_LINE
-        elif self._in is not _In.NOTHING:
+            self._state = _State.FIRST_LINE
+        elif self._state is not _State.NOTHING:
             closing = _CLOSING.match(text)
-            if not (closing or (self._in is _In.FIRST_LINE and _MEMBER.match(text))):
+            if not (closing or (self._state is _State.FIRST_LINE and _MEMBER.match(text))):
                 return Line.ALONE
-            self._in = _In.FIRST_LINE if closing and closing[1] else _In.NOTHING
+            self._state = _State.FIRST_LINE if closing and closing[1] else _State.NOTHING
         return Line.OF_DOCUMENT
 
 
@@ -171,12 +171,12 @@ def take_apart(
 
 def _may_be_own(text: bytes) -> bool:
     """Tell whether a line may be one of the document that is damaged."""
-    return bool(_CONTROL.search(text) or (_OF_A_DOCUMENT.search(text) and not _WORDS.match(text)))
+    return bool(_CONTROL.search(text) or (_UNFINISHED_LINE.search(text) and not _WORDS.match(text)))
 
 
 def _holds_record(text: bytes, is_record: Callable[[Any], bool]) -> bool:
     """Tell whether a line is, or holds, what may be a record itself, whole or damaged."""
-    if find_in_gap(text, 0, _BLANK) != NOWHERE:
+    if find_in_gap(text, 0, _SPACE) != NOWHERE:
         return True
     try:
         return is_record(loads_quick(text))

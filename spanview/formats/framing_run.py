@@ -122,7 +122,7 @@ class FramingRun:
         """Frame the document at `position`; return where to go on, `position` itself to wait for more."""
         data = self.buffer.data
         if self._scanner is None:
-            if self.damage.leaves_open(position):
+            if self.damage.is_unclosed(position):
                 return position + 1
             after = None if self.damage.is_open else self._frame_cheaply(position, quiet=quiet)
             if after is not None:
@@ -177,7 +177,7 @@ class FramingRun:
     def _is_part(self, position: int, end: int, value: Any) -> bool:
         """Tell whether a whole document in a gap is a part of something torn."""
         data = self.buffer.data
-        if self.damage.holds(data, position, end, has_commas=self.starts.has_commas):
+        if self.damage.contains(data, position, end, has_commas=self.starts.has_commas):
             return True
         if self._is_record(value) or (self._nesting.is_inside and is_element(value)):
             return False

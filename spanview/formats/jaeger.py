@@ -29,11 +29,11 @@ from spanview.formats.jaeger_value import (
     NO_END,
     PARENT_TYPES,
     ProcessTable,
-    difference,
     format_trace_id,
     is_count,
     log_of,
     process_of,
+    tag_changes,
     tag_of,
     texts_in,
     trace_of,
@@ -47,9 +47,9 @@ from spanview.formats.tags import (
     STATUS_DESCRIPTION,
     Tags,
     ignore_loss,
-    moment_of,
     status_named,
     take_shared,
+    time_of_micros,
     times_of,
 )
 from spanview.model.codes import ERROR
@@ -70,7 +70,7 @@ __all__ = ["is_document", "spans_of", "trace_of"]
 _INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
 _NON_FINITE_NAMES: Final = ("NaN", "Infinity", "-Infinity")
 _BOOLS: Final = {"true": True, "false": False}
-_OF_ANSWERS: Final = frozenset(("total", "limit", "offset", "errors"))
+_RESPONSE_KEYS: Final = frozenset(("total", "limit", "offset", "errors"))
 
 
 def is_document(value: Any) -> bool:
@@ -79,7 +79,7 @@ def is_document(value: Any) -> bool:
         return False
     data = value.get("data")
     if isinstance(data, list):
-        return any(map(_is_trace, data)) or (not data and not _OF_ANSWERS.isdisjoint(value))
+        return any(map(_is_trace, data)) or (not data and not _RESPONSE_KEYS.isdisjoint(value))
     return _is_trace(data) or _is_trace(value)
 
 
@@ -180,20 +180,20 @@ def _span(
 
 
 def _own(
-    read: Span,
+    decoded: Span,
     span: dict[str, Any],
     pairs: list[tuple[str, Any]],
     references: list[dict[str, Any]],
     warnings: list[str],
 ) -> dict[str, Any]:
     """Return what the span's other fields don't keep: whatever would be lost when it is written again."""
-    written = value_of(read, ProcessTable())
+    written = value_of(decoded, ProcessTable())
     if written is None:
         return {}
-    own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
+    own = tag_changes(written["tags"], [tag_of(key, value) for key, value in pairs])
     if written["references"] != references:
         own["references"] = references
-    if read.end_ns is None and is_count(span.get("duration")) and NO_END not in texts_in(span.get("warnings")):
+    if decoded.end_ns is None and is_count(span.get("duration")) and NO_END not in texts_in(span.get("warnings")):
         own["duration"] = span["duration"]
     if is_count(span.get("flags")):
         own["flags"] = span["flags"]
@@ -258,7 +258,7 @@ def _resource(process: Any) -> tuple[Resource, bool]:
         attributes["service.name"] = name
     resource = Resource(attributes)
     written = process_of(resource, ignore_loss)
-    own = difference(written["tags"], [tag_of(key, value) for key, value in pairs])
+    own = tag_changes(written["tags"], [tag_of(key, value) for key, value in pairs])
     is_malformed |= not isinstance(service, str | None)
     return (replace(resource, extra={FORMAT: own}) if own else resource), is_malformed
 
@@ -272,7 +272,7 @@ def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
         if not isinstance(item, dict):
             are_malformed = True
             continue
-        time, time_is_malformed = moment_of(item.get("timestamp"))
+        time, time_is_malformed = time_of_micros(item.get("timestamp"))
         pairs, is_malformed = _pairs(item.get("fields"))
         are_malformed |= time_is_malformed or is_malformed
         tags = Tags(pairs)
@@ -280,7 +280,7 @@ def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
         dropped = tags.take(EVENT_DROPPED, lambda value: value if type(value) is int and 0 < value < 2**32 else None)
         extra = {} if dropped is None else {"dropped_attributes_count": dropped}
         event = Event(name or "", known(time), dict(tags.pairs), extra)
-        own = difference(log_of(event)["fields"], [tag_of(key, value) for key, value in pairs])
+        own = tag_changes(log_of(event)["fields"], [tag_of(key, value) for key, value in pairs])
         events.append(replace(event, extra={**extra, FORMAT: own}) if own else event)
     return tuple(events), are_malformed
 

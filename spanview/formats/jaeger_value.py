@@ -134,7 +134,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
         "references": references_of(span, lose),
         "startTime": start,
         "duration": kept if span.end_ns is None and is_count(kept) else max(duration, 0),
-        "tags": changed(_tags(span, lose), own),
+        "tags": apply_changes(_tags(span, lose), own),
         "logs": [log_of(event, lose) for event in span.events] if span.events else [],
         "processID": processes.of(span.resource, lose),
         "warnings": warnings or None,
@@ -164,8 +164,8 @@ def warnings_of_trace(span: Span) -> list[str]:
 
 def format_trace_id(trace_id: str) -> str:
     """Return a trace id as Jaeger writes it: with 16 digits where the upper half is zero."""
-    half = len(trace_id) // 2
-    return trace_id if trace_id[:half].strip("0") else trace_id[half:]
+    middle = len(trace_id) // 2
+    return trace_id if trace_id[:middle].strip("0") else trace_id[middle:]
 
 
 def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -237,7 +237,7 @@ def process_of(resource: Resource, lose: Callable[[str], None]) -> dict[str, Any
     if service is not None and not isinstance(service, str):
         lose("values of other types than Jaeger has written as text")
     tags = [tag_of(key, value, lose) for key, value in attributes.items()]
-    return {"serviceName": as_text(service), "tags": changed(tags, own_extra(resource.extra))}
+    return {"serviceName": as_text(service), "tags": apply_changes(tags, own_extra(resource.extra))}
 
 
 def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -268,7 +268,7 @@ def log_of(event: Event, lose: Callable[[str], None] = ignore_loss) -> dict[str,
     if event.timestamp_ns is None:
         lose(EVENTS_AT_ZERO)
     fields = [tag_of(key, value, lose) for key, value in (*pairs, *event.attributes.items())]
-    return {"timestamp": micros_of(event.timestamp_ns, lose), "fields": changed(fields, own_extra(event.extra))}
+    return {"timestamp": micros_of(event.timestamp_ns, lose), "fields": apply_changes(fields, own_extra(event.extra))}
 
 
 def tag_of(key: str, value: Any, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
@@ -290,17 +290,17 @@ def tag_of(key: str, value: Any, lose: Callable[[str], None] = ignore_loss) -> d
     return {"key": key, "type": "string", "value": text_of(value)}
 
 
-def changed(tags: list[dict[str, Any]], own: Mapping[str, Any]) -> list[dict[str, Any]]:
+def apply_changes(tags: list[dict[str, Any]], own: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return tags without those that the file didn't have, and with those that nothing else keeps."""
     if not own:
         return tags
     less, more = ([tag for tag in _list(own.get(key)) if is_tag(tag)] for key in ("less", "more"))
-    return _with(_without(tags, less), more) if less or more else tags
+    return _with_tags(_without_tags(tags, less), more) if less or more else tags
 
 
-def difference(written: list[dict[str, Any]], raw: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what `changed` makes of the written tags those that the file had."""
-    parts = {"less": _without(written, raw), "more": _without(raw, written)}
+def tag_changes(written: list[dict[str, Any]], raw: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the changes by which `apply_changes` turns the written tags into those of the file."""
+    parts = {"less": _without_tags(written, raw), "more": _without_tags(raw, written)}
     return {key: tags for key, tags in parts.items() if tags}
 
 
@@ -313,7 +313,7 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _with(tags: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_tags(tags: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return tags with others, before the last one of the same key: readers take that for the attribute."""
     last = {tag["key"]: index for index, tag in enumerate(tags)}
     before: dict[int, list[dict[str, Any]]] = {}
@@ -322,17 +322,17 @@ def _with(tags: list[dict[str, Any]], more: list[dict[str, Any]]) -> list[dict[s
     return [tag for index in range(len(tags) + 1) for tag in (*before.get(index, ()), *tags[index : index + 1])]
 
 
-def _without(tags: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _without_tags(tags: list[dict[str, Any]], others: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return tags but for those that others are equal to, one for one."""
     counts = Counter(map(_identity_of, others))
-    left = []
+    remaining = []
     for tag in tags:
         identity = _identity_of(tag)
         if counts[identity] > 0:
             counts[identity] -= 1
         else:
-            left.append(tag)
-    return left
+            remaining.append(tag)
+    return remaining
 
 
 def _identity_of(tag: dict[str, Any]) -> Hashable:

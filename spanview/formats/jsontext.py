@@ -15,7 +15,7 @@ from spanview.formats.deepjson import loads_deep
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_MARKED: Final = bytes(
+_CHARACTER_CLASSES: Final = bytes(
     ord("0") if byte in b"0123456789" else ord(" ") if byte in b" \t\n\r,:[-" else ord(".") for byte in range(256)
 )
 """Digits, and what can precede a number inside a list or an object."""
@@ -23,7 +23,7 @@ _LONG_INTEGER: Final = b" " + b"0" * 19
 _NOTHING: Final = object()
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}".encode()
 INVALID_TEXT: Final = "texts that are no valid Unicode changed"
-"""The loss that this is in any JSON."""
+"""What is lost of such texts in any JSON."""
 
 
 class BadJsonError(ValueError):
@@ -57,7 +57,7 @@ def has_long_integer(data: bytes) -> bool:
     """Tell whether a document may have an integer of more than 64 bits; one that has a sign and 19 digits may too."""
     # Every record that is shown comes through here: this is ten times as quick as a regular expression. Ids made of
     # digits are frequent, and begin with a quotation mark.
-    marked = data.translate(_MARKED)
+    marked = data.translate(_CHARACTER_CLASSES)
     return _LONG_INTEGER in marked or marked.startswith(_LONG_INTEGER[1:])
 
 

@@ -37,7 +37,7 @@ LINK_EXTRA: Final = ("flags", "droppedAttributesCount")
 DROPPED: Final = ("droppedAttributesCount",)
 KINDS: Final = ("UNSPECIFIED", *KIND_NAMES)
 """Names of the kinds, in the order of their numbers."""
-_TIMES: Final = range(2**63)
+_TIME_RANGE: Final = range(2**63)
 
 
 def is_document(value: Any) -> bool:
@@ -145,8 +145,8 @@ def _span(
         parent_id=parent_id,
         name=read.text(span.get("name")),
         kind_value=kind - 1 if kind else None,
-        start_ns=read.number_in(field(span, "startTimeUnixNano"), _TIMES) or None,
-        end_ns=read.number_in(field(span, "endTimeUnixNano"), _TIMES) or None,
+        start_ns=read.number_in(field(span, "startTimeUnixNano"), _TIME_RANGE) or None,
+        end_ns=read.number_in(field(span, "endTimeUnixNano"), _TIME_RANGE) or None,
         status=Status(
             _enum(read, status.get("code"), "STATUS_CODE_", STATUS_NAMES), read.text(status.get("message")) or None
         ),
@@ -168,7 +168,7 @@ def _span(
 def _event(read: Reader, event: Mapping[str, Any]) -> Event:
     return Event(
         read.text(event.get("name")),
-        read.number_in(field(event, "timeUnixNano"), _TIMES) or None,
+        read.number_in(field(event, "timeUnixNano"), _TIME_RANGE) or None,
         read.attributes(event.get("attributes")),
         _counts(read, event, DROPPED),
     )

@@ -109,7 +109,7 @@ class Reader(Careful):
         if not isinstance(value, dict):
             return value if value is None else self._malformed(value)
         for name, part in value.items():
-            if name in _OF_TEXT and type(part) is str:
+            if name in _STRING_MEMBERS and type(part) is str:
                 return part
             if part is not None and name in _MEMBERS:
                 return _MEMBERS[name](self, part, depth)
@@ -159,7 +159,7 @@ class Reader(Careful):
         return self.attributes(value.get("values"), depth + 1)
 
 
-_OF_TEXT: Final = frozenset(("stringValue", "string_value"))
+_STRING_MEMBERS: Final = frozenset(("stringValue", "string_value"))
 _MEMBERS: Final[Mapping[str, Callable[[Reader, Any, int], Any]]] = {
     spelling: read
     for name, read in (

@@ -15,14 +15,14 @@ from typing import Final
 
 from spanview.formats.marks import NOWHERE
 
-_COLOUR: Final = rb"(?:\x1b\[[0-9;]*m)*+"
-_RAY: Final = rb"\(((?:[^\r\n]{1,200}? )?pid=[0-9]{1,20}(?:, ip=[0-9A-Za-z.:]{1,64})?)\)" + _COLOUR + rb" ?"
-_OTHERS: Final = (
-    _COLOUR + rb"(?:([A-Za-z0-9][A-Za-z0-9_.-]{0,100})\ +\||\[(pod/[^\]\r\n]{1,300})\])" + _COLOUR + rb" ?" + _COLOUR
+_COLOR: Final = rb"(?:\x1b\[[0-9;]*m)*+"
+_RAY: Final = rb"\(((?:[^\r\n]{1,200}? )?pid=[0-9]{1,20}(?:, ip=[0-9A-Za-z.:]{1,64})?)\)" + _COLOR + rb" ?"
+_NOT_RAY: Final = (
+    _COLOR + rb"(?:([A-Za-z0-9][A-Za-z0-9_.-]{0,100})\ +\||\[(pod/[^\]\r\n]{1,300})\])" + _COLOR + rb" ?" + _COLOR
 )
 # `\x1b[36m(train pid=93, ip=192.0.2.7)\x1b[0m ` is a name of Ray's, `api-1      | ` one of others.
-_PREFIX: Final = re.compile(rb"(?:" + _OTHERS + rb"(?:" + _RAY + rb")?+|" + _COLOUR + _RAY + rb")")
-_IN_LOG: Final = re.compile(rb"(?:" + _OTHERS + rb"(?:" + _RAY + rb"|(?=\{))|" + _COLOUR + _RAY + rb")")
+_PREFIX: Final = re.compile(rb"(?:" + _NOT_RAY + rb"(?:" + _RAY + rb")?+|" + _COLOR + _RAY + rb")")
+_IN_LOG: Final = re.compile(rb"(?:" + _NOT_RAY + rb"(?:" + _RAY + rb"|(?=\{))|" + _COLOR + _RAY + rb")")
 """The same of a line that shows what kind of file this is: without Ray's name, only before a document."""
 _AT_LINE_START: Final = re.compile(rb"(?<=\n)" + _IN_LOG.pattern)
 # `(train pid=9`, `api-`: a line that goes on may have a name.

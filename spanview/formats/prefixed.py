@@ -227,13 +227,13 @@ class _Writer:
             frames.fragments -= _take_fragments(self._passed, gap)
             _take_fragments(self.lines, gap)
         for position, size, kept in framed.documents:
-            frames.fragments += self._pass_by(position)
+            frames.fragments += self._drop_before(position)
             if self.lines and self.lines[0].position <= position:
                 self._take_document(frames, position, size, kept)
             else:
                 # Its first line is the last one of another.
                 frames.gaps.append(self._gap_of(ProblemKind.TORN, position, size))
-        frames.fragments += self._pass_by(self._framer.offset)
+        frames.fragments += self._drop_before(self._framer.offset)
         if not self._framer.waiting:
             self._passed.clear()
         return frames
@@ -253,7 +253,7 @@ class _Writer:
             frames.has_text = True
             frames.fragments += sum(line.fragments for line in lines)
 
-    def _pass_by(self, position: int) -> int:
+    def _drop_before(self, position: int) -> int:
         """Drop the lines that end before a position; return the beginnings of spans in them."""
         fragments = 0
         while self.lines and (self.lines[1].position if len(self.lines) > 1 else self._size) <= position:

@@ -139,7 +139,7 @@ class Scanner:
         """Tell whether an element is open of the list in the document's object whose first element is at a position."""
         return len(self._starts) > _AROUND_ELEMENTS and self._start + self._starts[1] < first
 
-    def leaves_open(self, position: int) -> bool:
+    def is_unclosed(self, position: int) -> bool:
         """Tell whether there is an unclosed `{` or `[` at a position."""
         start = position - self._start
         index = bisect_left(self._starts, start)

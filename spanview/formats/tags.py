@@ -56,7 +56,7 @@ def ns_of_micros(value: object) -> int | None:
     return ns if NO_TIME < ns <= _MAX_NS else None
 
 
-def moment_of(value: object) -> tuple[int, bool]:
+def time_of_micros(value: object) -> tuple[int, bool]:
     """Return a time in microseconds since 1970 as nanoseconds, and whether it is unusable; 0 and null are no time."""
     if value is None or (value == 0 and not isinstance(value, bool)):
         return NO_TIME, False
@@ -71,7 +71,7 @@ def times_of(start: object, duration: object) -> tuple[int, int, bool]:
         start: Microseconds since 1970; 0 and null are no time.
         duration: Microseconds.
     """
-    start_ns, is_malformed = moment_of(start)
+    start_ns, is_malformed = time_of_micros(start)
     duration_ns = None if duration is None else ns_of_micros(duration)
     is_malformed |= duration_ns is None and duration is not None
     if duration_ns is None or start_ns == NO_TIME:

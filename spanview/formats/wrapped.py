@@ -1,7 +1,7 @@
 """Documents that are whole JSON, and of no format as a whole: the items of a list in them are read one by one.
 
 [null, {"name": …}, …           a list of the SDK's spans, or of spanview's, of which the first is none
-{"dbta": [{"traceID": …}, …     traces, or the spans of resources, behind a key that nobody knows, as damage makes one
+{"dbta": [{"traceID": …}, …     traces, or the spans of resources, after an unknown key, as damage makes one
 """
 
 from __future__ import annotations

@@ -20,10 +20,10 @@ from spanview.formats.tags import (
     STATUS_DESCRIPTION,
     Tags,
     format_state,
-    moment_of,
     parse_state,
     status_named,
     take_shared,
+    time_of_micros,
     times_of,
 )
 from spanview.formats.zipkin_shared import SpanIds, keys_of
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 __all__ = ["is_document", "spans_of", "value_of"]
 
 _Record: TypeAlias = dict[str, Any]
-_OF_V1: Final = "binaryAnnotations"
+_V1_KEY: Final = "binaryAnnotations"
 _DESCRIBES_NOTHING: Final = ("", "true", "false")
-_ENDPOINT: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
+_ENDPOINT_KEYS: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
 _MAX_LINKS: Final = 128
 
 
@@ -66,7 +66,7 @@ def is_document(value: Any) -> bool:
 
 
 def _is_span(value: Any) -> bool:
-    return isinstance(value, dict) and "traceId" in value and "id" in value and _OF_V1 not in value
+    return isinstance(value, dict) and "traceId" in value and "id" in value and _V1_KEY not in value
 
 
 def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
@@ -146,11 +146,11 @@ def _span(record: _Record, key: SpanIds, source: Source) -> Span:
     return _with_own(read, record, pairs)
 
 
-def _with_own(read: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span:
+def _with_own(decoded: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span:
     """Return a span with what its other fields don't keep: whatever would be lost when it is written again."""
-    written = value_of(read)
+    written = value_of(decoded)
     if written is None:
-        return read
+        return decoded
     raw = clean({**record, "tags": dict(pairs)})
     if raw.get("parentId") == raw.get("id") and "shared" not in raw:
         raw.pop("parentId", None)
@@ -163,7 +163,7 @@ def _with_own(read: Span, record: _Record, pairs: list[tuple[str, Any]]) -> Span
     changed_tags = {key: raw_tags.get(key) for key in (*raw_tags, *tags) if raw_tags.get(key) != tags.get(key)}
     if changed_tags:
         own["tags"] = changed_tags
-    return replace(read, extra={**read.extra, FORMAT: own}) if own else read
+    return replace(decoded, extra={**decoded.extra, FORMAT: own}) if own else decoded
 
 
 def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
@@ -219,7 +219,7 @@ def _add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, st
         attributes.setdefault(address_key, address)
     if "port" in valid:
         attributes.setdefault(port_key, valid["port"])
-    known = {key: part for key, part in endpoint.items() if key in _ENDPOINT and not _is_nothing(key, part)}
+    known = {key: part for key, part in endpoint.items() if key in _ENDPOINT_KEYS and not _is_nothing(key, part)}
     return as_text(endpoint.get("serviceName")), known != valid
 
 
@@ -235,7 +235,7 @@ def _events(annotations: Any) -> tuple[tuple[Event, ...], bool]:
         if not isinstance(annotation, dict):
             are_malformed = True
             continue
-        time, is_malformed = moment_of(annotation.get("timestamp"))
+        time, is_malformed = time_of_micros(annotation.get("timestamp"))
         value = annotation.get("value")
         are_malformed |= is_malformed or not isinstance(value, str)
         name, attributes, dropped = parse_annotation(as_text(value))

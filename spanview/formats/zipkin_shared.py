@@ -47,7 +47,7 @@ class SpanIds(NamedTuple):
 class _Holders(NamedTuple):
     """The records that have one id, by their indexes."""
 
-    keeps: int
+    keeper: int
     """The one that keeps it."""
     servers: tuple[int, ...]
     """Those that get another one."""
@@ -59,7 +59,7 @@ class _Holders(NamedTuple):
 class _Named(NamedTuple):
     """The indexes of records that have one id, by local endpoint and service; the first of several."""
 
-    keeps: int
+    keeper: int
     service: str | None
     """Of the one that keeps the id."""
     by_endpoint: dict[bytes, int]
@@ -80,7 +80,7 @@ def keys_of(records: Sequence[_Record]) -> list[SpanIds]:
     }
     keys = [*plain]
     for ids, holders in shared.items():
-        parent_id = plain[holders.keeps].parent_id if holders.keeper_shares else ids[1]
+        parent_id = plain[holders.keeper].parent_id if holders.keeper_shares else ids[1]
         for index in holders.servers:
             keys[index] = SpanIds(ids[0], _own_id(ids, clean_endpoint(records[index].get("localEndpoint"))), parent_id)
     named = {ids: _named(records, holders) for ids, holders in shared.items()}
@@ -105,7 +105,7 @@ def _plain_key(record: _Record) -> SpanIds:
 
 
 def _holders(records: Sequence[_Record], indexes: Sequence[int]) -> _Holders | None:
-    """Return who keeps an id and who shares it; None where nobody does."""
+    """Return which records keep and share an id; None if none shares it."""
     kinds = {
         index: records[index].get("kind")
         for index in indexes
@@ -122,10 +122,10 @@ def _holders(records: Sequence[_Record], indexes: Sequence[int]) -> _Holders | N
         and (records[index].get("shared") is True or (has_client and kinds[index] == "SERVER"))
     ]
     sharing = {*shared}
-    keeps = next((index for index in kinds if index not in sharing), None)
-    if keeps is None:
+    keeper = next((index for index in kinds if index not in sharing), None)
+    if keeper is None:
         return _Holders(shared[0], tuple(shared[1:]), keeper_shares=True, parts=parts)
-    return _Holders(keeps, tuple(shared), keeper_shares=False, parts=parts) if shared or parts else None
+    return _Holders(keeper, tuple(shared), keeper_shares=False, parts=parts) if shared or parts else None
 
 
 def _own_id(ids: tuple[int, int], distinction: _Record) -> int:
@@ -135,24 +135,24 @@ def _own_id(ids: tuple[int, int], distinction: _Record) -> int:
 
 def _named(records: Sequence[_Record], holders: _Holders) -> _Named:
     """Return where the holders of an id are found, so that each of their children looks there once."""
-    servers = (holders.keeps, *holders.servers) if holders.keeper_shares else holders.servers
+    servers = (holders.keeper, *holders.servers) if holders.keeper_shares else holders.servers
     by_endpoint: dict[bytes, int] = {}
     by_service: dict[Any, int] = {}
-    for index in (*servers, holders.keeps):
+    for index in (*servers, holders.keeper):
         endpoint = clean_endpoint(records[index].get("localEndpoint"))
         by_endpoint.setdefault(dumps_sorted(endpoint), index)
         by_service.setdefault(endpoint.get("serviceName"), index)
-    service = clean_endpoint(records[holders.keeps].get("localEndpoint")).get("serviceName")
-    return _Named(holders.keeps, service, by_endpoint, by_service)
+    service = clean_endpoint(records[holders.keeper].get("localEndpoint")).get("serviceName")
+    return _Named(holders.keeper, service, by_endpoint, by_service)
 
 
 def _parent_of(record: _Record, parents: _Named) -> int:
     """Return which of the records that have one id is the parent of another one."""
     own = clean_endpoint(record.get("localEndpoint"))
     if not own:
-        return parents.keeps
+        return parents.keeper
     server = parents.by_endpoint.get(dumps_sorted(own))
     if server is not None:
         return server
     service = own.get("serviceName")
-    return parents.keeps if service in (None, parents.service) else parents.by_service.get(service, parents.keeps)
+    return parents.keeper if service in (None, parents.service) else parents.by_service.get(service, parents.keeper)

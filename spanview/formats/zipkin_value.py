@@ -42,7 +42,7 @@ LINK: Final = "otlp.link.{}"
 LOCAL: Final = ("service.name", "network.local.address", "network.local.port")
 REMOTE: Final = ("peer.service", "network.peer.address", "network.peer.port")
 """Attributes for an endpoint's name, address and port."""
-_OF_ENDPOINTS: Final = frozenset((*LOCAL, *REMOTE))
+_ENDPOINT_ATTRIBUTES: Final = frozenset((*LOCAL, *REMOTE))
 _REMOTE_NAMES: Final = ("server.address", "net.peer.name")
 """What else a remote endpoint may be named by; these stay tags as well."""
 _DESCRIBES_NOTHING: Final = ("", "true", "false")
@@ -67,7 +67,7 @@ def value_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> dict[str,
     local: dict[str, Any] = {"serviceName": service} if service else {}
     remote: dict[str, Any] = {}
     tag_attributes = attributes
-    if not _OF_ENDPOINTS.isdisjoint(attributes):
+    if not _ENDPOINT_ATTRIBUTES.isdisjoint(attributes):
         local = _endpoint(service, *map(attributes.get, LOCAL[1:]))
         remote = _endpoint(*map(attributes.get, REMOTE))
         taken = {key for keys, part in ((LOCAL, local), (REMOTE, remote)) for key in keys if part and key in attributes}
@@ -116,8 +116,8 @@ def _change(value: dict[str, Any], own: Mapping[str, Any]) -> None:
 
 def short_trace_id(trace_id: str) -> str:
     """Return a trace id with 16 digits where the upper half is zero, as Zipkin itself shortens it."""
-    half = len(trace_id) // 2
-    return trace_id if trace_id[:half].strip("0") else trace_id[half:]
+    middle = len(trace_id) // 2
+    return trace_id if trace_id[:middle].strip("0") else trace_id[middle:]
 
 
 def _times(span: Span, lose: Callable[[str], None]) -> dict[str, int | None]:
@@ -316,7 +316,7 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
         parse_id(value.get(key), digits)
         for key, digits in (("traceId", TRACE_ID_DIGITS), ("id", SPAN_ID_DIGITS), ("parentId", SPAN_ID_DIGITS))
     )
-    duration, timestamp = whole(value.get("duration")), whole(value.get("timestamp"))
+    duration, timestamp = whole_number(value.get("duration")), whole_number(value.get("timestamp"))
     kind, tags, name = value.get("kind"), value.get("tags"), value.get("name")
     annotations = value.get("annotations")
     cleaned = {
@@ -337,7 +337,7 @@ def clean(value: Mapping[str, Any]) -> dict[str, Any]:
     return _without_empty(cleaned)
 
 
-def whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
     """Return a number cut to a whole one; None for anything else, and if it needs more than 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 2**63:
         return None
@@ -356,6 +356,6 @@ def _clean_annotations(annotations: list[Any]) -> list[dict[str, Any]]:
     cleaned: dict[tuple[int, str], dict[str, Any]] = {}
     for annotation in annotations:
         if isinstance(annotation, dict) and isinstance(annotation.get("value"), str):
-            key = whole(annotation.get("timestamp")) or 0, annotation["value"]
+            key = whole_number(annotation.get("timestamp")) or 0, annotation["value"]
             cleaned[key] = {"timestamp": key[0], "value": key[1]}
     return [*cleaned.values()]

@@ -171,11 +171,11 @@ def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> Flag
     def are_same(entries: Rows32, keys: Places) -> Flags:
         is_old = entries < first
         same = np.empty(len(keys), np.bool_)
-        for selected, (traces, ids, places) in (
+        for selected, (traces, ids, indexes) in (
             (is_old, (known_trace, known_id, entries[is_old])),
             (~is_old, (numbers, span_ids, entries[~is_old] - np.uint32(first))),
         ):
-            same[selected] = (ids[places] == span_ids[keys[selected]]) & (traces[places] == numbers[keys[selected]])
+            same[selected] = (ids[indexes] == span_ids[keys[selected]]) & (traces[indexes] == numbers[keys[selected]])
         return same
 
     return _assign_slots(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)[1]

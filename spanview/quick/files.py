@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _MAX_ATTEMPTS: Final = 3
 """Tries of a failing read, because the file isn't read again later."""
-_PAUSE_S: Final = 0.02
+_RETRY_PAUSE_S: Final = 0.02
 _HEAD_BYTES: Final = 1024
 _LAST_BYTES: Final = 2048
 """Bytes of the usual last record, and more."""
@@ -78,11 +78,11 @@ class QuickFile:
             if self.descriptor < 0:
                 self.descriptor = self.open()
             while count < len(view):
-                more = self._read(view[count:], self.offset + count)
-                if not more:
+                size = self._read(view[count:], self.offset + count)
+                if not size:
                     self.is_read = True
                     break
-                count += more
+                count += size
         except OSError as error:
             self.failure, self.is_read = error, True
         if self.is_read and self.descriptor >= 0:
@@ -91,11 +91,11 @@ class QuickFile:
         return count
 
     def _read(self, view: memoryview, offset: int) -> int:
-        for left in reversed(range(_MAX_ATTEMPTS)):
+        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
             try:
                 return os.preadv(self.descriptor, [view], offset)
             except OSError:
-                if not left:
+                if not attempts_left:
                     raise
-                time.sleep(_PAUSE_S)
+                time.sleep(_RETRY_PAUSE_S)
         return 0

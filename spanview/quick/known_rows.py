@@ -25,7 +25,7 @@ _SPREAD: Final = np.array(
     ],
     np.uint64,
 )
-"""Odd numbers that spread words over 64 bits; equal sums are compared byte for byte."""
+"""Odd numbers, which spread words over 64 bits; equal sums are compared byte for byte."""
 
 
 class KnownRows:

@@ -44,25 +44,25 @@ class Layout:
     tail: bytes
 
 
-_VALUE: Final = "@"
+_PLACEHOLDER: Final = "@"
 
 
 def _layout(indent: int | None) -> Layout:
     span = {
-        "name": _VALUE,
-        "context": {"trace_id": f"0x{_VALUE}", "span_id": f"0x{_VALUE}", "trace_state": _VALUE},
-        "kind": f"SpanKind.{_VALUE}",
+        "name": _PLACEHOLDER,
+        "context": {"trace_id": f"0x{_PLACEHOLDER}", "span_id": f"0x{_PLACEHOLDER}", "trace_state": _PLACEHOLDER},
+        "kind": f"SpanKind.{_PLACEHOLDER}",
         "parent_id": 0,
-        "start_time": _VALUE,
-        "end_time": _VALUE,
-        "status": {"status_code": _VALUE},
-        "attributes": {_VALUE: 0},
+        "start_time": _PLACEHOLDER,
+        "end_time": _PLACEHOLDER,
+        "status": {"status_code": _PLACEHOLDER},
+        "attributes": {_PLACEHOLDER: 0},
         "events": [],
         "links": [],
-        "resource": {_VALUE: 0},
+        "resource": {_PLACEHOLDER: 0},
     }
-    text = json.dumps(span, indent=indent).replace('"parent_id": 0', f'"parent_id": {_VALUE}')
-    *parts, before_tail, _ = text.encode().split(_VALUE.encode())
+    text = json.dumps(span, indent=indent).replace('"parent_id": 0', f'"parent_id": {_PLACEHOLDER}')
+    *parts, before_tail, _ = text.encode().split(_PLACEHOLDER.encode())
     # White space follows the braces of attributes and resource, if they aren't empty.
     attributes = parts[-1][: parts[-1].rindex(b"{") + 1]
     tail = before_tail[before_tail.index(b"}") : before_tail.rindex(b"{") + 1]

@@ -37,7 +37,7 @@ PAGE_BYTES: Final = 2 * 1024 * 1024
 _LF, _SPACE, _OPEN, _CLOSE, _QUOTE = b'\n {}"'
 _NOTHING: Final = Frames()
 _KIND: Final = b"SpanKind"
-"""Stands just once in a record."""
+"""Occurs exactly once in a record."""
 _MISFIT_SHARE: Final = 4
 """If more than one in this many records doesn't fit, going back and forth costs more than decoding all."""
 _MIN_BREAKS: Final = 16
@@ -147,10 +147,10 @@ class Pages:
     def _agreed(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Return the records that decode to the same."""
         view = memoryview(self._data)
-        places = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
+        bounds = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
         known = self.scanner.names.numbers, self.scanner.services.numbers
-        agree = agreeing((view[start:end] for start, end in places), columns, *known)
-        return {name: values[agree] for name, values in columns.items()}
+        agrees = agreeing((view[start:end] for start, end in bounds), columns, *known)
+        return {name: values[agrees] for name, values in columns.items()}
 
 
 def _candidates(
@@ -177,12 +177,12 @@ def _candidates(
     marks = np.concatenate([[0], places_of(flags[0], count) + 1, [end] * 3])
     np.equal(buffer[:count], _KIND[4], out=more)
     kinds = places_of(flags[1], count)
-    starts, following, behind = marks[:-2], marks[1:-1], marks[2:]
+    starts, following, third = marks[:-2], marks[1:-1], marks[2:]
     is_open = buffer[starts] == _OPEN
     is_one_line = is_open & (buffer[starts + 1] == _QUOTE)
     is_one_line &= (buffer[following - 1] == _LF) & (buffer[following - 2] == _CLOSE)
     is_indented = is_open & (buffer[starts + 1] == _LF)
-    is_indented &= (buffer[following] == _CLOSE) & (buffer[following + 1] == _LF) & (behind == following + 2)
+    is_indented &= (buffer[following] == _CLOSE) & (buffer[following + 1] == _LF) & (third == following + 2)
     if len(file_starts) > 1:
         # Not from one file into the next one.
         is_indented &= np.searchsorted(file_starts, starts, "right") == np.searchsorted(file_starts, following, "right")
@@ -194,16 +194,16 @@ def _candidates(
     fit = _counts(kinds, starts, ends) == 1
     # A line that begins with a space may be the end of another record.
     if has_spaces and (~are_indented).any():
-        places = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
-        fit &= are_indented | (_counts(places, starts, ends) == 0)
+        space_lines = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
+        fit &= are_indented | (_counts(space_lines, starts, ends) == 0)
     if data.find(b"\0", 0, end) >= 0:
         fit &= _counts(np.flatnonzero(buffer[:end] == 0), starts, ends) == 0
     return starts[fit], ends[fit], are_indented[fit]
 
 
-def _counts(places: Places, starts: Places, ends: Places) -> Places:
+def _counts(positions: Places, starts: Places, ends: Places) -> Places:
     """Return how many of some positions are in each range."""
-    return np.searchsorted(places, ends) - np.searchsorted(places, starts)
+    return np.searchsorted(positions, ends) - np.searchsorted(positions, starts)
 
 
 class _Walk:

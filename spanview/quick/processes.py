@@ -48,7 +48,7 @@ _BLOCKS_PER_PROCESS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadFile:
     """A file that was read to its end, or as far as that was possible."""
 
     file: int
@@ -66,14 +66,14 @@ class Read:
 
 @dataclass(slots=True)
 class BlockReport:
-    """What was found besides the rows of a block."""
+    """What was found in addition to the rows of a block."""
 
     names: list[str]
     """The texts that are new since the last block."""
     services: list[str]
     batches: list[tuple[int, Batch]]
     """What was decoded, each with the number of its file."""
-    read: list[Read]
+    read: list[ReadFile]
     under_way: tuple[int, int] | None = None
     """A file, and the offset before which all was sent."""
 
@@ -144,14 +144,14 @@ class _Work:
 
     def _report(self, read: list[QuickFile], under_way: tuple[int, int] | None = None) -> BlockReport:
         batches = self.pages.batches()
-        ends: list[Read] = []
+        ends: list[ReadFile] = []
         for file in read:
             decoder = file.decoder
             if decoder is not None and not self._leaves_ends:
                 batches.append((file.source, decoder.close()))
             if decoder is None or not self._leaves_ends or (decoder.is_clean and not decoder.waiting):
                 decoder = None
-            ends.append(Read(file.source, file.offset, file.failure, decoder, file.head, file.last))
+            ends.append(ReadFile(file.source, file.offset, file.failure, decoder, file.head, file.last))
         texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers
         names, services = ([*islice(new, sent, None)] for new, sent in zip(texts, self._sent_counts, strict=True))
         self._sent_counts = [*map(len, texts)]

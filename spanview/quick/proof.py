@@ -46,7 +46,7 @@ def agreeing(
             kept.append(console.fields_of(orjson.loads(record)))
         except orjson.JSONDecodeError:
             kept.append(None)
-    agree = np.array([type(fields) is tuple for fields in kept], np.bool_)
+    agrees = np.array([type(fields) is tuple for fields in kept], np.bool_)
     decoded = console.columns_of([fields for fields in kept if type(fields) is tuple])
     halves = [divmod(trace_id, 2**64) for trace_id in decoded.trace_ids]
     expected: dict[str, list[int | None]] = {
@@ -63,12 +63,12 @@ def agreeing(
     }
     fits = np.array(decoded.warnings, np.uint16) == 0
     for name, values in expected.items():
-        known = columns[name][agree].tolist()
+        known = columns[name][agrees].tolist()
         # Mostly all agree, and checking that is cheaper than comparing one by one.
         if known != values:
             fits &= np.array([*map(eq, known, values)], np.bool_)
-    agree[agree] = fits
-    return agree
+    agrees[agrees] = fits
+    return agrees
 
 
 def prove(store: Store) -> Iterator[int]:
@@ -82,9 +82,9 @@ def prove(store: Store) -> Iterator[int]:
     """
     spans, traces, intake = store.spans, store.trace_table, store.intake
     rows = np.flatnonzero(are_scanned(intake))
-    left = len(rows)
+    remaining = len(rows)
     for block in blocks(store, in_file_order(store, rows)):
-        left -= len(block.rows)
+        remaining -= len(block.rows)
         # What can't be read any more is reported when it is opened.
         if block.data is not None:
             data = memoryview(block.data)
@@ -96,7 +96,7 @@ def prove(store: Store) -> Iterator[int]:
                 # Some values are unusual but not damaged: the general decoder decides.
                 if Warnings.DETAIL_LOST in store.span(row).warnings:
                     _mark(store, row)
-        yield left
+        yield remaining
 
 
 def _values(column: array[int], rows: NDArray[Any]) -> NDArray[Any]:

@@ -99,7 +99,7 @@ class TextNumbers(dict[bytes, int]):
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-class _Live:
+class _Matches:
     """The records that fit so far: their indexes among all, the positions of their next parts, and their columns."""
 
     __slots__ = ("columns", "indexes", "positions")
@@ -136,7 +136,7 @@ class LayoutScanner:
         self.names = TextNumbers()
         self.services = TextNumbers()
         self._states = TextNumbers()
-        self._seen = KnownRows(_NAME_BYTES)
+        self._known_names = KnownRows(_NAME_BYTES)
         self._tails = {
             templates: Tails(templates.layout.tail, self.services.number)
             for templates in (INDENTED_TEMPLATES, ONE_LINE_TEMPLATES)
@@ -148,27 +148,27 @@ class LayoutScanner:
         """Return the columns of the records that fit a layout, with `start` and `end` among them.
 
         Args:
-            data: The bytes, with `MARGIN_BYTES` behind them.
+            data: The bytes, with `MARGIN_BYTES` after them.
             buffer: The same bytes.
             starts: Where each record begins, if it is one.
             ends: Where it ends: after a brace.
             templates: The layout.
         """
-        live = self._heads(data, buffer, starts, templates)
-        live.columns["start"], live.columns["end"] = starts[live.indexes], ends[live.indexes]
-        self._middles(buffer, live, templates)
-        columns = live.columns
-        records = Ends(data, buffer, columns["start"], live.positions, columns["end"])
+        matches = self._heads(data, buffer, starts, templates)
+        matches.columns["start"], matches.columns["end"] = starts[matches.indexes], ends[matches.indexes]
+        self._middles(buffer, matches, templates)
+        columns = matches.columns
+        records = Ends(data, buffer, columns["start"], matches.positions, columns["end"])
         short_enough = np.flatnonzero(records.ends - records.starts <= self._cap)
         columns["service"] = self._tails[templates].services(records, short_enough)
         fits = columns["service"] >= 0
         fits &= (columns["trace_high"] | columns["trace_low"]) != 0
         fits &= columns["span_id"] != 0
         fits &= columns["start_ns"] <= columns["end_ns"]
-        live.keep(fits)
-        return live.columns
+        matches.keep(fits)
+        return matches.columns
 
-    def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> _Live:
+    def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> _Matches:
         """Take names and ids; the positions are then those of the kinds."""
         name_starts = starts + templates.name.width
         texts = rows_at(buffer, name_starts, _NAME_BYTES)
@@ -201,42 +201,42 @@ class LayoutScanner:
                     digits[index] = np.frombuffer(match[2] + match[3], np.uint8)
                     kinds[index] = match.end()
         ids, are_ids = ids_of(digits)
-        live = _Live(np.arange(len(starts)), kinds, name=names, ids=ids)
-        live.keep(names >= 0 if are_ids is None else (names >= 0) & are_ids)
-        ids = live.columns.pop("ids")
-        live.columns |= {"trace_high": ids[:, 0], "trace_low": ids[:, 1], "span_id": ids[:, 2]}
-        return live
+        matches = _Matches(np.arange(len(starts)), kinds, name=names, ids=ids)
+        matches.keep(names >= 0 if are_ids is None else (names >= 0) & are_ids)
+        ids = matches.columns.pop("ids")
+        matches.columns |= {"trace_high": ids[:, 0], "trace_low": ids[:, 1], "span_id": ids[:, 2]}
+        return matches
 
     def _names(self, texts: Bytes, lengths: Places) -> NDArray[np.int64]:
         """Return the numbers of names that end before their rows do, none of them with an escape."""
         words = texts.view(np.uint64) & _NAME_MASKS.take(lengths, axis=0)
-        return self._seen.find(words, lambda row: self.names[texts[row, : lengths[row]].tobytes()])
+        return self._known_names.find(words, lambda row: self.names[texts[row, : lengths[row]].tobytes()])
 
-    def _middles(self, buffer: Bytes, live: _Live, templates: LayoutTemplates) -> None:
+    def _middles(self, buffer: Bytes, matches: _Matches, templates: LayoutTemplates) -> None:
         """Take kinds, parents, times and statuses; the positions are then those of the attributes."""
-        live.columns["kind"], live.positions, fits = _KINDS.take(buffer, live.positions)
-        live.keep(fits)
-        is_child = buffer[live.positions + templates.parent_value_offset] == _QUOTE
-        parent_ids = np.zeros(len(live.indexes), np.uint64)
-        fits = np.ones(len(live.indexes), np.bool_)
+        matches.columns["kind"], matches.positions, fits = _KINDS.take(buffer, matches.positions)
+        matches.keep(fits)
+        is_child = buffer[matches.positions + templates.parent_value_offset] == _QUOTE
+        parent_ids = np.zeros(len(matches.indexes), np.uint64)
+        fits = np.ones(len(matches.indexes), np.bool_)
         for template, selected in (
             (templates.child, np.flatnonzero(is_child)),
             (templates.root, np.flatnonzero(~is_child)),
         ):
-            rows, some_fit = template.take(buffer, live.positions[selected])
+            rows, some_fit = template.take(buffer, matches.positions[selected])
             fits[selected] = True if some_fit is None else some_fit
-            live.positions[selected] += template.width
+            matches.positions[selected] += template.width
             if template is templates.child:
                 ids, are_ids = ids_of(rows[:, templates.parent_offset : templates.parent_offset + 16])
                 parent_ids[selected] = ids[:, 0]
                 fits[selected] &= True if are_ids is None else are_ids
-        live.columns["parent_id"] = parent_ids
-        live.keep(fits)
+        matches.columns["parent_id"] = parent_ids
+        matches.keep(fits)
         start_and_end, fits = times.times_of(
-            live.take(templates.times, buffer), (templates.start_offset, templates.end_offset)
+            matches.take(templates.times, buffer), (templates.start_offset, templates.end_offset)
         )
-        live.columns["start_ns"], live.columns["end_ns"] = start_and_end
-        live.keep(fits)
-        live.columns["status"], live.positions, fits = _STATUSES.take(buffer, live.positions)
-        live.keep(fits)
-        live.take(templates.attributes, buffer)
+        matches.columns["start_ns"], matches.columns["end_ns"] = start_and_end
+        matches.keep(fits)
+        matches.columns["status"], matches.positions, fits = _STATUSES.take(buffer, matches.positions)
+        matches.keep(fits)
+        matches.take(templates.attributes, buffer)

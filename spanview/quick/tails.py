@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from spanview.index.gather import Bytes
 
 _MAX_WIDTHS: Final = 16
-"""Widths of tails that are looked up for all records at once; beyond, each record is looked up."""
+"""Widths of tails that are looked up for all records at once; if there are more, each record is looked up."""
 _MAX_TAIL_BYTES: Final = 4096
 """Bytes of a tail that is compared with others."""
 _MAX_TAILS: Final = 4096

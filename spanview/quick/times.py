@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PARTS: Final = (10, b"T", 2, b":", 2, b":", 2, b".", 6, b"Z")
 """Of a template: the day is looked up, the rest counted."""
 WIDTH: Final = 27
-_DAY: Final = 10
+_DAY_CHARS: Final = 10
 _DIGITS: Final = np.array([11, 12, 14, 15, 17, 18, 20, 21, 22, 23, 24, 25])
 _WEIGHTS: Final = np.array(
     [part * NS_PER_SECOND for part in (36_000, 3_600, 600, 60, 10, 1)] + [10**power for power in range(8, 2, -1)],
@@ -28,34 +28,34 @@ _WEIGHTS: Final = np.array(
 _NS_PER_DAY: Final = 86_400 * NS_PER_SECOND
 
 
-def times_of(texts: Bytes, places: tuple[int, ...]) -> tuple[NDArray[np.int64], Flags | None]:
+def times_of(texts: Bytes, positions: tuple[int, ...]) -> tuple[NDArray[np.int64], Flags | None]:
     """Return nanoseconds since 1970, and where all of the texts are times; None for everywhere.
 
     Args:
-        texts: N rows of bytes, which fit `PARTS` from each of `places` on.
-        places: Where times begin in each row.
+        texts: N rows of bytes, which fit `PARTS` from each of `positions` on.
+        positions: Where times begin in each row.
 
     Returns:
-        For each place N numbers.
+        For each position N numbers.
     """
-    digits = texts.take(np.add.outer(places, _DIGITS), axis=1).reshape(-1, len(_DIGITS)) - np.uint8(ord("0"))
+    digits = texts.take(np.add.outer(positions, _DIGITS), axis=1).reshape(-1, len(_DIGITS)) - np.uint8(ord("0"))
     fits = np.ones(len(digits), np.bool_)
     if (digits > 9).any() or (digits[:, 2:5:2] > 5).any():  # noqa: PLR2004
         fits &= np.all(digits <= 9, axis=1) & np.all(digits[:, 2:5:2] <= 5, axis=1)  # noqa: PLR2004
     ns = (digits.astype(np.float64) @ _WEIGHTS).astype(np.int64)
     fits &= ns < _NS_PER_DAY
-    days = texts.take(np.add.outer(places, np.arange(_DAY)), axis=1).view(f"V{_DAY}").ravel()
+    days = texts.take(np.add.outer(positions, np.arange(_DAY_CHARS)), axis=1).view(f"V{_DAY_CHARS}").ravel()
     first = days[:1].tobytes()
     if days.tobytes() == first * len(days):
         ns += _start_of(first)
         fits &= _start_of(first) != NO_TIME
     else:
-        days_once, day_indexes = np.unique(days.view(f"S{_DAY}"), return_inverse=True)
-        starts = np.array([_start_of(day) for day in days_once.tolist()])
+        different_days, day_indexes = np.unique(days.view(f"S{_DAY_CHARS}"), return_inverse=True)
+        starts = np.array([_start_of(day) for day in different_days.tolist()])
         # Where a day isn't one, the sum isn't used.
         ns += starts[day_indexes]
         fits &= (starts != NO_TIME)[day_indexes]
-    shape = len(texts), len(places)
+    shape = len(texts), len(positions)
     return ns.reshape(shape).T, None if fits.all() else np.all(fits.reshape(shape), axis=1)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from spanview.index.intake import Intake
-    from spanview.quick.processes import BlockReport, Read
+    from spanview.quick.processes import BlockReport, ReadFile
     from spanview.sources.discover import FoundFile
     from spanview.sources.reading import Reading
     from spanview.sources.tail import FileTail
@@ -41,7 +41,7 @@ def load_quickly(
     reading: Reading,
     intake: Intake,
     partly_read: FileTail | None,
-    go_on: Callable[[FoundFile, int, Read], Iterator[int]] | None,
+    go_on: Callable[[FoundFile, int, ReadFile], Iterator[int]] | None,
 ) -> Iterator[int]:
     """Read files to their ends.
 

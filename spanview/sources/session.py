@@ -24,7 +24,7 @@ from spanview.telemetry import stage
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
-    from spanview.quick.processes import Read
+    from spanview.quick.processes import ReadFile
     from spanview.sources.details import RecordReader
     from spanview.sources.kept import KeptIndex
     from spanview.sources.tail import FileTail
@@ -190,7 +190,7 @@ class Session:
         yield from self._read_whole(tail, file)
         return None
 
-    def _go_on(self, file: FoundFile, source: int, read: Read) -> Iterator[int]:
+    def _go_on(self, file: FoundFile, source: int, read: ReadFile) -> Iterator[int]:
         """Read a file on, as usual, after what was scanned of it."""
         tail = self._take_up(file, source)
         if tail is not None:

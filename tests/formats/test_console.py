@@ -28,7 +28,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 
 from builders import EPOCH_NS, Builder, Document, span_id, store_of, store_of_files, time_text, trace_id
 from records import whole
-from spanview.formats.console import columns_of, fields_of, is_span, parse_parent, row_with_care
+from spanview.formats.console import columns_of, fields_of, is_span, lenient_row, parse_parent
 from spanview.formats.console_spans import span_of
 from spanview.formats.rows import SpanColumns
 from spanview.formats.tracestate import parse_trace_state
@@ -43,7 +43,7 @@ NOWHERE: Final = Source("", 0, 0)
 
 def one_by_one(documents: list[Document]) -> list[list[Any]]:
     """Return the columns that the careful path gives."""
-    rows = list(map(row_with_care, documents))
+    rows = list(map(lenient_row, documents))
     return [[row[at] for row in rows] for at in range(len(fields(SpanColumns)))]
 
 
@@ -160,7 +160,7 @@ def test_every_document_that_is_a_span_becomes_one(documents: list[Document]) ->
     """Wrong shapes anywhere in a span raise nothing, and the details agree with the columns."""
     for document in documents:
         span = span_of(document, NOWHERE)
-        row = row_with_care(document)
+        row = lenient_row(document)
         assert (int(span.trace_id or "0", 16), int(span.span_id or "0", 16), int(span.parent_id or "0", 16)) == row[:3]
         start, end, *texts, kind = row[3:8]
         assert (span.start_ns, span.end_ns) == (known(start), known(end))
@@ -209,7 +209,7 @@ def test_no_documents() -> None:
 
 def test_usual_documents_take_the_quick_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents as the SDK writes them are never converted one by one."""
-    monkeypatch.setattr("spanview.formats.console.row_with_care", None)
+    monkeypatch.setattr("spanview.formats.console.lenient_row", None)
     build = Builder()
     documents = [build.span(f"{number}", parent=number or None, kind="CONSUMER", status="OK") for number in range(100)]
     assert len(columns_of([*map(fields_of, documents)])) == 100

@@ -142,7 +142,7 @@ def _rounded(value: Any) -> Any:
 def spans(data: bytes) -> None:
     """Read a span that is changed in places in both ways, and make all of it that can be made."""
     from builders import Builder, store_of_files
-    from spanview.formats.console import columns_of, fields_of, is_span, row_with_care
+    from spanview.formats.console import columns_of, fields_of, is_span, lenient_row
     from spanview.formats.console_spans import span_of
     from spanview.model.span import Source
 
@@ -160,7 +160,7 @@ def spans(data: bytes) -> None:
     assert (len(exported), store.summary().skipped) == (is_span(document), not is_span(document))
     if exported:
         pair = (Builder().span("usual"), document)
-        rows = [*map(row_with_care, pair)]
+        rows = [*map(lenient_row, pair)]
         at_once = [*map(list, astuple(columns_of([*map(fields_of, pair)])))]
         assert at_once == [*map(list, zip(*rows, strict=True))]
         assert span_of(document, Source("", 0, 0)).warnings.value == rows[1][-1]

@@ -397,7 +397,7 @@ _EPILOG_OF_DIFF: Final = (
     "Without PATH, where files or folders of both names are there, these are compared. Else A and B are looked for in "
     "PATH or in the default places: hex digits that one trace's id begins with are that trace, everything else is a "
     "query. A query that could be taken for a file or a trace is written name~cafe, a trace that could be taken for a "
-    "file, trace=cafe. Queries that begin with - stand behind --, as in: spanview diff -- -beta beta"
+    "file, trace=cafe. Put queries that begin with - after --, as in: spanview diff -- -beta beta"
 )
 
 

@@ -156,7 +156,7 @@ def text_term(
 
 def fail_without_size(raw: RawTerm) -> NoReturn:
     """Raise the error for comparing the size of a key that has none."""
-    fail(raw.operator_start, f"expected =, != or ~ behind {raw.key}: it has no size")
+    fail(raw.operator_start, f"expected =, != or ~ after {raw.key}: it has no size")
 
 
 def values_test(raw: RawTerm) -> Callable[[list[Any]], bool]:

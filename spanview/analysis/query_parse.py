@@ -119,7 +119,7 @@ def _alternatives(text: str, position: int, depth: int) -> tuple[list[RawPart], 
         alternatives.append(_joined(parts))
         parts, position = _all(text, end_of(_BLANK, text, position + len("OR")), depth)
     if not parts:
-        fail(position, 'expected a term behind OR; the word itself is put in quotes: "OR"')
+        fail(position, 'expected a term after OR; the word itself is put in quotes: "OR"')
     return [RawGroup(False, True, (*alternatives, _joined(parts)))], position
 
 
@@ -132,7 +132,7 @@ def _all(text: str, position: int, depth: int) -> tuple[list[RawPart], int]:
         parts += part.parts if isinstance(part, RawGroup) and is_more else [part]
         position = end_of(_BLANK, text, end)
         if text[position : position + 1] == "(" and position == end:
-            fail(position, 'expected a space before (; if it belongs to a term, put what has it in quotes: "…"')
+            fail(position, 'expected a space before (; if it belongs to a term, quote the value: "…"')
         if position == end < len(text) and text[position] != ")":
             fail(position, f"expected a space before {text[position]}")
     return parts, position
@@ -148,7 +148,7 @@ def _part(text: str, position: int, depth: int) -> tuple[RawPart, int]:
     if text[position : position + 1] != "(":
         return _term(text, position, negated=negated)
     if depth == _MAX_DEPTH:
-        fail(position, f"expected no more than {_MAX_DEPTH} parentheses within one another")
+        fail(position, f"expected no more than {_MAX_DEPTH} nested parentheses")
     parts, end = _alternatives(text, end_of(_BLANK, text, position + 1), depth + 1)
     if end == len(text):
         fail(position, "expected a ) that ends what begins here")
@@ -172,7 +172,7 @@ def _term(text: str, position: int, *, negated: bool) -> tuple[RawTerm, int]:
         if key == "OR" and not is_quoted:
             if not negated:
                 fail(position, f"expected a space before {text[position]}")
-            fail(key_start, 'expected a term right behind the -; the word itself is put in quotes: -"OR"')
+            fail(key_start, 'expected a term right after the -; the word itself is put in quotes: -"OR"')
         if key in {"AND", "NOT"} and not is_quoted:
             instead = "a space means and" if key == "AND" else "a - right before the term means not"
             fail(key_start, f'expected a term, not {key}: {instead}; the word itself is put in quotes: "{key}"')
@@ -192,7 +192,7 @@ def _key(text: str, position: int, *, negated: bool) -> tuple[str, bool, int]:
     if word is not None:
         return word[0], False, word.end()
     if negated and (position == len(text) or text[position].isspace() or text[position] == ")"):
-        fail(position, "expected a term right behind the -, as in -status=ERROR")
+        fail(position, "expected a term right after the -, as in -status=ERROR")
     return "", False, position
 
 
@@ -208,11 +208,11 @@ def _value(text: str, operator: re.Match[str]) -> tuple[str, int, int]:
             if text[position : position + 1] in {"(", ")"}
             else 'an empty one is written ""'
         )
-        fail(position, f"expected a value behind {operator[0]}; {what}")
+        fail(position, f"expected a value after {operator[0]}; {what}")
     if value_match[0][0] in "=<>~":
         fail(
             position,
-            f"expected a value behind {operator[0]}, not {value_match[0][0]}; if it belongs to the value, quote it",
+            f"expected a value after {operator[0]}, not {value_match[0][0]}; if it belongs to the value, quote it",
         )
     return value_match[0], position, value_match.end()
 

@@ -139,7 +139,7 @@ def _size_term(
     """
     (value_of, expected), compare = wanted, SIZES.get(raw.operator)
     if compare is None:
-        fail(raw.operator_start, f"expected =, !=, <, >, <= or >= behind {raw.key}: it is no text")
+        fail(raw.operator_start, f"expected =, !=, <, >, <= or >= after {raw.key}: it isn't text")
     value = value_of(raw.value)
     if value is None:
         fail(raw.value_start, f"expected {expected}")
@@ -153,7 +153,7 @@ def _size_term(
 
 def _complete_term(raw: RawTerm) -> Term:
     if raw.operator not in {"=", "!="}:
-        fail(raw.operator_start, "expected = or != behind trace.complete")
+        fail(raw.operator_start, "expected = or != after trace.complete")
     if raw.value.lower() not in {"true", "false"}:
         fail(raw.value_start, "expected true or false")
     is_wanted = (raw.value.lower() == "true") == (raw.operator == "=")
@@ -175,7 +175,7 @@ def _attribute_term(raw: RawTerm) -> Term:
     """Return the test of an attribute; a span that lacks it never matches, not even with `!=`."""
     key = raw.key
     if raw.operator not in {"=", "!=", "~"} and number_of(raw.value) is None:
-        fail(raw.value_start, f"expected a number behind {key}{raw.operator}{_hint(raw)}")
+        fail(raw.value_start, f"expected a number after {key}{raw.operator}{_hint(raw)}")
     holds = values_test(raw)
     rests_on = OfAttribute(key, raw.value if raw.operator == "=" else None, holds)
 

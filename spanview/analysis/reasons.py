@@ -103,7 +103,7 @@ class Why:
 
 OPEN_TEXT: Final = "it waits, runs, died, was cancelled, or never could start"
 """What may have happened to a call about which nothing more is known."""
-_EXISTING: Final = Why(Reason.EXISTING, "it is no call: get_if_exists found the actor", Certainty.CERTAIN)
+_EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
 _NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
 
 
@@ -423,7 +423,7 @@ class _Reasons:
     def _of_log(self, call: _CallWithoutAttempt) -> Why | None:
         if self._store.spans.source[call.row] not in self._logs:
             return None
-        text = "it stands in a log whose repeated lines Ray left out, and its attempt may be among them"
+        text = "it is in a log whose repeated lines Ray left out, and its attempt may be among them"
         return Why(Reason.LOST_IN_LOG, text, may_run=True)
 
     def _unknown(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why:

@@ -85,7 +85,7 @@ class Life(Enum):
 
     HOLDS = "it holds the file open"
     LIKELY = "a process that can be it is alive"
-    UNKNOWN = "it can't be told"
+    UNKNOWN = "unknown"
     GONE = "no process of this host is it"
 
     @property

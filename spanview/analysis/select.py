@@ -39,7 +39,7 @@ def find_trace(store: Store, prefix: str) -> int:
     matches = traces_beginning(store, prefix)
     digits = prefix.strip().lower().removeprefix("0x")
     if not matches:
-        raise TraceNotFoundError(f"no trace's id begins with {digits}: `spanview tree` shows those there are")
+        raise TraceNotFoundError(f"no trace id begins with {digits}: `spanview tree` shows those there are")
     if len(matches) > 1:
         ids = sorted(format_trace_id(store.trace_table.trace_id(trace)) for trace in matches)
         more = f" and {len(ids) - _MAX_LISTED:,} more" if len(ids) > _MAX_LISTED else ""
@@ -63,7 +63,9 @@ def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:
     if match is None:
         is_request = UUID.fullmatch(prefix.strip())
         hint = f"; a request of Serve is found by -q {REQUEST_ID_KEYS[0]}={prefix.strip()}" if is_request else ""
-        raise TraceNotFoundError(f"{prefix!r} is no trace id: give the first of its {TRACE_ID_DIGITS} hex digits{hint}")
+        raise TraceNotFoundError(
+            f"{prefix!r} isn't a trace id: give the first of its {TRACE_ID_DIGITS} hex digits{hint}"
+        )
     missing = 4 * (TRACE_ID_DIGITS - len(match[1]))
     wanted = int(match[1], 16)
     table = store.trace_table

@@ -57,7 +57,7 @@ def guesses(store: Store, tree: TraceTree) -> dict[int, Guess]:
             (parent,) = parents
             count = sum(counts[parent] for counts in parent_counts)
             child = min(names[name] for name in children if name in above)
-            basis = f"{child} stands in nothing else, {count:,} time{'s' * (count > 1)}"
+            basis = f"the only parent of {child} elsewhere, {count:,} time{'s' * (count > 1)}"
             guessed[span_id] = Guess(names[parent], basis)
     unexplained = [span_id for span_id in child_names if span_id not in guessed]
     if not unexplained:

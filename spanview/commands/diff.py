@@ -85,7 +85,7 @@ def _sides(options: Options) -> list[DiffSide]:
             absent = next(text for text in given.values() if text not in existing)
             raise DiffError(
                 f"{_shown(existing[0])} is a file or folder and {_shown(absent)} is none: give two PATHs, "
-                "or two traces or queries and behind them the PATH to look in"
+                "or two traces or queries, followed by the PATH to look in"
             )
         return _chosen(options, given)
     if options.paths:
@@ -119,7 +119,7 @@ def _chosen(options: Options, given: dict[str, str]) -> list[DiffSide]:
         looked_at = sanitise(", ".join(default_places(options.environment)))
         raise NoSuchPathError(
             f"{' and '.join(map(_shown, given.values()))} are no files or folders, and to look for traces "
-            f"there is nothing in {looked_at}: give the PATH where the spans are behind them"
+            f"there is nothing in {looked_at}: give the PATH of the spans after them"
         ) from None
     store = _read(options)
     return [_side(options, store, letter, query) for letter, query in queries.items()]

@@ -247,7 +247,7 @@ def _key(picture: Picture) -> str:
     rows = picture.rows
     meanings = {
         "solid: the span itself, light: spans below run": any(row.bar for row in rows),
-        "hill: how many of like siblings run": any(row.density for row in rows),
+        "hill: how many similar siblings run": any(row.density for row in rows),
         "dots: waiting before it ran": any(row.wait for row in rows),
         "dashes: inferred, not seen": any(row.inferred for row in rows),
         "◆ event": any(row.events for row in rows),

@@ -150,13 +150,13 @@ class ChromeDrafts:
             for link in span.links:
                 linked = by_id.get(link.span_id) if link.trace_id == span.trace_id else None
                 if linked is None:
-                    self._lose("links to spans of other traces, or of none, told without an arrow")
+                    self._lose("links to spans of other traces, or of none, written without an arrow")
                 else:
                     pairs.append((linked, b"link"))
             for source, name in pairs:
                 if source > index:
                     # Readers take events by time, and know no flow that ends before it begins.
-                    self._lose("arrows back in time left out, which readers don't draw")
+                    self._lose("arrows back in time left out: readers don't draw them")
                 else:
                     arrows.append((source, index, name))
         return arrows

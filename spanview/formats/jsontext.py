@@ -22,7 +22,7 @@ _CHARACTER_CLASSES: Final = bytes(
 _LONG_INTEGER: Final = b" " + b"0" * 19
 _NOTHING: Final = object()
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}".encode()
-INVALID_TEXT: Final = "texts that are no valid Unicode changed"
+INVALID_TEXT: Final = "invalid Unicode replaced in texts"
 """What is lost of such texts in any JSON."""
 
 

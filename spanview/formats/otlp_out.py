@@ -32,7 +32,7 @@ _NOT_COUNTS: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_
 """Fields of `extra` that aren't counts."""
 _BAD_IDS: Final = "unusable ids left out"
 _LOST_WARNINGS: Final = (
-    (Warnings.ODD_VALUE, "marks of spans with an odd field left out"),
+    (Warnings.ODD_VALUE, "marks of spans with a malformed field left out"),
     (Warnings.DETAIL_LOST, "spans whose details their files don't hold any more"),
 )
 

@@ -189,7 +189,7 @@ def shared_tags(span: Span, lose: Callable[[str], None]) -> list[tuple[str, Any]
         if parse_state(header) == span.trace_state:
             pairs.append((_TRACE_STATE, header))
         else:
-            lose("trace states that no header can have left out")
+            lose("trace states that don't fit a header left out")
     for field, key in DROPPED.items() if span.extra else ():
         count = dropped_in(span.extra, field)
         if count is not None:
@@ -216,7 +216,7 @@ def lose_reserved(
         tags.take(STATUS_CODE, status_named)
         tags.take_text(STATUS_DESCRIPTION)
         for _ in reserved.keys() - dict(tags.pairs):
-            lose("attributes that have the name of a tag that stands for a part of the span")
+            lose("attributes whose names are tags that stand for a part of the span")
 
 
 def lose_unsupported(span: Span, own: str, lose: Callable[[str], None]) -> None:

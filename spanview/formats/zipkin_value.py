@@ -193,7 +193,7 @@ def _tags(span: Span, attributes: Mapping[str, Any], lose: Callable[[str], None]
     lose_reserved(tags.items(), attributes, ("internal",), lose)
     for key, value in attributes.items():
         if key in tags:
-            lose("attributes left out that have the name of a tag that Zipkin gives a meaning")
+            lose("attributes left out whose names are tags with a meaning of their own in Zipkin")
         elif key == ERROR_TAG:
             lose("error attributes of spans that didn't fail left out")
         else:
@@ -247,7 +247,7 @@ def _annotations(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]
             lose(EVENTS_AT_ZERO)
         time, text = micros_of(event.timestamp_ns, lose), annotation_of(event, lose)
         if (time, text) in annotations:
-            lose("events that are the same twice written once")
+            lose("duplicate events written once")
         annotations[time, text] = {"timestamp": time, "value": text}
     return [*annotations.values()]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
 
 
-_PARTIAL: Final = "a document in which {:,} of its parts should be spans, or hold some, and are none"
+_PARTIAL: Final = "a document in which {:,} of its parts should be spans, or contain spans, and don't"
 _MAX_PAIRS: Final = 4096
 """Pairs of files whose duplicates are counted."""
 _MAX_DUPLICATES: Final = 1 << 20
@@ -196,7 +196,7 @@ class Tallies:
                 detail = f"a whole JSON document that is no span{more}"
                 problems.append(Problem(ProblemKind.SKIPPED, path, offset, length, detail))
             if not file.records and (file.skipped or file.gaps or file.has_text):
-                detail = "no span in this file: it is none that spanview knows, or its records are damaged"
+                detail = "no span in this file: its format isn't one that spanview knows, or its records are damaged"
                 problems.append(Problem(ProblemKind.NO_SPANS, path, 0, file.bytes, detail))
         return sorted(problems, key=lambda problem: (problem.file, problem.offset, problem.kind, problem.detail))
 

@@ -52,7 +52,7 @@ def test_a_unique_prefix(store: Store, prefix: str, trace: int) -> None:
 @pytest.mark.parametrize("prefix", ["", "0x", "xyz", "0" * 33, "a b"])
 def test_no_id(store: Store, prefix: str) -> None:
     """What can't begin an id is answered as such."""
-    with pytest.raises(TraceNotFoundError, match="is no trace id: give the first of its 32 hex digits"):
+    with pytest.raises(TraceNotFoundError, match="isn't a trace id: give the first of its 32 hex digits"):
         find_trace(store, prefix)
 
 
@@ -66,7 +66,7 @@ def test_the_id_of_a_request(store: Store) -> None:
 @pytest.mark.parametrize("prefix", ["f", "0" * 32])
 def test_no_trace(store: Store, prefix: str) -> None:
     """A prefix that no id has says so; the group without an id is no trace."""
-    with pytest.raises(TraceNotFoundError, match=f"no trace's id begins with {prefix}"):
+    with pytest.raises(TraceNotFoundError, match=f"no trace id begins with {prefix}"):
         find_trace(store, prefix)
 
 

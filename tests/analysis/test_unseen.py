@@ -69,7 +69,7 @@ def test_what_stands_there_elsewhere(others: list[tuple[str, str]], names: list[
     found = guessed(*documents, build.span("load", trace=2, parent=99))
     assert [guess.name for guess in found] == names
     for guess in found:
-        assert guess.basis == f"load stands in nothing else, {len(others)} time{'s' * (len(others) > 1)}"
+        assert guess.basis == f"the only parent of load elsewhere, {len(others)} time{'s' * (len(others) > 1)}"
 
 
 def test_children_that_disagree() -> None:

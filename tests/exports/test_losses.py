@@ -41,7 +41,7 @@ def test_what_json_cannot_say(form: str, tmp_path: Path) -> None:
     path = tmp_path / "otlp.json"
     path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}))
     done = run("export", str(path), "--format", form)
-    told = ("NaN and infinities as text", "bytes as text, in base64", "texts that are no valid Unicode changed")
+    told = ("NaN and infinities as text", "bytes as text, in base64", "invalid Unicode replaced in texts")
     assert [f"spanview: {form}: {each}: 1" in done.notices for each in told] == [True] * 3
     for other in ("jaeger", "zipkin", "chrome", "otlp"):
         assert f"spanview: {other}: {told[2]}: 1" in run("export", str(path), "--format", other).notices

@@ -136,7 +136,7 @@ def _nested(levels: int) -> Any:
 _FINE: Final = Span(f"{7:032x}", f"{8:016x}", None, "a", 0, 1, 2, source=NOWHERE)
 _LOSSES: Final = [
     ({"attributes": {"a": 2**63}}, "integers of more than 64 bits as text", {"attributes": {"a": str(2**63)}}),
-    ({"name": "a\ud800"}, "texts that are no valid Unicode changed", {"name": "a\ufffd"}),
+    ({"name": "a\ud800"}, "invalid Unicode replaced in texts", {"name": "a\ufffd"}),
     ({"start_ns": 0}, "times before 1970 left out", {"start_ns": None}),
     ({"start_ns": -5}, "times before 1970 left out", {"start_ns": None}),
     (
@@ -145,7 +145,7 @@ _LOSSES: Final = [
         {"span_id": None, "warnings": Warnings.BAD_ID},
     ),
     ({"extra": {"parent_span_id": "x"}}, "unusable ids left out", {"extra": {}}),
-    ({"warnings": Warnings.ODD_VALUE}, "marks of spans with an odd field left out", {"warnings": Warnings(0)}),
+    ({"warnings": Warnings.ODD_VALUE}, "marks of spans with a malformed field left out", {"warnings": Warnings(0)}),
     (
         {"warnings": Warnings.DETAIL_LOST},
         "spans whose details their files don't hold any more",
@@ -263,7 +263,7 @@ def test_odd_recordings(recording: str, tmp_path: Path) -> None:
     """Of spans with all that can be wrong, none is missing, and what was lost is told on standard error."""
     folder, path = FIXTURES / recording / "spans", tmp_path / "again.jsonl"
     done = run("export", folder, "--format", "otlp", "-o", path)
-    assert "spanview: otlp: texts that are no valid Unicode changed: " in done.notices
+    assert "spanview: otlp: invalid Unicode replaced in texts: " in done.notices
     messages = [message_of(json.loads(line)) for line in path.read_bytes().splitlines()]
     assert len(parts_of(*messages)) == len(load_store(str(folder)).spans)
 

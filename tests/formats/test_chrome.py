@@ -162,7 +162,7 @@ def test_flows() -> None:
     nested(events)
     flows = [(event["ph"], event["name"], event["id"], event["ts"]) for event in events if event["ph"] in "sf"]
     assert flows == [("s", "message", 1, 0), ("f", "message", 1, 20), ("s", "link", 2, 20), ("f", "link", 2, 40)]
-    assert lost == ["links to spans of other traces, or of none, told without an arrow"]
+    assert lost == ["links to spans of other traces, or of none, written without an arrow"]
 
 
 def test_no_arrow_goes_back_in_time() -> None:
@@ -172,7 +172,7 @@ def test_no_arrow_goes_back_in_time() -> None:
     events = events_of([replace(early, links=(Link(TRACE, late.span_id),)), late], lost=lost)
     nested(events)
     assert not [event for event in events if event["ph"] in "sf"]
-    assert lost == ["arrows back in time left out, which readers don't draw"]
+    assert lost == ["arrows back in time left out: readers don't draw them"]
 
 
 def test_no_digit_is_lost() -> None:

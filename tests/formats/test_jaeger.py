@@ -423,7 +423,7 @@ def test_losses() -> None:
         "spans without usable ids left out",
         "times cut to whole microseconds",
         "trace states of links left out",
-        "trace states that no header can have left out",
+        "trace states that don't fit a header left out",
         "values of other types than Jaeger has written as text",
         "values of other types than Jaeger has written as text",
         "values of other types than Jaeger has written as text",
@@ -440,7 +440,7 @@ def test_names_that_stand_for_parts() -> None:
     assert again.attributes == {"otel.scope.name": 7, "span.kind": "weird", "a": 1}
     assert lost == [
         "error attributes of spans that didn't fail left out",
-        "attributes that have the name of a tag that stands for a part of the span",
+        "attributes whose names are tags that stand for a part of the span",
     ]
 
 

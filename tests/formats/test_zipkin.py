@@ -409,14 +409,14 @@ def test_losses() -> None:
     value_of(span, lost.append)
     value_of(replace(span, span_id=None), lost.append)
     assert sorted(lost) == [
-        "attributes left out that have the name of a tag that Zipkin gives a meaning",
+        "attributes left out whose names are tags with a meaning of their own in Zipkin",
         "attributes of resources left out where the span has one of the same name",
         "attributes of resources written as the span's",
         "attributes that aren't text written as text",
-        "attributes that have the name of a tag that stands for a part of the span",
+        "attributes whose names are tags that stand for a part of the span",
+        "duplicate events written once",
         "durations of less than a microsecond written as one",
         "error attributes of spans that didn't fail left out",
-        "events that are the same twice written once",
         "events without a time written at 1970",
         "fields that only other formats have left out",
         "links without usable ids left out",

@@ -95,7 +95,7 @@ async def test_what_a_missing_parent_probably_is(host: FakeHost) -> None:
         await look.tell(FOLLOWING)
         await look.press("end", "enter")
         await look.until_shown(
-            "? probably job, not seen", "probably  job", "work stands in nothing else, 1 time", "pid 7"
+            "? probably job, not seen", "probably  job", "the only parent of work elsewhere, 1 time", "pid 7"
         )
         assert "parent not seen (0000000000000063)" in look.text
 

@@ -141,7 +141,7 @@ async def test_what_is_no_call_and_what_has_no_run() -> None:
         await look.until_shown("1 call, 1 existed already, by wait and run")
         assert "◌ existed already" in look.text
         await look.press("end")
-        await look.until_shown("existed already: it is no call: get_if_exists found the actor")
+        await look.until_shown("existed already: not a call: get_if_exists found the actor")
         await look.press("escape", "end")
         await look.until_shown("a generator: its runs aren't known   1 cold start waited 18 µs")
         await look.press("enter")

@@ -321,4 +321,4 @@ async def test_what_is_wrong_is_said_when_nothing_is_offered_any_more() -> None:
         await look.send("slash", *"name=")
         assert "expected" not in look.text
         await look.press(ENTER)
-        assert "expected a value behind =" in look.text
+        assert "expected a value after =" in look.text

@@ -106,7 +106,7 @@ def test_a_trace_that_can_not_come(tmp_path: Path, wanted: str) -> None:
     with Terminal("--follow", "--trace", wanted, str(tmp_path)) as terminal:
         assert terminal.wait() == 2
         assert "Traceback" not in terminal.output.decode()
-        assert "is no trace id" in terminal.output.decode() or "give more digits" in terminal.output.decode()
+        assert "isn't a trace id" in terminal.output.decode() or "give more digits" in terminal.output.decode()
 
 
 async def test_what_is_gone_stays(tmp_path: Path) -> None:

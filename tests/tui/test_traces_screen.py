@@ -265,13 +265,13 @@ async def test_a_mistake_in_a_filter() -> None:
         await look.type("batch")
         await look.until_shown("2 of 4 traces")
         await look.type(" duration>")
-        assert "query, character 16: expected a value behind >" in look.lines[2]
+        assert "query, character 16: expected a value after >" in look.lines[2]
         assert "batch duration>" in look.lines[1]
         assert len(roots(look)) in {0, 2}
         # What comes meanwhile is an answer to the filter before.
         await look.grow(Builder().span("batch", trace=77, span=770, start=900))
         await look.pilot.pause()
-        assert "query, character 16: expected a value behind >" in look.lines[2]
+        assert "query, character 16: expected a value after >" in look.lines[2]
         for _ in range(len("batch duration>")):
             await look.press("backspace")
         await look.type("duration>500us")

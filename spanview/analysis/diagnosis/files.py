@@ -75,7 +75,7 @@ def truncated(facts: Facts) -> Finding:
     """Find files that were cut while they were read."""
     cut = [problem for problem in facts.problems if problem.kind is ProblemKind.TRUNCATED]
     files = len({problem.file for problem in cut})
-    detail = f"{number(files, 'file was', 'files were')} cut or written anew while followed; what was read is kept."
+    detail = f"{number(files, 'file was', 'files were')} truncated or rewritten while followed; what was read is kept."
     return finding_of(Kind.TRUNCATED, len(cut), detail, _in_files(cut))
 
 
@@ -274,7 +274,7 @@ def all_empty(facts: Facts) -> Finding | None:
     """Find that all files are empty."""
     if not facts.files or any(file.bytes for _, file in facts.files):
         return None
-    detail = f"{number(len(facts.files), 'file is', 'files are')} there, without a byte."
+    detail = f"{number(len(facts.files), 'file is', 'files are')} empty."
     return finding_of(Kind.ALL_EMPTY, len(facts.files), detail, [Place(path) for path, _ in facts.files])
 
 
@@ -284,5 +284,5 @@ def foreign(facts: Facts) -> Finding:
     files = [path for path, file in others if not (file.records or file.fragments or file.gaps)]
     verb = "has" if len(files) == 1 else "have"
     total = number(len(facts.files), "file", "files")
-    detail = f"{len(files):,} of {total} {verb} contents without a span."
+    detail = f"{len(files):,} of {total} {verb} contents but no span."
     return finding_of(Kind.FOREIGN, len(files), detail, [Place(path, 0) for path in files])

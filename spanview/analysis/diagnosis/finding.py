@@ -21,7 +21,7 @@ HEALTH_CHECKS: Final = r"check_health|health_?check|/-/healthz|/(?:healthz|livez
 """Matches the names of health checks: of Ray Serve, Kubernetes, gRPC."""
 _SETTING: Final = re.compile("`([^`]+)`")
 _FRESH_FOLDER: Final = "Give each run a folder of its own: `mv /tmp/spans /tmp/spans.$(date +%s)` before it begins."
-_FULL_SAMPLING: Final = "Set `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and start it anew"
+_FULL_SAMPLING: Final = "Set `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and restart Ray"
 
 
 class Certainty(StrEnum):
@@ -109,7 +109,7 @@ RULES: Final = {
     ),
     Kind.UNSET_ATTEMPTS: Rule(
         "a call was retried although its earlier attempt has no error: that attempt was ended by SIGTERM or "
-        "`sys.exit`, or its result was lost. Cancelled tasks have the status UNSET, and look the same as good ones",
+        "`sys.exit`, or its result was lost. Cancelled tasks have the status UNSET, and look like successful ones",
         "UNSET doesn't mean that a call succeeded. See these attempts: `spanview tree -q finding=unset_attempts`",
     ),
     Kind.UNSET_REQUESTS: Rule(
@@ -121,7 +121,8 @@ RULES: Final = {
     Kind.BROKEN_STREAMS: Rule(
         "a response of Ray Serve broke off after its status code had been sent: the code says success, and an "
         "exception follows",
-        "Neither the status nor the code tells these from good ones; spanview stats --by serve counts them as raised. "
+        "Neither the status nor the code tells these from successful ones; spanview stats --by serve counts them "
+        "as raised. "
         "See them: `spanview tree -q finding=broken_streams`",
         certainty=Certainty.CERTAIN,
     ),
@@ -203,8 +204,8 @@ RULES: Final = {
     ),
     Kind.ALL_EMPTY: Rule(
         "there are files, but all of them are empty",
-        "Ray's processes make their files when they start; spans come with the first call of a remote function or "
-        "method. `spanview --follow` waits for them.",
+        "Ray's processes make their files when they start; spans are written from the first call of a remote function "
+        "or method. `spanview --follow` waits for them.",
     ),
     Kind.FOREIGN: Rule(
         "a file isn't empty, but has no span that spanview knows",

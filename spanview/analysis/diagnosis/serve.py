@@ -55,7 +55,7 @@ def sampling(facts: Facts) -> Finding | None:
         return finding_of(Kind.SAMPLING, count, detail, facts.places(lone))
     if len(requests) >= _FEW_REQUESTS:
         return None
-    detail = f"{of_files}: there were few, or they were sampled; one in a hundred is kept unless that is set."
+    detail = f"{of_files}: there were few, or they were sampled; by default one request in a hundred is kept."
     places = [Place(path) for path in files["proxy"]]
     return finding_of(Kind.SAMPLING, count, detail, places, severity=Severity.INFO)
 

@@ -274,7 +274,7 @@ class SpanviewApp(App[None]):
             self.first_screen.limit_to(self._opening.choose)
         await self._open_wanted()
         if not (self._is_opened or self.is_left):
-            self.say(f"no trace's id begins with {self._opening.trace} yet: it is opened when it comes")
+            self.say(f"no trace id begins with {self._opening.trace} yet: it is opened when it comes")
         has_many = len(self._store.trace_table) >= NUMPY_FROM_TRACES
         self._importing.begin(
             lambda _: import_screens(has_many=has_many), lambda _: None if self.is_headless else self.tidy.put_off()

@@ -1,7 +1,7 @@
 """Tree and waterfall: a line a span, its place in the tree on the left, its time on the right.
 
 ─┈┈██████▌✖      being submitted (where a call is one row), waiting, the span (light where a descendant runs), a failure
-   ░▒▓█▓▒░       how many of like siblings run at each time
+   ░▒▓█▓▒░       how many similar siblings run at each time
 """
 
 from __future__ import annotations

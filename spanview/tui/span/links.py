@@ -144,8 +144,8 @@ class Links:
             self._left = left
         self._rows.sort(key=lambda row: (starts[row], row))
         if not self._work.is_busy:
-            self._state, found = _State.DONE, len(self._rows)
-            self._screen.viewer.say(f"{count(found, 'span')} found that link{'s' * (found == 1)} to this one")
+            self._state, linked = _State.DONE, len(self._rows)
+            self._screen.viewer.say(f"{count(linked, 'span')} found that link{'s' * (linked == 1)} to this one")
         self._show()
 
     def end(self) -> bool:

@@ -67,8 +67,8 @@ class MissingParents:
         open_calls = sum(store.spans.status[row] != ERROR for row in alone)
         return guesses(store, tree) if tree.missing else {}, reasons, open_calls
 
-    def _take(self, found: tuple[Mapping[int, Guess], Mapping[int, Why], int]) -> None:
-        self._rows.appearance.guesses, self._rows.appearance.reasons, self.open_calls = found
+    def _take(self, answer: tuple[Mapping[int, Guess], Mapping[int, Why], int]) -> None:
+        self._rows.appearance.guesses, self._rows.appearance.reasons, self.open_calls = answer
         self._rows.refresh()
         self._refresh_details()
         self._screen.refresh_frame()

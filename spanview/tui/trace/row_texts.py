@@ -141,7 +141,7 @@ def marks_of_run(first: list[str], run: Run, errors: int) -> list[str]:
         below = [f"+{number(run.hidden)}"] if run.hidden else []
         shown = _FIGURES if number is in_full and run.figures else ()
         figures = [f"{name} {duration(run.figures[name])}" for name in shown]
-        texts += [" ".join([*counted, *below, *figures[:some]]) for some in range(len(figures), -1, -1)]
+        texts += [" ".join([*counted, *below, *figures[:count_shown]]) for count_shown in range(len(figures), -1, -1)]
         texts.append(" ".join(counted))
     return texts
 

@@ -17,7 +17,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.app.settings import chosen
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.lanes.lane_lines import LaneHeads, LaneLines
 from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -46,7 +46,7 @@ _SHORTEST_NAME: Final = 12
 _LONGEST_ID: Final = 20
 
 
-class LanesScreen(BaseScreen, on=On.LANES):
+class LanesScreen(BaseScreen, on=On.LANES, view=View.WORKERS):
     """The lanes.
 
     Args:

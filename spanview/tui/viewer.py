@@ -115,7 +115,7 @@ class Viewer(Protocol):
     def open_flame(self, scope: TraceScope) -> Awaitable[None]:
         """Show where the time of some traces goes."""
 
-    def open_lanes(self, scope: TraceScope) -> Awaitable[None]:
+    def open_workers(self, scope: TraceScope) -> Awaitable[None]:
         """Show what each worker did in some traces."""
 
     def open_statistics(self, scope: TraceScope) -> Awaitable[None]:

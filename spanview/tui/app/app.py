@@ -433,11 +433,11 @@ class SpanviewApp(App[None]):
 
         return self.push_screen(FlameScreen(self._store, scope))
 
-    def open_lanes(self, scope: TraceScope) -> AwaitMount:
+    def open_workers(self, scope: TraceScope) -> AwaitMount:
         """Show what each worker did in some traces."""
-        from spanview.tui.lanes.lanes_screen import LanesScreen
+        from spanview.tui.workers.workers_screen import WorkersScreen
 
-        return self.push_screen(LanesScreen(self._store, scope))
+        return self.push_screen(WorkersScreen(self._store, scope))
 
     def open_statistics(self, scope: TraceScope) -> AwaitMount:
         """Show statistics of some traces."""

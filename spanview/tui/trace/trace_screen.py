@@ -590,9 +590,9 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         """Show where this trace's time goes."""
         await self.viewer.open_flame(self._scope())
 
-    async def action_lanes(self) -> None:
+    async def action_workers(self) -> None:
         """Show what each worker did in this trace."""
-        await self.viewer.open_lanes(self._scope())
+        await self.viewer.open_workers(self._scope())
 
     async def action_statistics(self) -> None:
         """Show statistics of this trace's spans."""

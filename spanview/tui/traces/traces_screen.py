@@ -506,9 +506,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Show where the time goes in the listed traces, or in those of the selected group."""
         await self.viewer.open_flame(scope_of_listed(self._store, self._model, self.chosen_group))
 
-    async def action_lanes(self) -> None:
+    async def action_workers(self) -> None:
         """Show what each worker did in the listed traces, or in those of the selected group."""
-        await self.viewer.open_lanes(scope_of_listed(self._store, self._model, self.chosen_group))
+        await self.viewer.open_workers(scope_of_listed(self._store, self._model, self.chosen_group))
 
     # -- copying -------------------------------------------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ class Minimap(Widget, inherit_bindings=False):
     """The line above the ruler.
 
     Args:
-        model: The trace, or the lanes.
+        model: The trace, or the workers.
         pick: Takes a stretch of time that was picked; None for the whole trace.
     """
 

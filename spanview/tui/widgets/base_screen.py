@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
-from spanview.tui.widgets.header import Footer, TwoSided, state_text
+from spanview.tui.widgets.header import Footer, Header, TwoSided, state_text
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -59,7 +59,7 @@ class BaseScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
-        yield TwoSided(classes="header")
+        yield Header(lambda: self.app.call_later(self._act, "leave"), classes="header")
         yield from self.body()
         yield Footer(self._act_on_hint, classes="footer")
 

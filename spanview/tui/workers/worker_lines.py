@@ -13,17 +13,20 @@ from textual.widget import Widget
 
 from spanview.display.cells import fitting
 from spanview.display.sanitise import sanitise
-from spanview.display.timeline import ruler
 from spanview.display.units import duration
 from spanview.tui.app.colorless import CURSOR, FULL, letter_of
+from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import PALETTE, data_text, fixed, joined, right
 from spanview.tui.workers.choosing import NOBODY
 from spanview.tui.workers.worker_bars import FAILED, Cells, cells_of
 
 if TYPE_CHECKING:
+    from textual import events
+
     from spanview.analysis.lanes import Lane
     from spanview.tui.widgets.window import Window
+    from spanview.tui.widgets.zooming import Zoom
     from spanview.tui.workers.workers_model import WorkersModel
 
 _SPANS, _ERRORS, _BUSY, _GAP, _OWN, _AT_ONCE = 8, 6, 6, 10, 8, 9
@@ -57,19 +60,22 @@ class WorkerSplit:
 class WorkerHeads(Widget):
     """The line above the lanes: heads, and a ruler."""
 
-    def __init__(self, model: WorkersModel, **arguments: Any) -> None:
+    def __init__(self, zoom: Zoom, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._model = model
+        self._zoom = zoom
+        self._drag = zoom.drag_over(self)
+
+    @takes_mouse
+    def _pick_time(self, event: events.MouseEvent) -> None:
+        self._drag.take(event)
 
     def render(self) -> Content:
         """Return heads and ruler."""
         split = WorkerSplit.of(self.size.width - 1)
-        shown, origin = self._model.shown, self._model.whole.start_ns
         heads = [("SPANS", _SPANS), ("ERR", _ERRORS), ("BUSY", _BUSY)]
         heads += [("OF OWN", _OWN), ("AT ONCE", _AT_ONCE)] if split.is_wide else []
         texts = "".join(right(head, cells) for head, cells in (*heads, ("MAX GAP", _GAP)))
-        scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
-        return Content(f"{fixed('WORKER', split.label)}{texts}  {scale}")
+        return Content(f"{fixed('WORKER', split.label)}{texts}  {self._zoom.ruler(split.time)}")
 
 
 class WorkerLines(LineList):

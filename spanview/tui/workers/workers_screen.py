@@ -73,7 +73,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS):
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield Minimap(self._model, self.zoom.pick)
-        yield WorkerHeads(self._model, classes="heads")
+        yield WorkerHeads(self.zoom, classes="heads")
         yield self.rows
         yield Legend(self._model)
         yield TwoSided(classes="chosen", id="lane")

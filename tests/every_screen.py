@@ -32,7 +32,7 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     "function_calls_screen": ("A", "enter"),
     "serve_screen": ("H", "s"),
     "requests_screen": ("H", "enter"),
-    "lanes_screen": ("L", "right", "plus"),
+    "workers_screen": ("L", "right", "plus"),
     "flame_screen": ("F", "s"),
     "diff_screen": ("d", "down", "d"),
     "other_side_screen": ("D",),

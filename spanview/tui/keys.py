@@ -18,11 +18,11 @@ class On(Flag):
     FLAME = auto()
     DIFF = auto()
     CALLS = auto()
-    LANES = auto()
+    WORKERS = auto()
     SERVE = auto()
     CHECK = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | LANES | SERVE | CHECK | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | CHECK | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class View(Enum):
 
 
 _TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
-_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS | On.LANES
+_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS | On.WORKERS
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
     *(
@@ -120,13 +120,13 @@ KEYS: Final = (
         _WITH_ERRORS,
         "error",
     ),
-    Key("E", "error(-1)", "E", "previous error", On.TRACE | On.LANES),
-    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE | On.LANES),
-    Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE | On.LANES),
-    Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE | On.LANES),
-    Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE | On.LANES),
-    Key("f", "fit", "f", "fit the selected span into view", On.TRACE | On.LANES),
-    Key("0", "whole", "0", "fit the whole trace, or the time of all workers", On.TRACE | On.LANES),
+    Key("E", "error(-1)", "E", "previous error", On.TRACE | On.WORKERS),
+    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE | On.WORKERS),
+    Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE | On.WORKERS),
+    Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE | On.WORKERS),
+    Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE | On.WORKERS),
+    Key("f", "fit", "f", "fit the selected span into view", On.TRACE | On.WORKERS),
+    Key("0", "whole", "0", "fit the whole trace, or the time of all workers", On.TRACE | On.WORKERS),
     Key("1", "column(0)", "1", "show or hide the column of self times", On.TRACE),
     Key("2", "column(1)", "2", "show or hide the column of shares of the trace", On.TRACE),
     Key("3", "column(2)", "3", "show or hide the column of starts", On.TRACE),
@@ -141,7 +141,7 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS | On.LANES | On.SERVE,
+        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS | On.WORKERS | On.SERVE,
         "sort",
     ),
     Key("S", "turn", "S", "reverse the order", On.TRACES),
@@ -151,8 +151,8 @@ KEYS: Final = (
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key("P", "picture", "P", "save a picture of what is shown, as SVG, in the current folder", On.TRACE),
     Key("V", "copy_text", "V", "copy what is shown as text with bars, for a chat or a ticket", On.TRACE),
-    Key("left,h", "sibling(-1)", "← h", "previous block", On.FLAME | On.LANES),
-    Key("right,l", "sibling(1)", "→ l", "next block", On.FLAME | On.LANES),
+    Key("left,h", "sibling(-1)", "← h", "previous block", On.FLAME | On.WORKERS),
+    Key("right,l", "sibling(1)", "→ l", "next block", On.FLAME | On.WORKERS),
     Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),
     Key("d", "mark", "d", "mark this trace, or compare it with what is marked", On.TRACE),
     Key(

@@ -28,7 +28,7 @@ PLACES: Final = {
     "diff": On.DIFF,
     "calls": On.CALLS,
     "functioncalls": On.CALLS,
-    "lanes": On.LANES,
+    "workers": On.WORKERS,
     "serve": On.SERVE,
     "check": On.CHECK,
     "help": On.HELP,
@@ -109,20 +109,20 @@ _CALLS: Final[Script] = (
     ("functioncalls", "q"),
     ("calls", "q"),
 )
-_LANES: Final[Script] = (
-    ("lanes", "~"),
+_WORKERS: Final[Script] = (
+    ("workers", "~"),
     *_on(
-        "lanes",
-        ("lanes", "right left down right s s s s s plus greater_than_sign less_than_sign minus f 0 e E ~ enter"),
+        "workers",
+        ("workers", "right left down right s s s s s plus greater_than_sign less_than_sign minus f 0 e E ~ enter"),
     ),
     ("trace", "~ escape"),
-    ("lanes", "escape"),
+    ("workers", "escape"),
 )
 _SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s enter q")))
 _CHECK: Final[Script] = (("check", "~"), *_on("check", ("check", "down enter escape")))
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""
-_RAY: Final = (("A", _CALLS), ("L", _LANES), ("H", _SERVE), ("exclamation_mark", _CHECK))
+_RAY: Final = (("A", _CALLS), ("L", _WORKERS), ("H", _SERVE), ("exclamation_mark", _CHECK))
 
 
 def _of_ray(place: str) -> Script:

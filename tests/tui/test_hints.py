@@ -16,7 +16,6 @@ from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
-from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
@@ -24,6 +23,7 @@ from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.linelist import LineList
+from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (DiffScreen, ("d", "down", "d")),
     (CallsScreen, ("A",)),
     (FunctionCallsScreen, ("A", "enter")),
-    (LanesScreen, ("L",)),
+    (WorkersScreen, ("L",)),
     (ServeScreen, ("H",)),
     (CheckScreen, ("exclamation_mark",)),
     (HelpScreen, ("question_mark",)),
@@ -93,7 +93,7 @@ async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> N
     await look.app.workers.wait_for_complete()
     if screen is FlameScreen:
         await look.until(lambda: look.screen.query_one(FlameBlocks).model)
-    if isinstance(below := look.screen, LanesScreen):
+    if isinstance(below := look.screen, WorkersScreen):
         await look.until(lambda: below.is_known)
     await look.pilot.pause()
 

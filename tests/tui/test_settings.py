@@ -266,7 +266,7 @@ async def test_what_is_set_is_there_again(path: Path) -> None:
         sort="DURATION",
         descending=False,
         statistics_sort="count",
-        lanes_sort="busy share",
+        workers_sort="busy share",
     )
     async with looking_at(*documents(), opening=opening(path)) as look:
         assert look.app.settings == first

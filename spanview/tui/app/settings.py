@@ -63,7 +63,7 @@ class Settings:
     """Whether traces are grouped by root name; empty for what goes with the recording."""
     statistics_sort: str = "total"
     calls_sort: str = "calls"
-    lanes_sort: str = "first start"
+    workers_sort: str = "first start"
     serve_sort: str = "route"
     group_sort: str = "TRACES"
     """The column that groups are sorted by."""

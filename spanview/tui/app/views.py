@@ -138,9 +138,9 @@ def _screen_of_traces(view: View, store: Store, traces: TraceScope) -> BaseScree
 
         return ServeScreen(store, traces)
     if view is View.WORKERS:
-        from spanview.tui.lanes.lanes_screen import LanesScreen
+        from spanview.tui.workers.workers_screen import WorkersScreen
 
-        return LanesScreen(store, traces)
+        return WorkersScreen(store, traces)
     if view is View.STATS:
         from spanview.tui.stats.stats_screen import StatsScreen
 

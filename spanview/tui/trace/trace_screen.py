@@ -87,7 +87,6 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         prompt = self._prompt = Prompt(hint, is_query=True)
         rows = Waterfall(store, model, appearance)
         self.rows: Waterfall = rows
-        self._ruler = RulerLine(rows)
         self._legend = Legend(appearance)
         pane = self._pane = Details(classes="below")
         # What keys are mapped to.
@@ -103,6 +102,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.zoom = Zoom(
             rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
         )
+        self._ruler = RulerLine(rows, self.zoom)
         self._minimap = Minimap(model, self.zoom.pick)
         self._copier = Copier(self, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span)
 

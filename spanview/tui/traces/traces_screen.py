@@ -464,9 +464,14 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._pick(start, None if start is not None and end is not None and end < start else end)
 
     def _pick(self, start_ns: int | None, end_ns: int | None) -> None:
-        """Narrow the list to a range of time, or to none."""
-        self._model.picked = start_ns, end_ns
+        """Narrow the list to a range of time, or to none; where nothing would be listed, it stays as it is."""
+        before, self._model.picked = self._model.picked, (start_ns, end_ns)
         self._show(anew=True)
+        if not self._model.order and (start_ns, end_ns) != (None, None):
+            self._model.picked = before
+            self._show(anew=True)
+            self.viewer.say("no trace starts in this range")
+            return
         listed = count(len(self._model.order), "trace")
         times = self._model.narrowed_to
         self.viewer.say(f"{times}: {listed}; Esc: all" if times else listed)

@@ -9,7 +9,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from spanview.tui.keys import On, View, action_of, footer_text, keys_on, spelt
-from spanview.tui.widgets.header import Footer, TwoSided, state_text
+from spanview.tui.widgets.header import Footer, Header, TwoSided, state_text
 from spanview.tui.widgets.view_bar import ViewBar
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class BaseScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
-        yield TwoSided(classes="header")
+        yield Header(lambda: self.app.call_later(self._act, "leave"), classes="header")
         yield ViewBar(self._go_to_view, self._leave_scope, self._choose_view)
         yield from self.body()
         yield Footer(self._act_on_hint, classes="footer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -25,6 +25,10 @@ _BAR = 12
 _GAP = "   "
 _SHORTEST_PATH = 8
 """Cells of a path that still says something."""
+BACK: Final = "‹"
+"""What the header begins with on screens that one came to from another one."""
+_BACK_CELLS: Final = 3
+"""Cells of the header that go back."""
 _SHARE_OF_SCREEN = 4
 """What the last key did takes so little of the lines at the most: one of four."""
 
@@ -104,6 +108,24 @@ class TwoSided(Widget):
             room = max(room - cell_len(self._right) - 2, 10)
         text = f" {fixed(self._left, room)}" + (f"  {self._right}" if self._right else "")
         return Content(fixed(text, self.size.width))
+
+
+class Header(TwoSided):
+    """The line at the top; `‹` at its beginning is a button.
+
+    Args:
+        go_back: Goes back to the screen before.
+    """
+
+    def __init__(self, go_back: Callable[[], object], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._go_back = go_back
+
+    def on_click(self, event: events.Click) -> None:
+        """Go back where `‹`, or a cell beside it, was clicked."""
+        if event.x < _BACK_CELLS and self._left.startswith(BACK):
+            event.stop()
+            self._go_back()
 
 
 class Footer(TwoSided):

@@ -51,9 +51,7 @@ _FIRST_KEYS: Final = b"name|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
 """Of a span, a trace, or the spans of a resource, in whatever format."""
 # In a gap: `\n{`, `\0{`, and `{"name":`, `{"trace_id":` anywhere.
 # Each alternative begins with a bracket, so that all other bytes are skipped quickly.
-_RESYNC: Final = re.compile(
-    rb'\{(?:(?<=\n\{)|(?<=\x00\{)|[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:)|' + _FRONT
-)
+_RESYNC: Final = re.compile(rb'\{(?:(?<=\n\{)|(?<=\x00\{)|[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:)|' + _FRONT)
 # `{`, `{"na`, `[{ "trace`, `{"data": [{"trac` at the end of the buffer.
 _PARTIAL_BEGINNING: Final = re.compile(
     rb"(?:\{|\[[ \t\r\n]*(?:\{|\Z))[ \t\r\n]*"

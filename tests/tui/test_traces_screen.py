@@ -20,6 +20,7 @@ from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces import traces_model
 from spanview.tui.traces.group_list import GroupList
+from spanview.tui.traces.preview import Preview
 from spanview.tui.traces.trace_list import ColumnHeads, TraceList
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.prompt import Prompt
@@ -502,3 +503,19 @@ async def test_a_mistake_is_told_whole() -> None:
         told = " ".join(" ".join(look.lines[at:heads]).split())
         assert told == look.screen.query_one(Prompt)._result
         assert told.endswith('is asked for with "trace.size" in quotes')
+
+
+async def test_the_preview() -> None:
+    """On a wide screen the selected trace stands beside the list, follows the cursor, and a double click opens it."""
+    async with looking_at(*documents(), size=(180, 30)) as look:
+        await look.until(lambda: look.screen.query(Waterfall))
+        names = roots(look)
+        await look.until(lambda: look.screen.query_one(Waterfall).model.trace == look.app.first_screen.traces.selected)
+        await look.press("G")
+        await look.until(lambda: f"  {names[-1]}   " in look.text and look.screen.query(Waterfall))
+        await look.until(lambda: look.screen.query_one(Waterfall).model.trace == look.app.first_screen.traces.selected)
+        await look.press("r")
+        assert not look.screen.query_one(Preview).display
+        await look.press("r")
+        await look.pilot.resize_terminal(120, 30)
+        await look.until(lambda: not look.screen.query_one(Preview).display)

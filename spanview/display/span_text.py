@@ -167,13 +167,12 @@ def _of_exception(event: Event, span: Span, path: Path, folds: Folds, room: int)
     kind, message = value_text(rest.pop("exception.type", "")), value_text(rest.pop("exception.message", ""))
     stack = rest.pop("exception.stacktrace", "")
     title = f"{kind}: {message}" if kind and message else kind or message
-    after, behind = _after(event, span), ""
     if raised := raised_in(message):
         # The message is the stack trace of a worker once more.
-        title, behind = "\n".join(raised), f"   from a worker, as {kind.partition('(')[0]}" if kind else ""
-    behind += f"   {after}" if after else ""
-    text = stack if isinstance(stack, str) else ""
-    yield from FoldedStack(text, title or event.name, path, folds, room, is_wide=True).parts(behind=behind)
+        title, rest["exception.type"] = "\n".join(raised), kind
+    text, after = stack if isinstance(stack, str) else "", _after(event, span)
+    exception = FoldedStack(text, title or event.name, path, folds, room, is_wide=True)
+    yield from exception.parts(behind=f"   {after}" if after else "")
     yield from _of_rest(event, rest if text == stack else {**rest, "exception.stacktrace": stack})
 
 

@@ -25,6 +25,7 @@ from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
 from viewers import Look, looking_at
 
@@ -435,8 +436,9 @@ async def test_resizing() -> None:
         await look.until_shown("/data/file")
         await look.pilot.resize_terminal(160, 20)
         await look.until(lambda: look.screen.query_one(Details).region.x > 90)
-        assert look.screen.query_one(Details).region.y == 1
-        assert "/data/file" in look.lines[3]
+        top = look.screen.query_one(Minimap).region.y
+        assert look.screen.query_one(Details).region.y == top
+        assert "/data/file" in look.lines[top + 2]
         assert waterfall(look).region.width < 100
         await look.pilot.resize_terminal(*LITTLE)
         await look.until(lambda: not look.screen.query_one(Details).display)

@@ -39,7 +39,7 @@ def last_digit(ns: int) -> int:
     for _, size in _UNITS:
         number = ns / size
         if float(_three_digits(number)) < (_MINUTE if size == NS_PER_SECOND else 1000):
-            return max(1, size // 10 ** _decimals(number))
+            return max(1, size // (1, 10, 100)[_decimals(number)])
     return NS_PER_SECOND if round(ns / NS_PER_SECOND) < _HOUR else NS_PER_SECOND * _MINUTE
 
 

@@ -21,6 +21,7 @@ from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.stats.stats_columns import OF_SERVICES, OFFERED, ON_PATH, table_by
 from spanview.tui.traces.traces_model import has_services
+from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
@@ -113,12 +114,15 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         """What is counted by, or was asked for."""
         self.rows: TableList[Group] = TableList(table_by(self._by), lambda group: group.key)
         self.live: Live[Counted | str] = Live(self, scope, self._count_by(self._by), self._take_groups)
+        self._answer_line = TypicalLine(self, store, scope)
+        self.answer = self._answer_line.live
         self._own: tuple[str, ...] = ()
         """The key of an attribute that was counted by."""
         self._sort = next(iter(_SORTS))
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
+        yield self._answer_line
         yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
         yield Static(Content(""), classes="heads")
         yield self.rows
@@ -128,6 +132,7 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         self.set_focus(self.rows)
         self.take_settings()
         self._count(self._by)
+        self._answer_line.live.begin()
 
     def title_text(self) -> str:
         """Return what is counted."""

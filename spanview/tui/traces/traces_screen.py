@@ -140,6 +140,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         words.append(f"{len(self._model.order):,} of {count(len(self._store.trace_table), 'trace')}")
         return ", ".join(filter(None, words))
 
+    def short_name(self, name: str) -> str:
+        """Return what lists of traces call a span: a Ray function by its short name."""
+        return self._model.names[name]
+
     @property
     def chosen_group(self) -> GroupRow | None:
         """The group under the cursor, while groups are shown."""

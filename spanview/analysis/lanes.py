@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = tuple[int, int]
 """The numbers of a source and of a service."""
+_NO_SOURCE: Final = -1
+"""Instead of the number of a source, where a process has written nothing yet."""
 _LANES_PER_REPORT: Final = 64
 """Lanes that are made between two progress reports."""
 
@@ -336,12 +338,19 @@ class _BlockColumns(NamedTuple):
         )
 
 
+def lane_of_process(pid: int) -> Lane:
+    """Return the lane of a process of which no span is known yet."""
+    blocks = Blocks(*[()] * len(fields(Blocks)))
+    return Lane(_NO_SOURCE, pid, NO_ROW, NO_ROW, 0, 0, blocks, Covered((), (), (0,)), None, 0)
+
+
 def joined(lanes: Sequence[Lane]) -> Lane:
     """Return one lane for the processes of an actor, one after the other; it is known by the first one."""
     lanes = sorted(lanes, key=lambda lane: (lane.start_ns == NO_TIME, lane.start_ns))
-    columns = _BlockColumns(*map(np.concatenate, zip(*(_BlockColumns.of(lane.blocks) for lane in lanes), strict=True)))
+    of_each = (_BlockColumns.of(lane.blocks) for lane in lanes)
+    columns = _BlockColumns._make(map(np.concatenate, zip(*of_each, strict=True)))
     order = np.lexsort((columns.rows, columns.starts))
-    columns = _BlockColumns(*(column[order] for column in columns))
+    columns = _BlockColumns._make(column[order] for column in columns)
     begins, stops = (
         np.concatenate([np.asarray(times, np.int64) for times in column])
         for column in zip(*((lane.busy.starts, lane.busy.ends) for lane in lanes), strict=True)

@@ -108,7 +108,7 @@ KEYS: Final = (
         On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS | On.WORKERS | On.SERVE,
         "sort",
     ),
-    Key("S", "turn", "S", "reverse the order", On.TRACES),
+    Key("S", "turn", "S", "reverse the order", On.TRACES | On.WORKERS),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key(
@@ -118,6 +118,7 @@ KEYS: Final = (
     Key("V", "copy_text", "V", "copy what is shown as text with bars, for a chat or a ticket", On.TRACE),
     Key("F", "flame", "F", "where the time goes, as blocks: in these traces, or in this one", On.TRACES | On.TRACE),
     Key("L", "workers", "L", "timeline of each worker: in these traces, or in this one", On.TRACES | On.TRACE),
+    Key("x", "rays_own", "x", "leave out actors and tasks that are Ray's own, or show them", On.WORKERS, "Ray's own"),
     Key("left,h", "sibling(-1)", "← h", "previous block", On.FLAME | On.WORKERS),
     Key("right,l", "sibling(1)", "→ l", "next block", On.FLAME | On.WORKERS),
     Key("t", "statistics", "t", "statistics of the listed traces, or of this one", On.TRACES | On.TRACE),

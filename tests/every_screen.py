@@ -26,7 +26,7 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     "traces_screen": (),
     "trace_screen": ("enter", "c", "1", "2", "R", "a", "C"),
     "span_screen": ("enter", "enter", "tab", "o"),
-    "stats_screen": ("t", "s", "r"),
+    "stats_screen": ("t", "s", "b"),
     "spans_screen": ("t", "enter"),
     "calls_screen": ("A", "s"),
     "function_calls_screen": ("A", "enter"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from textual.keys import key_to_character
 
 from spanview.tui.app.themes import NAMES
-from spanview.tui.keys import On, keys_on
+from spanview.tui.keys import On, View, keys_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -79,9 +79,9 @@ def _on(place: str, *more: tuple[str, str]) -> Script:
 
 _STATS: Final[Script] = (
     ("stats", "~"),
-    *_on("stats", ("stats", "s s s s s s r ~ r ~ r ~ r ~ r ~ b")),
+    *_on("stats", ("stats", "s s s s s s b ~ b ~ b ~ b ~ b ~ B")),
     ("stats, typed", "r a y full_stop p i d enter"),
-    ("stats", "~ down r ~ enter"),
+    ("stats", "~ down b ~ enter"),
     *_on("spans", ("spans", "down enter")),
     ("trace", "~ escape"),
     ("spans", "q"),
@@ -229,11 +229,13 @@ def sent(key: str) -> bytes:
 
 
 def left_out(scripts: Iterable[Script]) -> Sequence[tuple[str, str]]:
-    """Return the screens and keys of the viewer's table that no script presses there."""
+    """Return the screens and keys of the viewer's table that no script presses there; a view's once on any screen."""
     there = {(PLACES[place], key) for script in scripts for place, key in pressed(script) if place in PLACES}
+    views, anywhere = {view.action for view in View}, {key for _, key in there}
     return [
         (str(screen.name), key.keys)
         for screen in On.EVERYWHERE
         for key in keys_on(screen)
-        if not any((screen, each) in there or (screen, each) == _QUITS for each in key.keys.split(","))
+        if not (key.action in views and key.keys in anywhere)
+        and not any((screen, each) in there or (screen, each) == _QUITS for each in key.keys.split(","))
     ]

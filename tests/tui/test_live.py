@@ -118,7 +118,7 @@ WAYS: Final = [
     Way(SpanScreen, ("enter", "enter", *["tab"] * 4), lambda screen: screen.rows.cursor),
     Way(StatsScreen, ("t",), lambda screen: screen.rows.selected.key),
     Way(StatsScreen, ("enter", "t"), lambda screen: screen.rows.selected.key),
-    Way(StatsScreen, ("r", "t", "r"), lambda screen: screen.rows.selected.key),
+    Way(StatsScreen, ("r", "t", "b"), lambda screen: screen.rows.selected.key),
     Way(SpansScreen, ("t", "enter"), lambda screen: screen.rows.selected),
     Way(FlameScreen, ("F",), _block),
     Way(DiffScreen, ("d", "down", "d"), _path),

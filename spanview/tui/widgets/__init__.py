@@ -2,6 +2,7 @@
 
 base_screen  what they have in common: header, footer, keys from the one table
 header       the lines at the top and the bottom
+view_bar     the bar of views under the header
 scope        which traces a screen is about
 work         work beside a screen, in a thread: the latest wins
 live         figures that stay true while spans come, computed anew by `work`

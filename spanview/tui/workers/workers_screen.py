@@ -16,7 +16,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.app.settings import chosen
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
@@ -45,7 +45,7 @@ _SHORTEST_NAME: Final = 12
 _LONGEST_ID: Final = 20
 
 
-class WorkersScreen(BaseScreen, on=On.WORKERS):
+class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     """The lanes.
 
     Args:

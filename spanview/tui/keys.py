@@ -122,7 +122,7 @@ KEYS: Final = (
     ),
     Key("E", "error(-1)", "E", "previous error", On.TRACE | On.WORKERS),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
-    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.WORKERS, "zoom"),
+    Key("plus,equals_sign", "zoom(1)", "+", "zoom in around the selected block", On.WORKERS, "zoom"),
     Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE | On.WORKERS),
     Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE | On.WORKERS),
     Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE | On.WORKERS),

@@ -72,7 +72,7 @@ class Identities:
         return known[0]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class WorkersShape:
     """What the workers of some traces come to; it doesn't change any more."""
 

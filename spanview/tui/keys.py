@@ -57,6 +57,7 @@ _OTHER_WORDS: Final = {
     "sort": "slowest longest fastest newest order",
     "color": "color legend",
     "theme": "color colour background",
+    "rays_own": "internal system hide actors tasks",
     "join_calls": "raw spans producer consumer",
     "raw": "source record",
     "picture": "export image screenshot png",

@@ -22,7 +22,7 @@ from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import PALETTE, data_text, fixed, joined, right
 from spanview.tui.workers.choosing import NOBODY
 from spanview.tui.workers.worker_bars import FAILED, HATCHES, RESTARTED, RUNNING, Cells, cells_of, hatch_from
-from spanview.tui.workers.workers_model import Heading, Sort
+from spanview.tui.workers.workers_model import WAITING, Heading, Sort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,10 +36,8 @@ if TYPE_CHECKING:
 
 _NARROW, _WIDE = 96, 150
 """Cells from which on there is room for the number of spans, and for two more figures."""
-_NAMES: Final = 24, 40
-"""Cells of a worker's name, at the least and at the most."""
-_NAME_SHARE: Final = 0.22
-"""Of a line, between these."""
+_FEWEST_FOR_NAMES, _NAME_SHARE = 24, 0.22
+"""Cells of a line that names can have, where they are so long: a share of it, and no fewer than some."""
 _FEWEST_NAMED: Final = 3
 """So many cells that are full of one block have its name."""
 _MAX_PAINTED: Final = 1_000
@@ -102,9 +100,9 @@ class WorkerSplit:
     time: int
 
     @classmethod
-    def of(cls, width: int) -> WorkerSplit:
+    def of(cls, width: int, model: WorkersModel) -> WorkerSplit:
         """Return the shares for a line `width` cells wide."""
-        name = max(_NAMES[0], min(_NAMES[1], round(width * _NAME_SHARE)))
+        name = min(model.name_cells + 1, max(_FEWEST_FOR_NAMES, round(width * _NAME_SHARE)))
         figures = tuple(figure for figure in FIGURES if width >= figure.from_width)
         return cls(name, figures, max(8, width - name - sum(figure.width for figure in figures) - 2))
 
@@ -137,7 +135,7 @@ class WorkerHeads(Widget):
     def on_click(self, event: events.Click) -> None:
         """Sort by the head that was clicked."""
         # Without colours there are blanks before the line.
-        heads = [*self._heads(WorkerSplit.of(self.size.width - 1))]
+        heads = [*self._heads(WorkerSplit.of(self.size.width - 1, self._model))]
         ends = [*accumulate((cells for _, cells, _ in heads), initial=self.region.width - self.size.width)]
         sorts = [sort for _, _, sort in heads]
         place = bisect_right(ends, event.x) - 1
@@ -159,7 +157,7 @@ class WorkerHeads(Widget):
 
     def render(self) -> Content:
         """Return heads and ruler."""
-        split = WorkerSplit.of(self.size.width - 1)
+        split = WorkerSplit.of(self.size.width - 1, self._model)
         (name, cells, _), *figures = self._heads(split)
         heads = fixed(name, cells) + "".join(right(head, cells) for head, cells, _ in figures)
         return Content(f"{heads}  {self._zoom.ruler(split.time)}")
@@ -186,13 +184,17 @@ class WaitingLine(Widget):
 
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
         """Paint the line."""
-        split, window, levels = WorkerSplit.of(self.size.width - 1), self._model.shown, self._model.shape.waiting
+        split, window, levels = (
+            WorkerSplit.of(self.size.width - 1, self._model),
+            self._model.shown,
+            self._model.shape.waiting,
+        )
         begin, length, width = window.start_ns, window.length_ns, split.time
         edges = [begin + cell * length // width for cell in range(width + 1)]
         counts = [] if levels is None else levels.most_between(edges)
         most = max(counts, default=0)
         cells = "".join(_LEVELS[-(-number * (len(_LEVELS) - 1) // max(1, most))] for number in counts)
-        label = fixed("waiting calls", split.name) + right(f"{most:,} at once", split.figure_cells) + "  "
+        label = fixed(WAITING, split.name) + right(f"{most:,} at once", split.figure_cells) + "  "
         color = self.get_component_rich_style("waiting--calls").color
         plain = Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor)
         segments = [Segment(label), Segment(cells, Style(color=color))]
@@ -284,7 +286,7 @@ class WorkerLines(LineList):
     @property
     def time_cells(self) -> int:
         """The cells at the end of each line that show time."""
-        return WorkerSplit.of(self.line_width).time
+        return WorkerSplit.of(self.line_width, self.model).time
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
@@ -329,7 +331,7 @@ class WorkerLines(LineList):
 
     def clicked(self, row: int, x: int) -> bool:
         """Select the block that was clicked; in a gap the one that ends it."""
-        split = WorkerSplit.of(self.line_width)
+        split = WorkerSplit.of(self.line_width, self.model)
         cell = x - (self.line_width - split.time)
         if self._is_heading(row):
             return True
@@ -358,7 +360,7 @@ class WorkerLines(LineList):
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one worker's line, or a heading."""
-        index, split = self.model.lines[row], WorkerSplit.of(width)
+        index, split = self.model.lines[row], WorkerSplit.of(width, self.model)
         if isinstance(index, Heading):
             node = f"node {sanitise(self.model.node_text(index.node))}" if index.node else "node not known"
             return [Segment(fixed(f"{node}   {count(index.workers, 'worker')}", width), self.paint_style("accent"))]

@@ -12,6 +12,8 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from rich.cells import cell_len
+
 from spanview.analysis.ray_names import RAN, rays_own_names, short_names
 from spanview.analysis.telling import part
 from spanview.analysis.workers import Role, Worker, worker_of
@@ -38,6 +40,10 @@ _GROWN: Final = 2
 """A process with so many times as many spans as it had is asked again who it is."""
 _WORKERS_PER_REPORT: Final = 64
 """Processes that are asked who they are between two progress reports."""
+
+
+WAITING: Final = "waiting calls"
+"""What the line above all workers is called."""
 
 
 class Sort(Enum):
@@ -216,6 +222,8 @@ class WorkersModel:
         self._names: list[str] = []
         self._node_cells = _SHORTEST_ID
         self._has_nodes = False
+        self.name_cells = 0
+        """Cells of the longest name."""
 
     @property
     def profiled(self) -> WorkersShape:
@@ -304,6 +312,8 @@ class WorkersModel:
         self.by, self.is_reversed = by, is_reversed
         self.order = sorted(range(len(self.shape.lanes)), key=self._key(by), reverse=is_reversed)
         self.lines = [*self.order]
+        texts = [WAITING, *(self.labels(index)[0] for index in self.order)]
+        self.name_cells = max(map(cell_len, texts)) + self.has_headings
         if not self.has_headings:
             return
         workers, first = self.shape.workers, dict[str, tuple[bool, bool, int]]()

@@ -222,8 +222,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         settings, index = self.viewer.settings, self._selected
         self._model.sort(chosen(Sort, settings.workers_sort) or Sort.START, is_reversed=settings.workers_reversed)
         self.rows.keep_on(index)
-        self.query_one(WorkerHeads).refresh()
-        self.refresh_frame()
+        self.refresh_time()
         if self._is_without_rays_own != settings.without_rays_own:
             self._is_without_rays_own = settings.without_rays_own
             self.live.begin()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, cast
 
+from textual.containers import Vertical
+
 from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
 from spanview.index.tree import ROOT
@@ -109,11 +111,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield self._prompt
-        yield self._minimap
-        yield self._ruler
-        yield self.rows
-        yield self._legend
-        yield self._pane
+        yield Vertical(self._minimap, self._ruler, self.rows, self._legend, self._pane, id="trace")
 
     def on_mount(self) -> None:
         """Begin at the root, at a span, or at the first error."""
@@ -144,7 +142,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     def _show_first_error(self) -> None:
         if not self.is_left:
             # The root may be the first one.
-            self._go_to_next(self._model.stitched.failed, 1, "error", stay=True)
+            self._go_to_error(1, stay=True)
 
     def on_resize(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
@@ -361,7 +359,11 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def action_error(self, by: int) -> None:
         """Go to the next error, or to the one before."""
-        self._go_to_next(self._model.stitched.failed, by, "error")
+        self._go_to_error(by)
+
+    def _go_to_error(self, by: int, *, stay: bool = False) -> None:
+        self._go_to_next(self._model.stitched.failed, by, "error", stay=stay)
+        self._details.show_error()
 
     def _go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""

@@ -46,6 +46,7 @@ unseen             what missing parents probably are
 serve              Serve's requests: proxy, routing and replica as one
 serve_pairs        the two traces of one FastAPI request
 serve_groups       requests by application, deployment, route and status
+silent             what failed, though no error says so
 linked             which spans link to a span
 diagnosis/         what `check` finds
 """

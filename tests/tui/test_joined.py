@@ -64,7 +64,7 @@ async def test_one_row_a_call() -> None:
         shown = "\n".join(line[:60] for line in look.body[2:9])
         assert "wait 8 µs" in shown
         assert "2 attempts" in shown
-        assert "◌ no attempt seen" in shown
+        assert "! no attempt seen" in shown
         assert "main.f ray.remote" not in shown
         assert shown.count("g ray.remote_worker") == 2
         # The attempt is what is selected now: its attributes, its parent.

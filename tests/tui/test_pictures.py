@@ -79,12 +79,13 @@ async def test_a_trace() -> None:
 
 
 async def test_a_failure() -> None:
-    """The newest failure is one key away, its stack trace another one."""
+    """The newest failure is one key away, with the line of code that failed; what was recorded is further down."""
     async with recording("ray-tasks-bundled-hook") as look:
         await look.press("e")
         await look.until_shown("error 1 of 1")
-        await look.press("enter", "tab")
-        await look.until_shown("✖ ERROR", "exception", "Traceback (most recent call last):")
+        await look.until_shown("✖ KeyError: 'nope'", 'prog_tasks.py:67 fail     raise KeyError("nope")')
+        await look.press("enter", "G", "k", "enter")
+        await look.until_shown("Traceback (most recent call last):")
 
 
 async def test_groups() -> None:
@@ -106,7 +107,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "trace": ("‹ pipeline", "__main__.leaf ray.remote_", "┈"),
     "critical": ("critical path: 15.5 ms running", "•"),
     "span": ("‹ pipeline › __main__.leaf", "ray.function"),
-    "error": ("✖ ERROR", "Traceback (most recent call last):"),
+    "error": ("fail ray.remote_worker ✖ KeyError", "✖ KeyError: 'nope'", "prog_tasks.py:67 fail     raise KeyError"),
     "statistics": ("statistics of 31 traces", "TOTAL ▾"),
     "flame": ("where the time goes in 96 traces", "GET /slow"),
     "help": ("on this screen", "this help"),

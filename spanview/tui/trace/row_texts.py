@@ -10,6 +10,7 @@ from spanview.display.units import count, duration
 from spanview.model.codes import ERROR, PRODUCER
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
+from spanview.tui.trace.stitched_trace import is_any_between
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from spanview.tui.trace.trace_model import TraceModel
 
 _ON_PATH: Final = "•"
+_SILENT: Final = "!"
+"""Behind the name of what failed without an error, or hides something that did."""
 _LONGEST_GUESS: Final = 60
 _DEPTH: Final = 8
 """Cells that the number of a depth may take."""
@@ -59,6 +62,8 @@ class RowTexts:
         """Return what stands behind a name: the longest first, for where there is room, then shorter ones."""
         model, tree, lit = self._model, self._model.tree, self._appearance.lit_path
         first = [_ON_PATH] if lit is not None and lit.is_between(*model.reach(node)) else []
+        if is_any_between(self._appearance.silent_positions, *model.reach(node)):
+            first.append(_SILENT)
         if run := model.run(node):
             return marks_of_run(first, run, model.stitched.failed_between(run.first, run.end))
         if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
@@ -66,7 +71,7 @@ class RowTexts:
         last = ["↻ cycle"] if node in tree.cut else []
         if not model.is_collapsed(node):
             marks = " ".join([*first, *last])
-            of_call = self._text_of_call(node)
+            of_call = self._text_of_call(node) or self._silent_text(node)
             if not of_call:
                 return [marks]
             # Where there is no room for the reason, its mark still says that there is no attempt.
@@ -91,7 +96,15 @@ class RowTexts:
         if attempts:
             return count(attempts, "attempt")
         why = self._appearance.reasons.get(tree.rows[node])
-        return "◌ no attempt seen" if why is None else f"◌ {why.label}"
+        mark = "" if tree.rows[node] in self._appearance.silent else "◌ "
+        return f"{mark}no attempt seen" if why is None else f"{mark}{why.label}"
+
+    def _silent_text(self, node: int) -> str:
+        """Return how a span failed without an error; empty for all others."""
+        failure = (
+            None if self._model.tree.is_missing(node) else self._appearance.silent.get(self._model.tree.rows[node])
+        )
+        return "" if failure is None else failure.label
 
     def lasted(self, node: int) -> list[str]:
         """Return how long a span took, of like siblings the median, then what is shorter; nothing for a placeholder."""

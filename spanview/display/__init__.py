@@ -12,6 +12,7 @@ json_text     a JSON value as lines that can be folded
 raw_text      a record as lines that can be folded
 stack_text    stack traces
 span_in_tree  a span and its position in its tree
+log_text      lines of logs that belong to a span
 timing_text   when a span ran
 span_text     a span's details, section by section
 tree_text     a trace as lines of text

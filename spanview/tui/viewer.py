@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from spanview.analysis.log_lines import SpanLog
     from spanview.analysis.running import Running
+    from spanview.sources.line_file import LineFile
+    from spanview.sources.logs import Logs
     from spanview.tui.app.feed import FeedState
     from spanview.tui.app.settings import Settings
     from spanview.tui.diff.side import ComparedSide
@@ -39,6 +42,10 @@ class Viewer(Protocol):
     @property
     def running(self) -> Running:
         """What is probably still running."""
+
+    @property
+    def logs(self) -> Logs:
+        """What finds the logs beside the spans."""
 
     @property
     def follows(self) -> bool:
@@ -126,6 +133,9 @@ class Viewer(Protocol):
 
     def open_serve(self, scope: TraceScope) -> Awaitable[None]:
         """Show Serve's requests in some traces."""
+
+    def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]:
+        """Show a log at a line, with those that belong to the span of a name, which is safe to print."""
 
     def open_check(self) -> Awaitable[None]:
         """Show what is wrong with what was read."""

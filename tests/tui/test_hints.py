@@ -17,6 +17,7 @@ from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
 from spanview.tui.lanes.lanes_screen import LanesScreen
+from spanview.tui.log.log_screen import LogScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
@@ -46,6 +47,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (FunctionCallsScreen, ("A", "enter")),
     (LanesScreen, ("L",)),
     (ServeScreen, ("H",)),
+    (LogScreen, ("enter", "v")),
     (CheckScreen, ("exclamation_mark",)),
     (HelpScreen, ("question_mark",)),
 ]
@@ -56,6 +58,7 @@ MOVES: Final = frozenset(
         *("compare_rest", "by_key", "check"),
         *("flame", "lanes", "statistics", "calls", "serve", "palette"),
         *("sibling", "parent", "error", "collapse", "expand"),
+        *("log", "own_lines", "pan_text"),
     )
 )
 """Actions that change no more than where one is."""
@@ -63,17 +66,19 @@ MOVES: Final = frozenset(
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the current folder be a new one: a picture is drawn there."""
+    """Let the current folder be a new one: a picture is drawn there, and a log lies beside the spans."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "spans").mkdir()
+    (tmp_path / "spans" / "worker-abc1-01000000-7.out").write_text("loading\n")
 
 
 def documents() -> list[Document]:
     """Return three traces, the newest one with an error, the oldest one a call."""
-    build = Builder()
+    build, of_worker = Builder(), {"ray.worker_id": "abc1", "ray.pid": "7", "ray.job_id": "01000000"}
     return [
         build.span("call ray.remote", trace=3, start=-50, kind="PRODUCER"),
         build.span("early", trace=2, start=0),
-        build.span("batch", trace=1, span=1, start=100, duration=100, service="shop"),
+        build.span("batch", trace=1, span=1, start=100, duration=100, service="shop", attributes=of_worker),
         build.span("load", trace=1, parent=1, start=110, status="ERROR", service="store"),
     ]
 

@@ -19,6 +19,7 @@ from spanview.tui.help.help_screen import HelpScreen, KeyLines, Page
 from spanview.tui.help.page_screen import PageScreen
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
 from spanview.tui.lanes.lanes_screen import LanesScreen
+from spanview.tui.log.log_screen import LogScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
@@ -44,6 +45,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.CALLS, FunctionCallsScreen),
     (On.LANES, LanesScreen),
     (On.SERVE, ServeScreen),
+    (On.LOG, LogScreen),
 ]
 
 

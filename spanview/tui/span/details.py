@@ -13,9 +13,10 @@ from textual.widget import Widget
 
 from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import RAW, SECTIONS, View, detail_lines, section_titles
+from spanview.display.span_text import LOG, RAW, SECTIONS, View, detail_lines, section_titles
 from spanview.display.units import duration
 from spanview.model.codes import ERROR
+from spanview.tui.log.span_logs import SpanLogs, of_span
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import fixed, right
 from spanview.tui.widgets.work import Work
@@ -157,6 +158,7 @@ class Details(Vertical):
         self._facts: tuple[SpanInTree, TimingFacts] | None = None
         self._linked: tuple[DetailPart, ...] = ()
         self._counting: Work | None = None
+        self.logs = SpanLogs(self, self._refresh)
 
     def compose(self) -> ComposeResult:
         """Make the pane."""
@@ -175,6 +177,8 @@ class Details(Vertical):
             self._facts = subject, facts
         if self.subject is None or subject.row != self.subject.row:
             self._folds, self._linked = {}, ()
+        elif self.section == LOG:
+            self.logs.look_again(of_span(subject))
         self.subject = subject
         self._refresh()
 
@@ -193,8 +197,9 @@ class Details(Vertical):
         source = self.subject.span.source
         self.query_one(Headline).say(headline(self.subject, self.size.width - 2))
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
-        self.query_one(TabLine).show(section_titles(self.subject.span), self.section, place)
-        view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked)
+        log = self.logs.of(of_span(self.subject))
+        self.query_one(TabLine).show(section_titles(self.subject.span, log), self.section, place)
+        view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked, log)
         shown = self.subject.row, self.section
         self.lines.show(
             detail_lines(self.subject, self.section, self.lines.line_width, view), stay=shown == self._shown
@@ -230,6 +235,11 @@ class Details(Vertical):
         if subject is self.subject:
             self._facts = subject, facts
             self._refresh()
+
+    async def open_log(self, subject: SpanInTree) -> None:
+        """Show the log of a span, which may be another than the one that is shown, at the line under the cursor."""
+        part = self.lines.selected if self.section == LOG and self.subject is subject else None
+        await self.logs.open(of_span(subject), None if part is None else part.log_place)
 
     # -- folding -----------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,8 @@ histogram     durations counted by power of ten
 parts         the lines that details are made of
 json_text     a JSON value as lines that can be folded
 raw_text      a record as lines that can be folded
-stack_text    stack traces
+stacks        stack traces, taken apart
+stack_text    stack traces as lines, what matters unfolded
 span_in_tree  a span and its position in its tree
 log_text      lines of logs that belong to a span
 timing_text   when a span ran
@@ -25,5 +26,6 @@ diff_text     two sides merged by call path
 finding_text  findings, and what to do about them
 notices       problems in one line
 unnamed       words of a query that no name has
+miss_text     why else a query matches nothing
 page_text     a page of the documentation, set for a terminal
 """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from textual.keys import key_to_character
 
 from spanview.tui.app.themes import NAMES
-from spanview.tui.keys import On, keys_on
+from spanview.tui.keys import On, View, keys_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,8 +28,9 @@ PLACES: Final = {
     "diff": On.DIFF,
     "calls": On.CALLS,
     "functioncalls": On.CALLS,
-    "lanes": On.LANES,
+    "workers": On.WORKERS,
     "serve": On.SERVE,
+    "log": On.LOG,
     "check": On.CHECK,
     "help": On.HELP,
 }
@@ -79,9 +80,9 @@ def _on(place: str, *more: tuple[str, str]) -> Script:
 
 _STATS: Final[Script] = (
     ("stats", "~"),
-    *_on("stats", ("stats", "s s s s s s r ~ r ~ r ~ r ~ r ~ b")),
+    *_on("stats", ("stats", "s s s s s s b ~ b ~ b ~ b ~ b ~ B")),
     ("stats, typed", "r a y full_stop p i d enter"),
-    ("stats", "~ down r ~ enter"),
+    ("stats", "~ down b ~ enter"),
     *_on("spans", ("spans", "down enter")),
     ("trace", "~ escape"),
     ("spans", "q"),
@@ -101,28 +102,36 @@ _DIFF: Final[Script] = (
     ("spans", "escape"),
     ("diff", "escape"),
 )
+_LOG: Final[Script] = (
+    ("log", "~"),
+    *_on("log", ("log", "right left w W tab slash")),
+    ("log, typed", "m o r e enter"),
+    ("log", "~ n ~ N ~ escape q"),
+)
 _CALLS: Final[Script] = (
     ("calls", "~"),
-    *_on("calls", ("calls", "s s s s s s e ~ enter")),
-    ("functioncalls", "~ s s s s s e down ~ enter"),
+    *_on("calls", ("calls", "s s s s s s e ~ v ~ enter")),
+    ("functioncalls", "~ s s s s s e down ~ v"),
+    *_LOG,
+    ("functioncalls", "enter"),
     ("trace", "~ escape"),
     ("functioncalls", "q"),
     ("calls", "q"),
 )
-_LANES: Final[Script] = (
-    ("lanes", "~"),
+_WORKERS: Final[Script] = (
+    ("workers", "~"),
     *_on(
-        "lanes",
-        ("lanes", "right left down right s s s s s plus greater_than_sign less_than_sign minus f 0 e E ~ enter"),
+        "workers",
+        ("workers", "right left down right s s s s s plus greater_than_sign less_than_sign minus f 0 e E ~ enter"),
     ),
     ("trace", "~ escape"),
-    ("lanes", "escape"),
+    ("workers", "escape"),
 )
 _SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s enter q")))
 _CHECK: Final[Script] = (("check", "~"), *_on("check", ("check", "down enter escape")))
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""
-_RAY: Final = (("A", _CALLS), ("L", _LANES), ("H", _SERVE), ("exclamation_mark", _CHECK))
+_RAY: Final = (("A", _CALLS), ("L", _WORKERS), ("H", _SERVE), ("exclamation_mark", _CHECK))
 
 
 def _of_ray(place: str) -> Script:
@@ -181,7 +190,9 @@ _SEARCHED: Final[Script] = (
 )
 _SPAN: Final[Script] = (
     ("span", "~"),
-    *_on("span", ("span", "tab tab tab ~ tab tab tab o o right left enter w W p w Y ~ I X escape")),
+    *_on("span", ("span", "tab tab tab ~ tab tab tab o o right left enter w W p w Y ~ I X v")),
+    *_LOG,
+    ("span", "escape"),
 )
 OPENED: Final[Script] = (
     ("traces", "enter"),
@@ -198,6 +209,8 @@ OPENED: Final[Script] = (
     *_SEARCHED,
     ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X P ~ V ~ d d g ~ enter"),
     *_SPAN,
+    ("trace", "v"),
+    *_LOG,
     ("trace", "e enter"),
     ("span", "w w q"),
     ("trace", "t"),
@@ -229,11 +242,13 @@ def sent(key: str) -> bytes:
 
 
 def left_out(scripts: Iterable[Script]) -> Sequence[tuple[str, str]]:
-    """Return the screens and keys of the viewer's table that no script presses there."""
+    """Return the screens and keys of the viewer's table that no script presses there; a view's once on any screen."""
     there = {(PLACES[place], key) for script in scripts for place, key in pressed(script) if place in PLACES}
+    views, anywhere = {view.action for view in View}, {key for _, key in there}
     return [
         (str(screen.name), key.keys)
         for screen in On.EVERYWHERE
         for key in keys_on(screen)
-        if not any((screen, each) in there or (screen, each) == _QUITS for each in key.keys.split(","))
+        if not (key.action in views and key.keys in anywhere)
+        and not any((screen, each) in there or (screen, each) == _QUITS for each in key.keys.split(","))
     ]

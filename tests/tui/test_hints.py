@@ -16,16 +16,15 @@ from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
-from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.log.log_screen import LogScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.linelist import LineList
+from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (DiffScreen, ("d", "down", "d")),
     (CallsScreen, ("A",)),
     (FunctionCallsScreen, ("A", "enter")),
-    (LanesScreen, ("L",)),
+    (WorkersScreen, ("L",)),
     (ServeScreen, ("H",)),
     (LogScreen, ("enter", "v")),
     (CheckScreen, ("exclamation_mark",)),
@@ -55,8 +54,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
 MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
-        *("compare_rest", "by_key", "check"),
-        *("flame", "lanes", "statistics", "calls", "serve", "palette"),
+        *("view", "by_key", "palette"),
         *("sibling", "parent", "error", "collapse", "expand"),
         *("log", "own_lines", "pan_text"),
     )
@@ -73,11 +71,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def documents() -> list[Document]:
-    """Return three traces, the newest one with an error, the oldest one a call."""
+    """Return four traces, the newest one with an error, the oldest ones a call and a request."""
     build, of_worker = Builder(), {"ray.worker_id": "abc1", "ray.pid": "7", "ray.job_id": "01000000"}
     return [
         build.span("call ray.remote", trace=3, start=-50, kind="PRODUCER"),
         build.span("early", trace=2, start=0),
+        build.span("proxy_http_request shop GET /", trace=4, start=-90),
         build.span("batch", trace=1, span=1, start=100, duration=100, service="shop", attributes=of_worker),
         build.span("load", trace=1, parent=1, start=110, status="ERROR", service="store"),
     ]
@@ -99,7 +98,7 @@ async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> N
     await look.app.workers.wait_for_complete()
     if screen is FlameScreen:
         await look.until(lambda: look.screen.query_one(FlameBlocks).model)
-    if isinstance(below := look.screen, LanesScreen):
+    if isinstance(below := look.screen, WorkersScreen):
         await look.until(lambda: below.is_known)
     await look.pilot.pause()
 
@@ -196,13 +195,11 @@ async def test_enter_and_escape_by_the_mouse() -> None:
         assert look.is_on(TracesScreen)
         await click_hint(look, "/ find")
         await look.type("early")
-        await look.until_shown("1 of 3 traces")
+        await look.until_shown("1 of 4 traces")
         await click_hint(look, "⏎ open")
         assert isinstance(look.app.focused, LineList)
         await click_hint(look, "Esc back")
         await look.until(lambda: "early" in look.text and "batch" in look.text)
-        await click_hint(look, "r group")
-        assert isinstance(look.app.focused, GroupList)
 
 
 async def test_a_hint_that_gave_way_is_no_hint() -> None:
@@ -258,7 +255,7 @@ async def test_the_palette_by_the_mouse() -> None:
 
 async def test_the_help_does_what_it_tells() -> None:
     """From the help each action of the screen below is a second click, or Enter, away; others are not done."""
-    async with looking_at(*documents(), size=(120, 90)) as look:
+    async with looking_at(*documents(), size=(120, 100)) as look:
         await click_hint(look, "? help")
         assert look.is_on(HelpScreen)
         at = look.line_of("sort by the next column")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder
+from spanview.display.span_text import LOG, SECTIONS
 from spanview.tui.app.opening import Opening
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.log import log_window
@@ -67,6 +68,21 @@ def under_cursor(look: Look) -> str:
     return screen.rows.text_of(screen.rows.cursor)
 
 
+async def until_under_cursor(look: Look, end: str) -> None:
+    """Wait until the line under the pager's cursor ends so."""
+    await look.until(lambda: under_cursor(look).endswith(end))
+
+
+async def open_section(look: Look) -> None:
+    """Go on to the section of logs, once it is known."""
+    await look.until_shown("Log ")
+    for _ in SECTIONS:
+        if look.screen.query_one(Details).section == LOG:
+            return
+        await look.press("tab")
+    raise AssertionError("Tab doesn't lead to the section")
+
+
 async def open_log(look: Look) -> LogScreen:
     """Open the log of the first trace's root."""
     await look.press("enter", "v")
@@ -83,7 +99,9 @@ async def open_log(look: Look) -> LogScreen:
 async def test_the_section_has_the_lines_of_the_span(session: Path, size: tuple[int, int]) -> None:
     """With their count in its title, what can't be told apart marked so; Enter and v open the log at a line."""
     async with looking_at(data=data_of(session), size=size) as look:
-        await look.press("enter", "enter", *["tab"] * 5)
+        await look.press("enter", "enter")
+        await look.until_shown("Log 5")
+        await open_section(look)
         await look.until_shown("Log 5", "INFO root loading", "ValueError: bad", "printed")
         assert "no times were found" in look.text
         assert not {"before", "behind"} & {word for line in look.lines for word in line.split()}
@@ -97,13 +115,14 @@ async def test_the_section_has_the_lines_of_the_span(session: Path, size: tuple[
 
 
 async def test_a_span_without_a_log_says_why() -> None:
-    """In the section, and where its log is asked for; nothing is opened."""
+    """In the section, which is dim, and where its log is asked for; nothing is opened."""
     async with looking_at(Builder().span("a"), size=(110, 32)) as look:
-        await look.press("enter", *["tab"] * 5)
+        await look.press("enter")
         reason = "the span names no worker of Ray and no request of Ray Serve"
-        await look.until_shown(reason)
         await look.press("v")
         await look.until_shown(f"no log: {reason}")
+        look.screen.query_one(Details).open_section(LOG)
+        await look.until(lambda: look.line_of(reason) < len(look.lines) - 1)
         assert look.is_on(TraceScreen)
 
 
@@ -112,8 +131,9 @@ async def test_a_log_that_goes_on_is_looked_at_again(session: Path) -> None:
     data = data_of(session)
     opening = Opening(("spans",), follow=True)
     async with looking_at(data=data, opening=opening, size=(110, 32)) as look:
-        await look.press("enter", "enter", *["tab"] * 5)
+        await look.press("enter", "enter")
         await look.until_shown("Log 5")
+        await open_section(look)
         with (session / f"{NAME}.out").open("a") as log:
             log.write("printed later\n")
         details = look.screen.query_one(Details)
@@ -174,7 +194,7 @@ async def test_searching(session: Path) -> None:
         assert under_cursor(look).endswith("root loading")
         for key, end in (("n", "root caught"), ("n", "root behind"), ("n", "root before"), ("N", "root behind")):
             await look.press(key)
-            await look.until(lambda end=end: under_cursor(look).endswith(end))
+            await until_under_cursor(look, end)
         await look.press("slash", *["backspace"] * 4, *"ROOT", "enter")
         await look.until_shown("no match")
         await look.press("escape")
@@ -275,8 +295,9 @@ async def test_rubbish_is_harmless(session: Path) -> None:
 async def test_a_log_that_is_gone(session: Path) -> None:
     """Between being found and being opened."""
     async with looking_at(data=data_of(session), size=(110, 32)) as look:
-        await look.press("enter", "enter", *["tab"] * 5)
+        await look.press("enter", "enter")
         await look.until_shown("Log 5")
+        await open_section(look)
         shutil.rmtree(session)
         await look.press("v")
         assert f"{NAME}.err: No such file or directory" in look.footer

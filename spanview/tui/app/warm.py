@@ -15,6 +15,7 @@ _SCREENS: Final = (
     "spanview.analysis.running",
     "spanview.analysis.forest_selftime",
     "spanview.display.timing_text",
+    "spanview.sources.logs",
     "spanview.tui.help.help_screen",
     "spanview.tui.app.palette",
     "spanview.tui.traces.matching",
@@ -26,7 +27,8 @@ _SCREENS: Final = (
     "spanview.tui.stats.stats_screen",
     "spanview.tui.flame.flame_screen",
     "spanview.tui.calls.calls_screen",
-    "spanview.tui.lanes.lanes_screen",
+    "spanview.tui.log.log_screen",
+    "spanview.tui.workers.workers_screen",
     "spanview.tui.serve.serve_screen",
     "spanview.tui.serve.requests_screen",
     "spanview.tui.check.check_screen",
@@ -36,7 +38,7 @@ _SCREENS: Final = (
 )
 _FOR_MANY: Final = (
     "spanview.tui.traces.traces_bulk",
-    "spanview.tui.lanes.lanes_bulk",
+    "spanview.tui.workers.choosing_bulk",
     "spanview.tui.trace.stitched_bulk",
 )
 

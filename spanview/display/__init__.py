@@ -13,6 +13,7 @@ raw_text      a record as lines that can be folded
 stacks        stack traces, taken apart
 stack_text    stack traces as lines, what matters unfolded
 span_in_tree  a span and its position in its tree
+log_text      lines of logs that belong to a span
 timing_text   when a span ran
 span_text     a span's details, section by section
 tree_text     a trace as lines of text

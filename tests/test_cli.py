@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import sys
 import unicodedata
 from pathlib import Path
@@ -912,10 +913,13 @@ def test_hostile_strings_are_shown_not_obeyed(tmp_path: Path, command: str) -> N
     ids=" ".join,
 )
 def test_hostile_strings_reach_no_terminal(tmp_path: Path, words: Sequence[str]) -> None:
-    """At a real terminal, JSON too escapes what a terminal acts on, and stays the same JSON."""
+    """At a real terminal, colours are ours alone; JSON too escapes what a terminal acts on, and stays the same JSON."""
     folder = hostile_files(tmp_path / "hostile", HOSTILE)
     given = [*call(words[0], folder), *words[1:]]
     shown = at_terminal([*SPANVIEW, *given])
+    if words[0] in {"tree", "stats", "check", "diff"}:
+        painted, shown = shown, at_terminal([*SPANVIEW, *given, "--color", "never"])
+        assert re.sub(r"\x1b\[[0-9]+m", "", painted) == shown
     assert raw(shown) == set()
     if words[0] in {"spans", "export"} or "--json" in words:
         piped = spanview(*given).text

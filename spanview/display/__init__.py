@@ -12,7 +12,8 @@ histogram     durations counted by power of ten
 parts         the lines that details are made of
 json_text     a JSON value as lines that can be folded
 raw_text      a record as lines that can be folded
-stack_text    stack traces
+stacks        stack traces, taken apart
+stack_text    stack traces as lines, what matters unfolded
 span_in_tree  a span and its position in its tree
 timing_text   when a span ran
 span_text     a span's details, section by section

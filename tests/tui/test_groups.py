@@ -172,7 +172,7 @@ async def test_a_narrow_screen() -> None:
     """At 80 cells there are counts, errors and their share, incomplete traces, three times, and the name."""
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("r")
-        heads = look.lines[1].split()
+        heads = look.body[0].split()
         assert heads == ["TRACES", "▾", "ERR", "ERR%", "INC", "P50", "P95", "MAX", "ROOT"]
         assert "2 66.7 %    ◌1    30 µs      2 s      2 s    batch" in row_on(look, "batch")
         assert row_on(look, "delta").split() == ["1", "–", "–", "–", "delta"]
@@ -321,11 +321,14 @@ async def test_the_newest_failure_of_a_group() -> None:
 
 
 async def test_blocks_of_a_group() -> None:
-    """`F` merges the traces of the selected group."""
+    """In a group that was opened, `F` merges its traces; among all groups, all traces."""
     async with looking_at(*documents()) as look:
         await look.press("r", "F")
         assert look.is_on(FlameScreen)
-        assert "3 traces of batch" in look.header
+        assert "7 traces" in look.header
+        await look.press("escape", "enter", "F")
+        assert "3 traces" in look.header
+        assert "in batch, 3 of 7" in look.bar
 
 
 async def test_the_plot_sets_the_selected_group_off() -> None:

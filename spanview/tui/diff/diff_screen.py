@@ -16,7 +16,7 @@ from spanview.display.units import count
 from spanview.tui.app.settings import chosen
 from spanview.tui.diff.diff_columns import sums_in, table_in
 from spanview.tui.diff.diff_model import DiffModel, Order
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
@@ -108,7 +108,7 @@ class DiffHeads(Widget):
             self.screen.put_in_order(order)
 
 
-class DiffScreen(BaseScreen, on=On.DIFF):
+class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
     """The comparison.
 
     Args:

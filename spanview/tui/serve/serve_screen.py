@@ -12,7 +12,7 @@ from spanview.analysis.serve_groups import serve_groups
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.serve_text import failures_text, request_text, status_text
 from spanview.display.units import count, duration
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
@@ -79,7 +79,7 @@ _SORTS: Final[dict[str, Callable[[RequestGroup], Any]]] = {
 """What comes first; like ones stay in the order of their keys, as they come."""
 
 
-class ServeScreen(BaseScreen, on=On.SERVE):
+class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
     """Serve's requests.
 
     Args:

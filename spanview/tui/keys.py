@@ -25,6 +25,52 @@ class On(Flag):
     EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | CHECK | HELP
 
 
+class Group(Enum):
+    """What keys are for: the parts of the help."""
+
+    GO = "go to"
+    FIND = "find"
+    ZOOM = "zoom"
+    COPY = "copy and save"
+    DISPLAY = "display"
+
+
+_GROUPS: Final = {
+    Group.GO: "help view move page edge open back leave parent sibling next_pane palette",
+    Group.FIND: "search match only_matches same_name error pick mark",
+    Group.ZOOM: "zoom pan fit whole",
+    Group.COPY: "copy copy_json copy_trace_id copy_command copy_text picture",
+}
+"""The groups of actions; all others are of `DISPLAY`."""
+_OTHER_WORDS: Final = {
+    "view('GROUPS')": "endpoints routes group by name",
+    "view('CALLS')": "tasks actors methods slowest waits",
+    "view('REQUESTS')": "http deployments replicas slowest latency",
+    "view('WORKERS')": "lanes gantt processes nodes idle",
+    "view('STATS')": "percentiles p95 p99 latency slowest histogram average",
+    "view('FLAME')": "flame graph flamegraph icicle profile slowest",
+    "view('COMPARE')": "diff before after regression",
+    "view('CHECK')": "doctor diagnose findings problems warnings",
+    "search": "query grep search filter",
+    "error": "failure failed exception stack trace traceback",
+    "critical": "slowest bottleneck longest",
+    "sort": "slowest longest fastest newest order",
+    "color": "color legend",
+    "theme": "color colour background",
+    "join_calls": "raw spans producer consumer",
+    "raw": "source record",
+    "picture": "export image screenshot png",
+    "copy_text": "export share ascii",
+    "copy": "clipboard yank",
+    "mark": "diff",
+    "pause": "tail live stop freeze",
+    "leave": "exit close",
+    "fit": "zoom",
+    "whole": "zoom out reset",
+}
+"""What people call an action besides, by the action or its name: the palette finds it by these words, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One action and its keys."""
@@ -39,6 +85,20 @@ class Key:
     on: On
     hint: str = ""
     """What it does, for the footer; empty where the footer leaves it out."""
+
+    @property
+    def _name(self) -> str:
+        return self.action.partition("(")[0]
+
+    @property
+    def group(self) -> Group:
+        """What it is for."""
+        return next((group for group, names in _GROUPS.items() if self._name in names.split()), Group.DISPLAY)
+
+    @property
+    def other_words(self) -> str:
+        """What people call it besides."""
+        return _OTHER_WORDS.get(self.action) or _OTHER_WORDS.get(self._name, "")
 
 
 class View(Enum):

@@ -61,6 +61,7 @@ options:
       --since WHEN       only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run
       --trace ID         this trace; a unique prefix is enough
       --demo             a recording that comes with spanview, instead of a PATH
+      --color MODE       colours: auto, always or never
       --max-span-size N  longest record to keep, in bytes (default 16MiB)
       --no-cache         neither read nor write a kept index
       --completion SHELL print the completion script for bash, zsh or fish

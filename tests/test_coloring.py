@@ -57,7 +57,14 @@ def test_when_there_are_colours(mode: str, environment: dict[str, str], *, on_te
 
 COLORED: dict[tuple[str, ...], Sequence[str]] = {
     ("tree",): ("\x1b[1mtrace 0", "\x1b[31m✖ 1 error\x1b[0m", "\x1b[33mincomplete\x1b[0m", "\x1b[31m✖ refused\x1b[0m"),
-    ("tree", "--bars"): ("\x1b[1mSPAN", "\x1b[31m✖\x1b[0m", "\x1b[94m█"),
+    ("tree", "--bars"): (
+        "\x1b[1mtrace 0",
+        "\x1b[31m✖ 1 error\x1b[0m",
+        "\x1b[33mincomplete\x1b[0m",
+        "\x1b[1mSPAN",
+        "\x1b[31m✖\x1b[0m",
+        "\x1b[94m█",
+    ),
     ("stats",): ("\x1b[1mCOUNT\x1b[0m", "\x1b[31m     1\x1b[0m"),
     ("check",): ("\x1b[33m           1\x1b[0m   unfinished", "\x1b[2minfo:\x1b[0m "),
     ("diff", "name~漢", "name~second"): ("\x1b[1m", "\x1b[33m"),

@@ -117,9 +117,9 @@ def _root_name(subject: Subject) -> str:
 
 def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], str]) -> Term:
     """Return the test of a column with a closed set of values; it has the name of the key."""
-    if raw.operator == "~":
-        return text_term(raw, read, column=raw.key)
     wanted = raw.value.upper()
+    if raw.operator not in {"=", "!="}:
+        return text_term(raw, read, column=raw.key)
     if wanted not in names:
         fail(raw.value_start, f"expected one of {', '.join(names)}, not {raw.value!r}")
     return text_term(raw, read, lambda text, _: text == wanted, column=raw.key)

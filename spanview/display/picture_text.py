@@ -41,6 +41,7 @@ _FAILURE_SPACING: Final = 4
 """Cells from one failure among similar siblings to the next, at least."""
 _HALF: Final = 0.5
 _BETWEEN: Final = "   "
+_DOT: Final = " · "
 
 
 def picture_lines(picture: Picture, width: int = WIDTH, paint: Paint = plain) -> Iterator[str]:
@@ -54,7 +55,8 @@ def picture_lines(picture: Picture, width: int = WIDTH, paint: Paint = plain) ->
     most = max(_MIN_NAME_WIDTH, min(round(width * 0.45), width - _DURATION - 2 - _MIN_TIME_WIDTH))
     name = min(most, max(16, max((len(_indent(row, most)) + _cells_of(row) for row in picture.rows), default=0)))
     time = max(_MIN_TIME_WIDTH, width - name - _DURATION - 2)
-    yield from _wrapped(picture.title.split(" · "), " · ", width)
+    for line in _wrapped(picture.title.split(_DOT), _DOT, width):
+        yield _DOT.join(paint(part, _shade_in_title(part)) for part in line.split(_DOT))
     heads = f"{fixed('SPAN', name)}{right('DURATION', _DURATION)}"
     yield f"{paint(heads, HEAD)}  {ruler(picture.first_ns, picture.last_ns, time)}"
     used: set[str] = set()
@@ -68,6 +70,12 @@ def picture_lines(picture: Picture, width: int = WIDTH, paint: Paint = plain) ->
     yield from _wrapped([*_key(picture, used)], _BETWEEN, width)
     if paint is not plain and len(picture.legend) > 1:
         yield from _colors(picture, width, paint)
+
+
+def _shade_in_title(part: str) -> str:
+    if part.startswith(_ERROR):
+        return ERROR
+    return WARNING if part == "incomplete" else HEAD if part.startswith("trace ") else ""
 
 
 def _key(picture: Picture, used: set[str]) -> Iterator[str]:

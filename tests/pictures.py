@@ -61,7 +61,7 @@ SHOTS: Final = (
     Shot("trace", _RAY, ("enter", "down", "down"), lines=36, is_in_readme=True),
     Shot("critical", _RAY, ("enter", "c"), lines=36),
     Shot("span", _RAY, ("enter", "down", "down", "enter")),
-    Shot("error", _RAY, ("e", "enter", "tab"), is_in_readme=True),
+    Shot("error", _RAY, ("e", "enter"), is_in_readme=True),
     Shot("statistics", _RAY, ("t",)),
     Shot("flame", _SERVE, ("F",), lines=24),
     Shot("calls", _RAY, ("A",)),

@@ -73,13 +73,12 @@ def _group(raw: RawGroup) -> Term:
 
 
 def _below(raw: RawBelow) -> Term:
-    below = OfBelow(raw.is_child, compile_part(raw.part))
-    return Term(
-        False,
-        max(Cost.TREE, below.term.cost),
-        lambda subject: subject.facts.is_above(subject.store, subject.row, below),
-        below,
-    )
+    term, is_child = compile_part(raw.part), raw.is_child
+
+    def test(subject: Subject) -> bool:
+        return subject.facts.is_above(subject.store, subject.row, term.test, is_child=is_child)
+
+    return Term(False, max(Cost.TREE, term.cost), test, OfBelow(is_child, term))
 
 
 def _single(raw: RawTerm) -> Term:

@@ -188,11 +188,11 @@ def test_empty_query_takes_no_path_for_itself(folder: Path, words: Sequence[str]
         (["export", "--format", "jsonl", "--since", "1s"], "\n"),
         (["export", "--format", "otlp", "-q", "delta"], '; no span has "delta" in its name'),
         (["check", "-q", "name=delta"], "\n"),
-        (["tree", "-q", "stauts=ERROR"], "; no span has stauts, did you mean status?\n"),
-        (["spans", "-q", "(gamma OR nmae~x) delta"], "; no span has nmae, did you mean name?; no span"),
+        (["tree", "-q", "stauts=ERROR"], "; no span has stauts (did you mean status?)\n"),
+        (["spans", "-q", "(gamma OR nmae~x) delta"], "; no span has nmae (did you mean name?); no span"),
         (["stats", "-q", "weather=fine"], "; no span has weather\n"),
         (["stats", "-q", "name = alph"], "; = is exact, name~alph looks inside\n"),
-        (["check", "-q", "name~ALPHA"], '; ~ heeds case, name~"(?i)ALPHA" ignores it\n'),
+        (["check", "-q", "name~ALPHA"], '; ~ is case-sensitive, name~"(?i)ALPHA" isn\'t\n'),
     ],
 )
 def test_nothing_matches(folder: Path, words: Sequence[str], says: str) -> None:

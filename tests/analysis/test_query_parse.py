@@ -143,6 +143,8 @@ def test_mistakes(text: str, place: int, message: str) -> None:
         ("a = 1 b !=  2", [(False, "a", "=", "1"), (False, "b", "!=", "2")]),
         ("a =1 b= 2 c", [(False, "a", "=", "1"), (False, "b", "=", "2"), (False, "", "", "c")]),
         ('-a ~ "x y" "a b" = 1', [(True, "a", "~", "x y"), (False, "a b", "=", "1")]),
+        ("duration>17.2 ms b", [(False, "duration", ">", "17.2ms"), (False, "", "", "b")]),
+        ("self <= 5 µs x>5 s", [(False, "self", "<=", "5µs"), (False, "x", ">", "5"), (False, "", "", "s")]),
         ("duration > 1s Self > 1ms", [(False, "duration", ">", "1s"), (False, "Self", ">", "1ms")]),
         ('http.code > 499 "http.code" > -5', [(False, "http.code", ">", "499"), (False, "http.code", ">", "-5")]),
         ("start>2024-05-28 18:05:04 b", [(False, "start", ">", "2024-05-28 18:05:04"), (False, "", "", "b")]),

@@ -163,7 +163,8 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
             self.query_one(Prompt).say("; ".join(lines), is_mistake=True)
 
         say(["no trace matches"])
-        self._explaining.begin(why, say)
+        if not self.viewer.feed_state.loading:
+            self._explaining.begin(why, say)
 
     def _has_others(self, side: ComparedSide) -> bool:
         """Tell whether there are traces that aren't among those of a side."""

@@ -307,6 +307,9 @@ async def test_nothing_matches() -> None:
         await look.type("nobody")
         await look.until_shown("0 of 4 traces", "no trace matches")
         assert 'no span has "nobody" in its name · any~nobody looks in ids, services, attributes' in look.text
+        await look.press("ctrl+u")
+        await look.type("name=quic")
+        await look.until_shown("no trace matches", "= is exact, name~quic looks inside")
         await look.press("enter", "s", "r", "enter", "e")
         assert "no trace with an error" in look.text
         await look.press("y")

@@ -64,6 +64,9 @@ class Settings:
     statistics_sort: str = "total"
     calls_sort: str = "calls"
     workers_sort: str = "first start"
+    workers_reversed: bool = False
+    without_rays_own: bool = False
+    """Whether actors and tasks that are Ray's own are left out of workers and calls."""
     serve_sort: str = "route"
     group_sort: str = "TRACES"
     """The column that groups are sorted by."""

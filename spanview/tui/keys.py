@@ -41,6 +41,8 @@ class Key:
     """What it does, for the footer; empty where the footer leaves it out."""
 
 
+_TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
+"""Screens whose lists have columns to sort by."""
 _WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS | On.LANES
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
@@ -105,10 +107,10 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS | On.LANES | On.SERVE,
+        _TABLES | On.FLAME | On.LANES,
         "sort",
     ),
-    Key("S", "turn", "S", "reverse the order", On.TRACES),
+    Key("S", "turn", "S", "reverse the order", _TABLES),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key(

@@ -54,18 +54,16 @@ class Settings:
     """Whether runs of like siblings are one row each."""
     joins: bool = False
     """Whether Ray calls with one attempt are one row each."""
-    sort: str = "START"
-    """The column that traces are sorted by."""
-    descending: bool = True
+    sort: str = "start"
+    """What traces are sorted by."""
     grouped: bool = False
     """Whether traces are grouped by root name."""
     statistics_sort: str = "total"
-    calls_sort: str = "calls"
+    calls_sort: str = "total wait"
     lanes_sort: str = "first start"
-    serve_sort: str = "route"
-    group_sort: str = "TRACES"
-    """The column that groups are sorted by."""
-    group_descending: bool = True
+    serve_sort: str = "request"
+    group_sort: str = "traces"
+    """What groups are sorted by."""
     blocks_by: str = "total time"
     """What makes blocks wide."""
     comparison_order: str = "the change of self time"

@@ -33,7 +33,7 @@ root_groups        traces by the names of their roots, and of requests by route
 diff               two sides merged by call path
 workers            who a process is: pid, node, actor or replica
 lanes              what each process did over time
-ray_names          how Ray names the spans of calls, and which are attempts
+ray_names          how Ray names the spans of calls, which are attempts, and what people call the functions
 serve_calls        Serve's calls of replicas, where two hooks are on
 calls              Ray calls: what they waited, how long they ran, and how they ended
 exits              actors that left by `exit_actor`

@@ -3,16 +3,22 @@
 main.<locals>.A.ok ray.remote     a call of A.ok: its PRODUCER
 A.ok ray.remote_worker            an attempt to run it: a CONSUMER
 A.__init__ ray.remote             the call of an actor's constructor
+
+A task is named after its module, a method after its class: after its whole path where it is called, and by its last
+part where it runs. People know them as `leaf` and `A.ok`.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.model.codes import CONSUMER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
@@ -24,6 +30,8 @@ CONSTRUCTED: Final = f"__init__{SUBMITTED}"
 """The ending of the name of a span that submits an actor's constructor."""
 RAN: Final = " ray.remote_worker"
 """The ending of the name of a span that is an attempt."""
+_MOST_PARTS: Final = 8
+"""So many parts tell nearly all functions apart; then the whole path is shown."""
 
 
 def call_names(store: Store) -> NameNumbers:
@@ -52,3 +60,80 @@ def started_attempts(store: Store) -> Places:
 def function_of(name: str) -> str:
     """Return the function in a span's name: Ray names submission and attempt differently."""
     return name.removesuffix(RAN).removesuffix(SUBMITTED)
+
+
+def short_names(names: Iterable[str], *, tells_halves: bool = False) -> dict[str, str]:
+    """Return what people call Ray's functions, by the names of spans: `leaf` for `__main__.leaf ray.remote`.
+
+    Where two functions would have the same short name, both get as many more parts of their paths as tell them apart.
+    So does one that would be called like a span that isn't Ray's; if nothing is left to add, its name stays whole.
+
+    Args:
+        names: All names that are shown together, of any spans.
+        tells_halves: Whether a call and its attempt are two things there: where both are, they keep their endings.
+
+    Returns:
+        The short names of Ray's spans; all others, and those that no short name tells apart, stay as they are.
+    """
+    halves, taken = defaultdict[str, list[str]](list), set[str]()
+    for name in dict.fromkeys(names):
+        path = function_of(name)
+        if path == name or not path or path.endswith("."):
+            taken.add(name)
+        else:
+            halves[path].append(name)
+    shared = defaultdict[str, list[str]](list)
+    for path, text in _told_apart(halves, taken).items():
+        if text not in taken:
+            shared[text] += halves[path]
+    short: dict[str, str] = {}
+    for text, of_text in shared.items():
+        keeps_endings = tells_halves and len(of_text) > 1
+        short |= {name: text + name[len(function_of(name)) :] if keeps_endings else text for name in of_text}
+    return short
+
+
+def _told_apart(paths: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """Return the shortest endings of paths that are those of no other function, and that nothing else is called."""
+    parts = {path: _parts(path) for path in paths}
+    counts = {path: _fewest(of_path) for path, of_path in parts.items()}
+    # `A.ok` is how `main.<locals>.A.ok` is called where it runs.
+    methods = {path for path, of_path in parts.items() if counts[path] == len(of_path) == 2}  # noqa: PLR2004 - class and method
+    short: dict[str, str] = {}
+    open_paths = [*parts]
+    while open_paths:
+        short |= {path: ".".join(parts[path][-counts[path] :]) for path in open_paths}
+        users = defaultdict[str, list[str]](list)
+        for path, text in short.items():
+            users[text].append(path)
+        open_paths = []
+        for text, sharing in users.items():
+            if text in taken or len(sharing) - (text in methods) > 1:
+                open_paths += [path for path in sharing if counts[path] < len(parts[path])]
+        for path in open_paths:
+            counts[path] += 1
+            if counts[path] > _MOST_PARTS:
+                counts[path] = len(parts[path])
+    return short
+
+
+def _fewest(parts: list[str]) -> int:
+    """Return how many parts of a path name a function at least: a method is one of its class."""
+    if len(parts) == 1:
+        return 1
+    # Modules are in lower case; a class may be called `_StatsActor`, or by an expression, `MapWorker(Model)`.
+    above, name = parts[-2:]
+    return 2 if name == "__init__" or above.lstrip("_")[:1].isupper() or above.endswith(")") else 1
+
+
+def _parts(path: str) -> list[str]:
+    """Return the parts of a path; a dot in brackets, as in `MapWorker(pkg.Model).submit`, separates none."""
+    if "(" not in path:
+        return path.split(".")
+    parts, start, depth = list[str](), 0, 0
+    for index, character in enumerate(path):
+        depth += (character == "(") - (character == ")")
+        if character == "." and not depth:
+            parts.append(path[start:index])
+            start = index + 1
+    return [*parts, path[start:]]

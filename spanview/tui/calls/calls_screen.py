@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -42,15 +42,15 @@ _GENERATORS: Final = {
 
 
 def _counted(
-    head: str, count_of: Callable[[Function], int], *, key: str, width: int = _COUNT, style: str = "", **turn: int
+    head: str, count_of: Callable[[Function], int], *, key: str, width: int = _COUNT, style: str = "", **more: Any
 ) -> TableColumn[Function]:
     return TableColumn(
-        head, width, lambda function: count_or_blank(count_of(function)), style, key=key, value=count_of, **turn
+        head, width, lambda function: count_or_blank(count_of(function)), style, key=key, value=count_of, **more
     )
 
 
 def _timed(
-    family: str, head: str, values_of: Callable[[Function], Sequence[int]], percent: int, **turn: int
+    family: str, head: str, values_of: Callable[[Function], Sequence[int]], percent: int, **more: Any
 ) -> TableColumn[Function]:
     def value(function: Function) -> int | None:
         return nearest_rank(values_of(function), percent)
@@ -66,7 +66,7 @@ def _timed(
         key=f"{family.lower()} {head}",
         value=value,
         ranks=Ranks.TIMES,
-        **turn,
+        **more,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.serve_groups import serve_groups
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
@@ -34,7 +34,7 @@ def _style(group: RequestGroup) -> str:
 
 
 def _timed(
-    family: str, head: str, spread_of: Callable[[RequestGroup], Spread], **turn: int
+    family: str, head: str, spread_of: Callable[[RequestGroup], Spread], **more: Any
 ) -> TableColumn[RequestGroup]:
     def value(group: RequestGroup) -> int | None:
         ns: int | None = getattr(spread_of(group), head.lower())
@@ -48,7 +48,7 @@ def _timed(
         key=f"{family.lower()} {head.lower()}",
         value=value,
         ranks=Ranks.TIMES,
-        **turn,
+        **more,
     )
 
 

@@ -36,7 +36,7 @@ def _counted(head: str, count_of: Callable[[Group], int], **more: Any) -> TableC
     )
 
 
-def _timed(head: str, ns_of: Callable[[Group], int | None], **turn: int) -> TableColumn[Group]:
+def _timed(head: str, ns_of: Callable[[Group], int | None], **more: Any) -> TableColumn[Group]:
     return TableColumn(
         head,
         _TIME,
@@ -44,7 +44,7 @@ def _timed(head: str, ns_of: Callable[[Group], int | None], **turn: int) -> Tabl
         key=head.lower(),
         value=ns_of,
         ranks=Ranks.TIMES,
-        **turn,
+        **more,
     )
 
 

@@ -122,7 +122,7 @@ def _name_of(group: GroupRow) -> str:
     return "? parent not seen" if group.name is None else group.name or "(no name)"
 
 
-def _time(head: str, ns_of: Callable[[GroupRow], int | None], **turn: int) -> TableColumn[GroupRow]:
+def _time(head: str, ns_of: Callable[[GroupRow], int | None], **more: Any) -> TableColumn[GroupRow]:
     return TableColumn(
         head,
         10,
@@ -130,7 +130,7 @@ def _time(head: str, ns_of: Callable[[GroupRow], int | None], **turn: int) -> Ta
         key=head.lower(),
         value=ns_of,
         ranks=Ranks.TIMES,
-        **turn,
+        **more,
     )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spanview.tui.diff.side import ComparedSide
 
 _GROWING, _BLANK = "● ", "  "
-_LEAST_ROOT, _USUAL_ROOT = 18, 28
+_LEAST_ROOT, _USUAL_ROOT = 24, 36
 """Cells that names have before a column goes for them, and before another one comes."""
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row")
 NO_STYLE: Final = ""
+_ARROW: Final = 2
+"""Cells of the arrow behind the head of what is sorted by."""
 _MEASURED: Final = 5_000
 """Rows whose names are measured, the first ones."""
 
@@ -159,6 +161,9 @@ class Table(Generic[Row]):
             sorted_by: The key of the column that goes last.
             wanted: The cells of the longest name; None where it takes all that it can get.
         """
+        if wanted is not None:
+            heads = (cell_len(column.head) for column in self.columns if column.parts is not None)
+            wanted = max(wanted, *(cells + _ARROW for cells in heads))
         least, usual = (cells if wanted is None else min(cells, wanted) for cells in (self.least, self.usual))
 
         def decides(column: TableColumn[Row]) -> bool:
@@ -216,13 +221,8 @@ class Fit(Generic[Row]):
             self._heads[column] = f"{column.family} {column.head}" if is_first else column.head
             before = column.family
         self.cells = tuple(
-            (column, room if wanted is None or column.parts is None else min(room, max(wanted, self._least(column))))
-            for column, room in cells
+            (column, room if wanted is None or column.parts is None else min(room, wanted)) for column, room in cells
         )
-
-    def _least(self, column: TableColumn[Row]) -> int:
-        """Return the cells of a head with its arrow."""
-        return cell_len(self._heads[column]) + 2
 
     def heads(self, sorted_by: str = "", arrow: str = "▾") -> Iterator[tuple[str, TableColumn[Row]]]:
         """Yield the heads in their cells from the left, with an arrow at the one that is sorted by."""

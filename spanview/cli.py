@@ -59,6 +59,7 @@ options:
   -q, --query QUERY      only what matches, as in: -q 'name~leaf duration>10ms -status=ERROR'; all, if given repeatedly
       --since WHEN       only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run
       --trace ID         this trace; a unique prefix is enough
+      --demo             a recording that comes with spanview, instead of a PATH
       --max-span-size N  longest record to keep, in bytes (default 16MiB)
       --no-cache         neither read nor write a kept index
       --completion SHELL print the completion script for bash, zsh or fish
@@ -243,6 +244,12 @@ def _options(command: str, words: list[str]) -> Options:
         parser.error(f"--max-span-size {size}: expected a size such as 16MiB or 500000")
     if len(paths) < compared:
         parser.error("diff needs two to compare: traces, queries, or PATHs")
+    if given.pop("demo"):
+        from spanview.sources.places import DEMO
+
+        if len(paths) > compared:
+            parser.error(f"--demo stands for a PATH: leave out {paths[compared]}")
+        paths = (*paths, DEMO)
     given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
     values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     return Options(
@@ -383,6 +390,7 @@ _OPTIONS: Final = (
         default="16MiB",
         help="longest record to keep, in bytes (default 16MiB)",
     ),
+    _option(_READING, "--demo", action="store_true", help="a recording that comes with spanview, instead of a PATH"),
     _option(_READING, "--no-cache", dest="use_cache", action="store_false", help="neither read nor write a kept index"),
 )
 """Which commands take which options. A value is a field of `Options` by its name, or its `dest`."""

@@ -46,7 +46,7 @@ _SCREENS: Final = (
     (On.FLAME, "Blocks"),
     (On.DIFF, "Comparison"),
     (On.CALLS, "Calls"),
-    (On.LANES, "Workers"),
+    (On.WORKERS, "Workers"),
     (On.SERVE, "Requests"),
     (On.CHECK, "Check"),
 )

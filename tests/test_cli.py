@@ -21,6 +21,7 @@ import pytest
 
 from builders import Builder, file_of
 from programs import SPANVIEW, Outcome, spanview
+from spanview.sources.places import DEMO
 from svgs import parsed, texts, titles
 
 if TYPE_CHECKING:
@@ -135,6 +136,8 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     ),
     (["stats", "1.json", "--sinec=2h"], ["--sinec=2h: did you mean --since?"]),
     (["check", "--fail-no", "alpha", "1.json"], ["did you mean --fail-on?"]),
+    (["tree", "--demo", "1.json"], ["--demo stands for a PATH: leave out 1.json"]),
+    (["diff", "--demo", "alpha"], ["diff needs two to compare"]),
     (["tree", "-q", "durration>5ms", "1.json"], ["character 11", "a number", "did you mean duration?"]),
     (["tree", "-q", "trace.durtion>5ms", "1.json"], ["trace.spans", "did you mean trace.duration?"]),
     (["tree", "--svg", "1.json", "1.json"], ["1.json exists already", "--force"]),
@@ -184,9 +187,11 @@ def test_empty_query_takes_no_path_for_itself(folder: Path, words: Sequence[str]
         (["export", "--format", "jsonl", "--since", "1s"], "\n"),
         (["export", "--format", "otlp", "-q", "delta"], '; no span has "delta" in its name'),
         (["check", "-q", "name=delta"], "\n"),
-        (["tree", "-q", "stauts=ERROR"], "; stauts is taken for an attribute: did you mean status?\n"),
-        (["spans", "-q", "(gamma OR nmae~x) delta"], "; nmae is taken for an attribute: did you mean name?; no"),
-        (["stats", "-q", "weather=fine"], "\n"),
+        (["tree", "-q", "stauts=ERROR"], "; no span has stauts, did you mean status?\n"),
+        (["spans", "-q", "(gamma OR nmae~x) delta"], "; no span has nmae, did you mean name?; no span"),
+        (["stats", "-q", "weather=fine"], "; no span has weather\n"),
+        (["stats", "-q", "name = alph"], "; = is exact, name~alph looks inside\n"),
+        (["check", "-q", "name~ALPHA"], '; ~ heeds case, name~"(?i)ALPHA" ignores it\n'),
     ],
 )
 def test_nothing_matches(folder: Path, words: Sequence[str], says: str) -> None:
@@ -196,6 +201,17 @@ def test_nothing_matches(folder: Path, words: Sequence[str], says: str) -> None:
     assert b"alpha" not in done.output
     assert is_one_line(done)
     assert done.notices.startswith(f"spanview: nothing matches{says}")
+
+
+def test_the_demo(folder: Path) -> None:
+    """It is what real programs have recorded, byte for byte, and stands for a PATH."""
+    for part, recording in (("ray", "ray-tasks-bundled-hook"), ("serve", "serve")):
+        there = {path.name: path.read_bytes() for path in Path(DEMO, part).iterdir()}
+        assert there == {path.name: path.read_bytes() for path in (FIXTURES / recording / "spans").iterdir()}
+    counted = spanview("stats", "--demo", "--by", "ray", folder=folder)
+    assert b"__main__.leaf" in counted.output
+    compared = spanview("diff", "--demo", "name~leaf", "name~replica", folder=folder)
+    assert (counted.status, compared.status, counted.notices + compared.notices) == (0, 0, "")
 
 
 def test_words_of_commands_to_come_are_paths_where_these_exist(folder: Path) -> None:

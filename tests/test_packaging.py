@@ -20,6 +20,7 @@ from packaging.requirements import Requirement
 from every_screen import WAYS
 from programs import environment_with, spanview
 from spanview.docs import PAGES
+from spanview.sources.places import DEMO
 from terminals import Terminal
 
 if TYPE_CHECKING:
@@ -114,13 +115,17 @@ def test_commands_print_the_same_with_the_lowest_versions(python: Path, words: S
     assert old.output
 
 
-def test_the_wheel_has_the_pages(python: Path, tmp_path: Path) -> None:
-    """What `spanview help` shows is installed with the program."""
+def test_the_wheel_has_the_pages_and_the_demo(python: Path, tmp_path: Path) -> None:
+    """What `spanview help` and `--demo` show is installed with the program; the recording takes little room."""
     run([python, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], ROOT)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
-        there = {*packed.namelist()}
-    assert {f"spanview/docs/{page}.md" for page in PAGES} - there == set()
+        sizes = {part.filename: part.compress_size for part in packed.infolist()}
+    assert {f"spanview/docs/{page}.md" for page in PAGES} - sizes.keys() == set()
+    demo = {path.relative_to(ROOT).as_posix() for path in Path(DEMO).rglob("*") if path.is_file()}
+    assert demo
+    assert demo - sizes.keys() == set()
+    assert sum(sizes[path] for path in demo) < 60_000
 
 
 @pytest.fixture(scope="module")

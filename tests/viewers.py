@@ -126,6 +126,16 @@ class Look:
         return self.lines[0]
 
     @property
+    def bar(self) -> str:
+        """The bar of views."""
+        return self.lines[1]
+
+    @property
+    def body(self) -> list[str]:
+        """The lines below the bar, the footer included."""
+        return self.lines[2:]
+
+    @property
     def footer(self) -> str:
         """The last line."""
         return self.lines[-1]

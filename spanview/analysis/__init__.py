@@ -18,6 +18,7 @@ gate               `--fail-on`: what matches, and whether anything could
 since              `--since`: a time, or the newest run
 select             the traces that a command asks for
 words              names, attributes and values of a store, for completion
+misses             why a query matches nothing
 complete           what the term under the cursor may become
 grouping           what spans can be grouped by
 walk               the spans of many traces in the order of their trees

@@ -7,7 +7,7 @@ r"""Completions of the term under the cursor: keys, and values after an operator
     f43d93be|                      any~f43d93be, last of all: what isn't a name may be something else
 
 It reads a query that isn't finished, so it is more lenient than `query_parse`: only where terms begin and end, what
-is a key, and what is a value. Parentheses separate terms, as blanks do.
+is a key, and what is a value. Parentheses separate terms, as blanks do, and `>` and `>>` between blanks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import OF_SPANS
 from spanview.analysis.query import parse_query
-from spanview.analysis.query_parse import ESCAPED, end_of
+from spanview.analysis.query_parse import ESCAPED, end_of, operator_after
 from spanview.analysis.query_terms import KINDS, QUERY_KEYS
 from spanview.analysis.query_values import REQUEST_ID_KEYS, UUID, number_of
 from spanview.analysis.query_written import anywhere, quoted, written_value
@@ -47,11 +47,13 @@ _TERM: Final = re.compile(
     rf"""
     -?
     (?P<key> {_QUOTED} | (?:(?!!=)[^\s=<>~()"])* )
-    (?: (?P<operator> != | <= | >= | [=<>~] ) (?P<value> {_QUOTED} | [^\s()"]* ) )?
+    (?: \s* (?P<operator> != | <= | >= | [=<~] | >(?!>) ) \s* (?P<value> {_QUOTED} | [^\s()"]* ) )?
     """,
     re.VERBOSE | re.DOTALL,
 )
-_SEPARATORS: Final = re.compile(r"[\s()]*")
+_ALONE: Final = re.compile(rf"-?(?P<key>{_QUOTED}|[^\s()\"]*)(?P<operator>(?!))?(?P<value>(?!))?", re.DOTALL)
+"""A term without an operator, with the same groups."""
+_SEPARATORS: Final = re.compile(r"(?:[\s()]|(?<=[\s)])>>?(?=\s))*")
 _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _RUN: Final = re.compile(r"[^\s()]*")
 _PLAIN_KEY: Final = re.compile(r"\w[\w.:/@-]*")
@@ -165,13 +167,21 @@ def complete_key(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
 def _stretch_at(text: str, cursor: int) -> _Stretch | None:
     position = 0
     while (position := end_of(_SEPARATORS, text, position)) < cursor:
-        term = _TERM.match(text, position)
+        term = _term_at(text, position)
         if term is None or term.end() >= cursor:
             return None if term is None else _stretch_in(text, cursor, term)
         position = max(term.end(), position + 1)
     # Between terms: a new one begins, unless one follows the cursor, or a parenthesis was just closed.
     is_free = _is_between(text[cursor : cursor + 1]) and not text[:cursor].endswith(")")
     return _Stretch(cursor, cursor, "", is_quoted=False) if is_free else None
+
+
+def _term_at(text: str, position: int) -> re.Match[str] | None:
+    term = _TERM.match(text, position)
+    if term is None or not term["operator"]:
+        return term
+    is_compared = operator_after(text, term.end("key"), term["key"]) is not None
+    return term if is_compared else _ALONE.match(text, position)
 
 
 def _stretch_in(text: str, cursor: int, term: re.Match[str]) -> _Stretch | None:
@@ -181,6 +191,9 @@ def _stretch_in(text: str, cursor: int, term: re.Match[str]) -> _Stretch | None:
     operator, value = term["operator"] or "", term["value"] or ""
     if term.start("key") <= cursor <= term.end("key"):
         stretch = _Stretch(*_part(text, cursor, term, "key"), None, operator, value)
+    elif operator and term.end("operator") <= cursor < term.start("value"):
+        # What follows the blank may be another term.
+        stretch = _Stretch(cursor, cursor, "", is_quoted=False, key=term["key"], operator=operator)
     elif operator and cursor >= term.start("value"):
         stretch = _Stretch(*_part(text, cursor, term, "value"), term["key"], operator)
     else:
@@ -240,7 +253,7 @@ def _is_query(text: str) -> bool:
 
 
 def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
-    key, operator = stretch.key or "", stretch.operator
+    key, operator = _own_or_written(stretch.key or ""), stretch.operator
     if not key or not _takes(key, operator, ""):
         return ()
     if key in {"duration", "self", "trace.duration"}:
@@ -270,6 +283,11 @@ def _anywhere(stretch: _Stretch, cursor: int) -> tuple[Candidate, ...]:
         return ()
     term = anywhere(stretch.typed)
     return (Candidate(term, term, ""),)
+
+
+def _own_or_written(key: str) -> str:
+    """Return a key of the language in lower case, another one as it is."""
+    return key.lower() if key.lower() in OPERATOR_OF else key
 
 
 def _meant_key(key: str) -> str:
@@ -314,5 +332,6 @@ def _written(stretch: _Stretch, text: str) -> str:
 
 
 def _written_key(key: str, *, is_quoted: bool) -> str:
-    is_plain = _PLAIN_KEY.fullmatch(key) and key not in OPERATOR_OF and not key.startswith("trace.") and key != "OR"
+    is_own = key.lower() in OPERATOR_OF or key.lower().startswith("trace.")
+    is_plain = _PLAIN_KEY.fullmatch(key) and not is_own and key != "OR"
     return key if is_plain and not is_quoted else quoted(key)

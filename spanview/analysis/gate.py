@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from spanview.analysis.misses import absent_attributes
 from spanview.analysis.query import Query
-from spanview.analysis.query_base import Cost, OfAttribute, OfParts, Term, attributes_of
-from spanview.analysis.query_values import values_of
+from spanview.analysis.query_base import OfAttribute, OfBelow, OfParts, Term
 from spanview.analysis.select import selected_rows
 
 if TYPE_CHECKING:
@@ -45,8 +45,7 @@ def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
     matches = _count(store, query, traces)
     if matches:
         return Gate(query.text, matches, (), is_open_to_any=True)
-    keys = dict.fromkeys(key for term in query.span_terms for key in attributes_of(term))
-    absent = tuple(key for key in keys if not _count(store, _having(key), traces))
+    absent = absent_attributes(store, query, traces)
     is_open = bool(_count(store, Query(""), traces)) and all(_can_match(term, absent) for term in query.span_terms)
     return Gate(query.text, 0, absent, is_open)
 
@@ -56,17 +55,13 @@ def _count(store: Store, query: Query, traces: Collection[int] | None) -> int:
     return sum(1 for row in selected_rows(store, query=query) if traces is None or of_row[row] in traces)
 
 
-def _having(key: str) -> Query:
-    """Return the query for the spans that have an attribute, whatever its value."""
-    rests_on = OfAttribute(key, None, lambda _: True)
-    return Query(key, (Term(False, Cost.DETAIL, lambda subject: values_of(subject.span, key) is not None, rests_on),))
-
-
 def _can_match(term: Term, absent: Iterable[str]) -> bool:
     if term.negated:
         return True
     if isinstance(term.rests_on, OfAttribute):
         return term.rests_on.key not in absent
+    if isinstance(term.rests_on, OfBelow):
+        return _can_match(term.rests_on.term, absent)
     if isinstance(term.rests_on, OfParts):
         joined = any if term.rests_on.is_any else all
         return joined(_can_match(part, absent) for part in term.rests_on.parts)

@@ -5,16 +5,19 @@ Only records that these leave undecided are decoded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
 from spanview.analysis.bytesearch import NO, UNKNOWN, YES, ByteSearch, TextSearch
-from spanview.analysis.query_base import OfAttribute, OfNumber, OfParts, OfText, OfTexts
+from spanview.analysis.query import Query
+from spanview.analysis.query_base import OfAttribute, OfBelow, OfNumber, OfParts, OfText, OfTexts
 from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.analysis.query_terms import KINDS
+from spanview.analysis.timetext import Clock
 from spanview.index.arrays import copy_of
 from spanview.index.blocks import blocks, in_file_order
+from spanview.index.forest import forest_of
 from spanview.index.room import are_scanned
 from spanview.index.table import NO_ROW
 from spanview.model.codes import STATUS_NAMES
@@ -22,16 +25,17 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from spanview.analysis.bytesearch import Verdicts
-    from spanview.analysis.query import Query
     from spanview.analysis.query_base import Term
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
+_Sought: TypeAlias = OfAttribute | OfTexts | OfBelow
+"""What is decided apart from the term that rests on it."""
 _ROWS_PER_BATCH: Final = 4096
 """Rows that are tested before matches are yielded."""
 _MAX_EXACT_NS: Final = 2**62
@@ -50,8 +54,11 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
     traces = copy_of(store.spans.trace)[rows]
     rows = rows[_traces_passing(store, query, np.unique(traces))[traces]]
     undecided: list[Term] = []
+    above: dict[OfBelow, Flags] = {}
     for term in query.span_terms:
-        verdicts = _verdicts(store, term, rows, {}, are_traces=False)
+        for below in _below(term):
+            above[below] = yield from _are_above(store, below, rows)
+        verdicts = _verdicts(store, term, rows, _verdicts_above(above, rows), are_traces=False)
         if verdicts is None:
             undecided.append(term)
             continue
@@ -75,14 +82,44 @@ def matching_rows(store: Store, query: Query, rows: Places) -> Iterator[tuple[Pl
         return
     scanned = are_scanned(store.intake)
     for block in blocks(store, rows):
-        of_bytes = {sought: search.verdicts(block, scanned[block.rows]) for sought, search in searches.items()}
-        verdicts_of = (_verdicts(store, term, block.rows, of_bytes, are_traces=False) for term in in_bytes)
+        known = _verdicts_above(above, block.rows)
+        known |= {sought: search.verdicts(block, scanned[block.rows]) for sought, search in searches.items()}
+        verdicts_of = (_verdicts(store, term, block.rows, known, are_traces=False) for term in in_bytes)
         block_verdicts = _together([verdicts for verdicts in verdicts_of if verdicts is not None], NO)
         candidates = block.rows[block_verdicts != NO]
-        known = block_verdicts[block_verdicts != NO] == YES
-        decoded = _rows_passing(store, facts, undecided, candidates[~known])
+        are_decided = block_verdicts[block_verdicts != NO] == YES
+        decoded = _rows_passing(store, facts, undecided, candidates[~are_decided])
         waiting -= len(block.rows)
-        yield np.sort(np.append(_rows_passing(store, facts, others, candidates[known]), decoded)), waiting
+        yield np.sort(np.append(_rows_passing(store, facts, others, candidates[are_decided]), decoded)), waiting
+
+
+def _are_above(store: Store, below: OfBelow, rows: Places) -> Generator[tuple[Places, int], None, Flags]:
+    """Return for each row of the store whether it is above one that matches, at least in the traces of some rows.
+
+    Args:
+        below: What must match, and how far below.
+        rows: Some rows, which are searched afterwards.
+
+    Yields:
+        No rows, and how many are still to be searched, so that whoever waits can end it.
+    """
+    forest = forest_of(store, np.unique(copy_of(store.spans.trace)[rows]).tolist())
+    matching = np.zeros(len(forest), np.int64)
+    for batch, waiting in matching_rows(store, Query("", (below.term,)), forest.rows):
+        matching[np.searchsorted(forest.rows, batch)] = 1
+        yield rows[:0], len(rows) + waiting
+    if below.is_child:
+        above = forest.parents[np.flatnonzero(matching)]
+        above = above[above >= 0]
+    else:
+        above = np.flatnonzero(forest.sums_below(matching) > matching)
+    flags = np.zeros(forest.size, np.bool_)
+    flags[forest.rows[above]] = True
+    return flags
+
+
+def _verdicts_above(above: Mapping[OfBelow, Flags], rows: Places) -> dict[_Sought, Verdicts]:
+    return {below: np.where(flags[rows], YES, NO).astype(np.uint8) for below, flags in above.items()}
 
 
 def rows_that_match(store: Store, query: Query, rows: Sequence[int]) -> list[int]:
@@ -174,25 +211,34 @@ def _sought_by(term: Term) -> Iterator[OfAttribute | OfTexts]:
             yield from _sought_by(part)
 
 
+def _below(term: Term) -> Iterator[OfBelow]:
+    """Yield what a term, or its parts, asks of the spans below."""
+    if isinstance(term.rests_on, OfBelow):
+        yield term.rests_on
+    elif isinstance(term.rests_on, OfParts):
+        for part in term.rests_on.parts:
+            yield from _below(part)
+
+
 def _verdicts(
-    store: Store, term: Term, indices: Places, of_bytes: Mapping[OfAttribute | OfTexts, Verdicts], *, are_traces: bool
+    store: Store, term: Term, indices: Places, known: Mapping[_Sought, Verdicts], *, are_traces: bool
 ) -> Verdicts | None:
     """Return what columns and bytes say about a term for each row or trace; None if they say nothing.
 
     Args:
         indices: The rows or traces.
-        of_bytes: The verdicts of bytes on attributes and texts, for each row.
+        known: The verdicts of bytes on attributes and texts, and those of the spans below, for each row.
         are_traces: Whether they are traces.
     """
     rests_on = term.rests_on
     if isinstance(rests_on, OfParts):
-        parts = [_verdicts(store, part, indices, of_bytes, are_traces=are_traces) for part in rests_on.parts]
+        parts = [_verdicts(store, part, indices, known, are_traces=are_traces) for part in rests_on.parts]
         if all(part is None for part in parts):
             return None
         part_verdicts = [np.full(len(indices), UNKNOWN, np.uint8) if part is None else part for part in parts]
         return _turned(term, _together(part_verdicts, YES if rests_on.is_any else NO))
-    if isinstance(rests_on, OfAttribute | OfTexts):
-        return _turned(term, of_bytes[rests_on]) if rests_on in of_bytes else None
+    if isinstance(rests_on, OfAttribute | OfTexts | OfBelow):
+        return _turned(term, known[rests_on]) if rests_on in known else None
     if term.of_trace and not are_traces:
         indices = copy_of(store.spans.trace)[indices]
     if isinstance(rests_on, OfText):
@@ -201,7 +247,10 @@ def _verdicts(
         return _turned(term, table[numbers])
     if isinstance(rests_on, OfNumber):
         values, exist, are_exact = _numbers(store, rests_on.column, indices)
-        matches = exist & rests_on.compare(values, rests_on.value)
+        value = rests_on.value
+        matches = exist & rests_on.compare(
+            values, TreeFacts().moment(store, value) if isinstance(value, Clock) else value
+        )
         return np.where(are_exact, _turned(term, np.where(matches, YES, NO)), UNKNOWN).astype(np.uint8)
     return None
 

@@ -9,6 +9,7 @@ http.status_code>=500         an attribute of the span, of one of its events, or
 name~^GET                     a regular expression, searched
 trace.errors>0                the whole trace, not the span
 (a OR b) -(c d)               either; not both together
+a > b                         an a with a child b; a >> b: with a descendant b
 """
 
 from __future__ import annotations
@@ -16,10 +17,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spanview.analysis.query_base import attributes_of
 from spanview.analysis.query_parse import parse_parts, words_in
 from spanview.analysis.query_subject import Subject, TreeFacts
-from spanview.analysis.query_terms import in_order, near_key
+from spanview.analysis.query_terms import in_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,12 +51,6 @@ class Query:
     def needs_tree(self) -> bool:
         """Whether it asks for what a span alone doesn't show: its depth, its self time, or anything about its trace."""
         return bool(self.trace_terms) or any(term.needs_tree for term in self.span_terms)
-
-    @property
-    def near_keys(self) -> dict[str, str]:
-        """The attributes that it asks for whose names resemble a key, such as `stauts`, each with that key."""
-        keys = (key for term in self.span_terms for key in attributes_of(term))
-        return {key: near for key in keys if (near := near_key(key)) is not None}
 
     def matches(self, store: Store, row: int) -> bool:
         """Return whether all span terms hold for a span; its details are read at most once."""

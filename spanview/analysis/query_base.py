@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
-from spanview.analysis.query_parse import fail
+from spanview.analysis.query_parse import OWN_KEYS, fail
 from spanview.analysis.query_regex import regex_search
 from spanview.analysis.query_values import Number, is_equal, number_of, text_of
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.query_parse import RawTerm
     from spanview.analysis.query_subject import Subject
+    from spanview.analysis.timetext import Clock
 
 Test: TypeAlias = "Callable[[Subject], bool]"
 
@@ -42,7 +43,8 @@ class OfNumber:
 
     column: str
     compare: Callable[[Any, Number], Any]
-    value: Number
+    value: Number | Clock
+    """A time of day is one of the data's days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +75,22 @@ class OfParts:
 
 
 @dataclass(frozen=True, slots=True)
+class OfBelow:
+    """A term that the spans below decide: one of them must match."""
+
+    is_child: bool
+    """Whether a child must match, not just any descendant."""
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
 class Term:
     """One test, negation included."""
 
     of_trace: bool
     cost: Cost
     test: Test
-    rests_on: OfText | OfNumber | OfAttribute | OfTexts | OfParts | None = None
+    rests_on: OfText | OfNumber | OfAttribute | OfTexts | OfParts | OfBelow | None = None
     """What decides it, for testing many spans at once; None where only `test` does."""
     negated: bool = False
     """Whether `test` negates `rests_on`."""
@@ -89,7 +100,7 @@ class Term:
         """Whether it asks for what a span alone doesn't show."""
         if isinstance(self.rests_on, OfParts):
             return any(part.needs_tree for part in self.rests_on.parts)
-        return self.of_trace or self.cost is Cost.TREE
+        return self.of_trace or self.cost is Cost.TREE or isinstance(self.rests_on, OfBelow)
 
 
 def attributes_of(term: Term) -> Iterator[str]:
@@ -101,6 +112,8 @@ def attributes_of(term: Term) -> Iterator[str]:
     elif isinstance(term.rests_on, OfParts):
         for part in term.rests_on.parts:
             yield from attributes_of(part)
+    elif isinstance(term.rests_on, OfBelow):
+        yield from attributes_of(term.rests_on.term)
 
 
 SIZES: Final = {
@@ -156,7 +169,15 @@ def text_term(
 
 def fail_without_size(raw: RawTerm) -> NoReturn:
     """Raise the error for comparing the size of a key that has none."""
-    fail(raw.operator_start, f"expected =, != or ~ after {raw.key}: it has no size")
+    fail(raw.operator_start, f"expected =, != or ~ after {raw.key}, which has no size{child_hint(raw)}")
+
+
+def child_hint(raw: RawTerm) -> str:
+    """Return what to write where a child may have been meant, not a comparison; empty where that can't be."""
+    is_size = raw.key.lower() in OWN_KEYS and raw.value[:1].isdigit()
+    if raw.operator != ">" or not raw.is_spaced or is_size:
+        return ""
+    return f"; for a child, write name~{raw.key} > name~{raw.value}"
 
 
 def values_test(raw: RawTerm) -> Callable[[list[Any]], bool]:

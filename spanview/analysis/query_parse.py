@@ -1,12 +1,15 @@
 r"""The text of a query to its terms, whatever their keys mean.
 
     query   = all { "OR" all }
-    all     = part { part }              binds closer than OR
+    all     = lineage { lineage }        binds closer than OR
+    lineage = part [ (">" | ">>") lineage ]
     part    = ["-"] ( key operator value | word | "phrase" | "(" query ")" )
     key     = word | "quoted"            a quoted one is always an attribute's
     value   = word | "quoted"            in quotes, \" and \\ stand for " and \
 
-Parts are separated by white space. A word has neither quotes nor parentheses in it, and as a key no operators.
+Parts are separated by white space, which may stand around operators, too. A word has neither quotes nor parentheses in
+it, and as a key no operators. With white space on both sides, > is an operator after one of the language's own keys,
+or where a digit follows; everywhere else it asks for a child.
 """
 
 from __future__ import annotations
@@ -22,14 +25,26 @@ if TYPE_CHECKING:
 
 _OPERATOR: Final = re.compile(r"!=|<=|>=|[=<>~]")
 _WORD: Final = re.compile(r'(?:(?!!=)[^\s=<>~()"])+')
-_VALUE: Final = re.compile(r"[^\s()\"]+")
+# `ERROR`, and `2024-05-28 18:05:04` as screens show it.
+_VALUE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[^\s()\"]*|[^\s()\"]+")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 ESCAPED: Final = re.compile(r'\\(["\\])')
 """An escaped character in quotes."""
 _BLANK: Final = re.compile(r"\s*")
 _OR: Final = re.compile(r"OR(?=[\s()]|$)")
+_LINEAGE: Final = re.compile(r">>?(?=[\s()]|$)")
+_NUMBER: Final = re.compile(r"[-+]?\.?[0-9]")
+"""How a number, a duration or a time begins."""
 _MAX_DEPTH: Final = 50
-"""Parentheses within one another."""
+"""Parentheses within one another, and generations."""
+OWN_KEYS: Final = frozenset(
+    (
+        *("name", "service", "kind", "status", "description", "duration", "self", "start", "depth", "trace", "span"),
+        *("pid", "file", "event", "scope", "any", "finding"),
+        *("trace.duration", "trace.spans", "trace.errors", "trace.root", "trace.complete"),
+    )
+)
+"""The language's own keys; all others are attributes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +63,8 @@ class RawTerm:
     value_start: int
     written: str = ""
     """The value as it was typed, with its quotes."""
+    is_spaced: bool = False
+    """Whether there is white space on both sides of the operator."""
 
     def position_in_value(self, index: int) -> int:
         """Return the position in the query of a character of the value."""
@@ -68,7 +85,17 @@ class RawGroup:
     parts: tuple[RawPart, ...]
 
 
-RawPart: TypeAlias = RawTerm | RawGroup
+@dataclass(frozen=True, slots=True)
+class RawBelow:
+    """A part that must hold for a span below."""
+
+    negated: bool
+    is_child: bool
+    """Whether the span is a child, not any descendant."""
+    part: RawPart
+
+
+RawPart: TypeAlias = RawTerm | RawGroup | RawBelow
 
 
 def fail(position: int, message: str) -> NoReturn:
@@ -96,15 +123,20 @@ def parse_parts(text: str) -> list[RawPart]:
     return parts
 
 
-def words_in(parts: Iterable[RawPart]) -> Iterator[str]:
-    """Yield the bare words and phrases that are searched for, unescaped; not those after a -."""
+def terms_in(parts: Iterable[RawPart]) -> Iterator[RawTerm]:
+    """Yield the terms, in their order; not those after a -."""
     for part in parts:
         if part.negated:
             continue
-        if isinstance(part, RawGroup):
-            yield from words_in(part.parts)
-        elif not part.operator:
-            yield part.value
+        if isinstance(part, RawTerm):
+            yield part
+        else:
+            yield from terms_in([part.part] if isinstance(part, RawBelow) else part.parts)
+
+
+def words_in(parts: Iterable[RawPart]) -> Iterator[str]:
+    """Yield the bare words and phrases that are searched for, unescaped; not those after a -."""
+    return (term.value for term in terms_in(parts) if not term.operator)
 
 
 def _alternatives(text: str, position: int, depth: int) -> tuple[list[RawPart], int]:
@@ -127,10 +159,13 @@ def _all(text: str, position: int, depth: int) -> tuple[list[RawPart], int]:
     """Return the parts up to the next OR, the closing parenthesis or the end, and the position of that."""
     parts: list[RawPart] = []
     while position < len(text) and text[position] != ")" and not _OR.match(text, position):
-        part, end = _part(text, position, depth)
+        part, end = _lineage(text, position, depth)
         is_more = isinstance(part, RawGroup) and not part.is_any and not part.negated
         parts += part.parts if isinstance(part, RawGroup) and is_more else [part]
         position = end_of(_BLANK, text, end)
+        if text[position : position + 1] == ">":
+            arrow = ">>" if text.startswith(">>", position) else ">"
+            fail(position, f"expected spaces around {arrow}, as in a {arrow} b")
         if text[position : position + 1] == "(" and position == end:
             fail(position, 'expected a space before (; if it belongs to a term, quote the value: "…"')
         if position == end < len(text) and text[position] != ")":
@@ -142,12 +177,35 @@ def _joined(parts: list[RawPart]) -> RawPart:
     return parts[0] if len(parts) == 1 else RawGroup(False, False, tuple(parts))
 
 
+def _lineage(text: str, position: int, depth: int) -> tuple[RawPart, int]:
+    """Return a part, and what must be below it: `a > b >> c` is an a with a child b that has a descendant c."""
+    part, end = _part(text, position, depth)
+    generations, arrows = [part], list[str]()
+    while True:
+        position = end_of(_BLANK, text, end)
+        arrow = _LINEAGE.match(text, position)
+        if arrow is None or position == end:
+            break
+        position = end_of(_BLANK, text, arrow.end())
+        if position == len(text) or text[position] == ")" or _OR.match(text, position):
+            fail(position, f"expected a term after {arrow[0]}")
+        if depth + len(generations) >= _MAX_DEPTH:
+            fail(position, f"expected no more than {_MAX_DEPTH} generations")
+        part, end = _part(text, position, depth + len(generations))
+        generations.append(part)
+        arrows.append(arrow[0])
+    part = generations.pop()
+    while generations:
+        part = _joined([generations.pop(), RawBelow(False, arrows.pop() == ">", part)])
+    return part, end
+
+
 def _part(text: str, position: int, depth: int) -> tuple[RawPart, int]:
     negated = text[position] == "-"
     position += negated
     if text[position : position + 1] != "(":
         return _term(text, position, negated=negated)
-    if depth == _MAX_DEPTH:
+    if depth >= _MAX_DEPTH:
         fail(position, f"expected no more than {_MAX_DEPTH} nested parentheses")
     parts, end = _alternatives(text, end_of(_BLANK, text, position + 1), depth + 1)
     if end == len(text):
@@ -167,8 +225,8 @@ def end_of(pattern: re.Pattern[str], text: str, position: int) -> int:
 def _term(text: str, position: int, *, negated: bool) -> tuple[RawTerm, int]:
     key_start = position
     key, is_quoted, position = _key(text, position, negated=negated)
-    operator = _OPERATOR.match(text, position)
-    if operator is None:
+    operator = operator_after(text, position, "" if is_quoted else key)
+    if operator is None or (operator.start() > position and key in {"OR", "AND", "NOT"}):
         if key == "OR" and not is_quoted:
             if not negated:
                 fail(position, f"expected a space before {text[position]}")
@@ -178,11 +236,42 @@ def _term(text: str, position: int, *, negated: bool) -> tuple[RawTerm, int]:
             fail(key_start, f'expected a term, not {key}: {instead}; the word itself is put in quotes: "{key}"')
         return RawTerm(negated, "", False, "", key, key_start, key_start, key_start), position
     if not key:
+        if operator[0] == ">" and (lineage := _LINEAGE.match(text, key_start)) is not None:
+            fail(key_start, f"expected a term before {lineage[0]}")
         fail(key_start, f'expected a key before {operator[0]}, as in name{operator[0]}x, or the whole in quotes: "…"')
     value, value_start, end = _value(text, operator)
+    is_spaced = operator.start() > position and value_start > operator.end()
     return RawTerm(
-        negated, key, is_quoted, operator[0], value, key_start, position, value_start, text[value_start:end]
+        negated,
+        key,
+        is_quoted,
+        operator[0],
+        value,
+        key_start,
+        operator.start(),
+        value_start,
+        text[value_start:end],
+        is_spaced,
     ), end
+
+
+def operator_after(text: str, position: int, key: str) -> re.Match[str] | None:
+    """Return the operator that compares a key, directly after it or after blanks; None if there is none.
+
+    Args:
+        text: The query.
+        position: Where the key ends.
+        key: The key; empty if it is quoted.
+    """
+    operator = _OPERATOR.match(text, end_of(_BLANK, text, position))
+    if operator is None or operator.start() == position or operator[0] != ">":
+        return operator
+    if text.startswith(">>", operator.start()):
+        return None
+    value_start = end_of(_BLANK, text, operator.end())
+    if value_start == operator.end() < len(text) or key.lower() in OWN_KEYS:
+        return operator
+    return operator if _NUMBER.match(text, value_start) else None
 
 
 def _key(text: str, position: int, *, negated: bool) -> tuple[str, bool, int]:
@@ -197,7 +286,9 @@ def _key(text: str, position: int, *, negated: bool) -> tuple[str, bool, int]:
 
 
 def _value(text: str, operator: re.Match[str]) -> tuple[str, int, int]:
-    position = operator.end()
+    if text.startswith(">>", operator.start()):
+        fail(operator.start(), "expected spaces around >>, as in a >> b")
+    position = end_of(_BLANK, text, operator.end())
     if text.startswith('"', position):
         value, _, end = _quoted(text, position)
         return value, position, end

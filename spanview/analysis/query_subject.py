@@ -10,11 +10,14 @@ from spanview.analysis.intervals import time_between
 from spanview.analysis.query_values import Number, number_of
 from spanview.analysis.selftime import self_times
 from spanview.analysis.workers import pid_of_file
+from spanview.index.tree import ROOT
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Kind
+    from spanview.analysis.query_base import OfBelow
+    from spanview.analysis.timetext import Clock
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.model.span import Span
@@ -23,7 +26,10 @@ if TYPE_CHECKING:
 class TreeFacts:
     """What only the stitched trees of one store show, kept until a trace grows."""
 
-    __slots__ = ("_complete", "_counts", "_depths", "_of_findings", "_selves", "_store", "_timed_counts")
+    __slots__ = (
+        *("_above", "_complete", "_counts", "_depths", "_moments", "_of_findings", "_selves", "_store"),
+        "_timed_counts",
+    )
 
     def __init__(self) -> None:
         self._store: Store | None = None
@@ -36,6 +42,41 @@ class TreeFacts:
         self._selves: list[int | None] = []
         self._of_findings: dict[Kind, tuple[Store, array[int], frozenset[int]]] = {}
         """The spans of findings, with the number of spans of each trace at that time."""
+        self._above: dict[tuple[int, int], tuple[Store, int, frozenset[int]]] = {}
+        """By what must be below and by trace: the spans above it, with the number of the trace's spans at that time."""
+        self._moments: dict[Clock, tuple[Store, int, int]] = {}
+        """What times of day mean, with the number of spans at that time."""
+
+    def moment(self, store: Store, clock: Clock) -> int:
+        """Return the time that a time of day means: on the latest day on which there are spans before and after it."""
+        known, spans = self._moments.get(clock), len(store.spans.next_row)
+        if known is None or known[:2] != (store, spans):
+            starts = store.spans.start_ns
+            last = max(starts[:spans], default=NO_TIME)
+            first = min((start for start in starts[:spans] if start != NO_TIME), default=NO_TIME)
+            known = self._moments[clock] = store, spans, 0 if last == NO_TIME else clock.between(first, last)
+        return known[2]
+
+    def is_above(self, store: Store, row: int, below: OfBelow) -> bool:
+        """Return whether one of the spans below a span matches, or one of its children."""
+        trace = store.spans.trace[row]
+        spans = store.trace_table.span_count[trace]
+        known = self._above.get((id(below), trace))
+        if known is None or known[:2] != (store, spans):
+            known = self._above[id(below), trace] = store, spans, self._rows_above(store, trace, below)
+        return row in known[2]
+
+    def _rows_above(self, store: Store, trace: int, below: OfBelow) -> frozenset[int]:
+        tree = store.tree(trace)
+        above = set[int]()
+        for node, row in enumerate(tree.rows):
+            if not below.term.test(Subject(store, self, trace, row)):
+                continue
+            parent = tree.parents[node]
+            while parent >= 0 and not tree.is_missing(parent) and parent not in above:
+                above.add(parent)
+                parent = ROOT if below.is_child else tree.parents[parent]
+        return frozenset(tree.rows[node] for node in above)
 
     def is_in_finding(self, store: Store, row: int, kind: Kind) -> bool:
         """Return whether a finding of a kind counts a span."""

@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.diagnosis.finding import OF_SPANS, Kind
 from spanview.analysis.query_base import (
     SIZES,
     Cost,
     OfAttribute,
+    OfBelow,
     OfNumber,
     OfParts,
     Term,
+    child_hint,
     column_term,
     negation,
     text_term,
     values_test,
 )
 from spanview.analysis.query_everywhere import any_term, event_term, record_term
-from spanview.analysis.query_parse import RawGroup, fail
+from spanview.analysis.query_parse import RawBelow, RawGroup, fail
 from spanview.analysis.query_values import Number, number_of, values_of
-from spanview.analysis.timetext import DURATIONS, TIMES, parse_duration, parse_moment
+from spanview.analysis.timetext import DURATIONS, TIMES, parse_clock, parse_duration, parse_moment
 from spanview.index.table import NO_ROW
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
 """What `kind` may be compared with; the column's values are indices."""
 
-_MIN_SIMILARITY: Final = 0.75
+MIN_SIMILARITY: Final = 0.75
 """The similarity from which on a word is taken for a key: `durration` and `stauts`, not `state`."""
 _DURATION: Final = parse_duration, f"a duration such as {DURATIONS}"
 _MOMENT: Final = parse_moment, f"a time such as {TIMES}"
@@ -49,7 +52,7 @@ def compile_part(raw: RawPart) -> Term:
     Raises:
         QueryError: The key doesn't exist, or doesn't take the operator or the value.
     """
-    term = _group(raw) if isinstance(raw, RawGroup) else _single(raw)
+    term = _group(raw) if isinstance(raw, RawGroup) else _below(raw) if isinstance(raw, RawBelow) else _single(raw)
     return negation(term) if raw.negated else term
 
 
@@ -69,14 +72,25 @@ def _group(raw: RawGroup) -> Term:
     )
 
 
+def _below(raw: RawBelow) -> Term:
+    below = OfBelow(raw.is_child, compile_part(raw.part))
+    return Term(
+        False,
+        max(Cost.TREE, below.term.cost),
+        lambda subject: subject.facts.is_above(subject.store, subject.row, below),
+        below,
+    )
+
+
 def _single(raw: RawTerm) -> Term:
     if not raw.operator:
         word = raw.value.casefold()
         return column_term("name", lambda subject: subject.name, lambda text: word in text.casefold())
-    make = None if raw.key_is_quoted else QUERY_KEYS.get(raw.key)
+    key = raw.key.lower()
+    make = None if raw.key_is_quoted else QUERY_KEYS.get(key)
     if make is not None:
-        return make(raw)
-    if raw.key.startswith("trace.") and not raw.key_is_quoted:
+        return make(replace(raw, key=key))
+    if key.startswith("trace.") and not raw.key_is_quoted:
         known = ", ".join(key for key in QUERY_KEYS if key.startswith("trace."))
         quoted = f'an attribute of that name is asked for with "{raw.key}" in quotes'
         fail(raw.key_start, f"expected one of {known}{_hint(raw)}; {quoted}")
@@ -87,12 +101,12 @@ def near_key(key: str) -> str | None:
     """Return the key that was probably meant by a misspelled one, such as `durration`; None if none is similar."""
     from difflib import get_close_matches
 
-    return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=_MIN_SIMILARITY)), None)
+    return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=MIN_SIMILARITY)), None)
 
 
 def _hint(raw: RawTerm) -> str:
     near = None if raw.key_is_quoted else near_key(raw.key)
-    return "" if near is None else f": did you mean {near}?"
+    return "" if near is None else f"; did you mean {near}?"
 
 
 def _root_name(subject: Subject) -> str:
@@ -125,6 +139,27 @@ def _file_term(raw: RawTerm) -> Term:
     return text_term(raw, lambda subject: subject.file, is_file, column=raw.key)
 
 
+def _start_term(raw: RawTerm) -> Term:
+    clock = parse_clock(raw.value)
+    if clock is None:
+        return _size_term(raw, _MOMENT, lambda subject: subject.start_ns)
+    compare = _comparison(raw)
+
+    def test(subject: Subject) -> bool:
+        start = subject.start_ns
+        return start is not None and bool(compare(start, subject.facts.moment(subject.store, clock)))
+
+    # Only all spans show which day is meant.
+    return Term(False, Cost.TREE, test, OfNumber("start", compare, clock))
+
+
+def _comparison(raw: RawTerm) -> Callable[[Any, Number], Any]:
+    compare = SIZES.get(raw.operator)
+    if compare is None:
+        fail(raw.operator_start, f"expected =, !=, <, >, <= or >= after {raw.key}, which isn't text")
+    return compare
+
+
 def _size_term(
     raw: RawTerm,
     wanted: tuple[Callable[[str], Number | None], str],
@@ -137,12 +172,10 @@ def _size_term(
 
     If it costs no more than a column, it is the column with the name of the key.
     """
-    (value_of, expected), compare = wanted, SIZES.get(raw.operator)
-    if compare is None:
-        fail(raw.operator_start, f"expected =, !=, <, >, <= or >= after {raw.key}: it isn't text")
+    (value_of, expected), compare = wanted, _comparison(raw)
     value = value_of(raw.value)
     if value is None:
-        fail(raw.value_start, f"expected {expected}")
+        fail(raw.value_start, f"expected {expected}{child_hint(raw)}")
 
     def test(subject: Subject) -> bool:
         size = read(subject)
@@ -163,9 +196,10 @@ def _complete_term(raw: RawTerm) -> Term:
 def _finding_term(raw: RawTerm) -> Term:
     if raw.operator not in {"=", "!="}:
         fail(raw.operator_start, "expected = or != after finding")
-    if raw.value not in OF_SPANS:
+    wanted = raw.value.lower()
+    if wanted not in OF_SPANS:
         fail(raw.value_start, f"expected one of {', '.join(OF_SPANS)}, not {raw.value!r}")
-    kind, is_wanted = Kind(raw.value), raw.operator == "="
+    kind, is_wanted = Kind(wanted), raw.operator == "="
     return Term(
         False, Cost.TREE, lambda subject: subject.facts.is_in_finding(subject.store, subject.row, kind) == is_wanted
     )
@@ -175,7 +209,7 @@ def _attribute_term(raw: RawTerm) -> Term:
     """Return the test of an attribute; a span that lacks it never matches, not even with `!=`."""
     key = raw.key
     if raw.operator not in {"=", "!=", "~"} and number_of(raw.value) is None:
-        fail(raw.value_start, f"expected a number after {key}{raw.operator}{_hint(raw)}")
+        fail(raw.value_start, f"expected a number after {key}{raw.operator}{_hint(raw) or child_hint(raw)}")
     holds = values_test(raw)
     rests_on = OfAttribute(key, raw.value if raw.operator == "=" else None, holds)
 
@@ -204,7 +238,7 @@ QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "scope": lambda raw: record_term(raw, lambda span: None if span.scope is None else span.scope.name),
     "trace": lambda raw: _id_term(raw, TRACE_ID_DIGITS, lambda subject: subject.trace_id),
     "span": lambda raw: _id_term(raw, SPAN_ID_DIGITS, lambda subject: subject.span_id),
-    "start": lambda raw: _size_term(raw, _MOMENT, lambda subject: subject.start_ns),
+    "start": _start_term,
     "pid": lambda raw: _size_term(raw, _NUMBER, lambda subject: subject.pid, cost=Cost.DETAIL),
     "file": _file_term,
     "depth": lambda raw: _size_term(

@@ -23,8 +23,13 @@ def written_value(text: str, *, is_pattern: bool, is_quoted: bool = False) -> st
         is_quoted: Whether it has quotes, needed or not.
     """
     if is_pattern:
-        text = _OF_PATTERNS.sub(r"\\\1", text)
+        text = literally(text)
     return text if not is_quoted and _PLAIN_VALUE.fullmatch(text) else quoted(text)
+
+
+def literally(text: str) -> str:
+    """Return the regular expression that matches just one text."""
+    return _OF_PATTERNS.sub(r"\\\1", text)
 
 
 def quoted(text: str) -> str:

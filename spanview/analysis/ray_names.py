@@ -3,6 +3,7 @@
 main.<locals>.A.ok ray.remote     a call of A.ok: its PRODUCER
 A.ok ray.remote_worker            an attempt to run it: a CONSUMER
 A.__init__ ray.remote             the call of an actor's constructor
+_StatsActor.register ray.remote   a call of one of Ray's own actors
 
 A task is named after its module, a method after its class: after its whole path where it is called, and by its last
 part where it runs. People know them as `leaf` and `A.ok`.
@@ -33,6 +34,24 @@ RAN: Final = " ray.remote_worker"
 _MOST_PARTS: Final = 8
 """So many parts tell nearly all functions apart; then the whole path is shown."""
 
+_OWN_MODULES: Final = "ray."
+_DATA_MODULES: Final = ("ray.data._internal.execution.", "ray.data._internal.planner.")
+"""Tasks of Ray Data: they do the work of the program's own pipeline."""
+_OWN_CLASSES: Final = frozenset(
+    {
+        "ActorLocationTracker",
+        "HAProxyManager",
+        "JobSupervisor",
+        "ProxyActor",
+        "ServeController",
+        "ServeControllerAvatar",
+        "SplitCoordinator",
+        "_AutoscalingCoordinatorActor",
+        "_StatsActor",
+    }
+)
+"""Classes of Ray 2.60 whose actors run no code of the program; spans name them without their modules."""
+
 
 def call_names(store: Store) -> NameNumbers:
     """Return the numbers of the names of spans that submit calls, and of those that are attempts."""
@@ -60,6 +79,27 @@ def started_attempts(store: Store) -> Places:
 def function_of(name: str) -> str:
     """Return the function in a span's name: Ray names submission and attempt differently."""
     return name.removesuffix(RAN).removesuffix(SUBMITTED)
+
+
+def is_rays_own(function: str) -> bool:
+    """Return whether a function, or an actor's method, is Ray's own and runs no code or data of the program.
+
+    Args:
+        function: As `function_of` returns it, such as `_StatsActor.register_dataset`; or the class of an actor.
+    """
+    if function.startswith(_OWN_MODULES):
+        return not function.startswith(_DATA_MODULES)
+    return function.partition(".")[0] in _OWN_CLASSES
+
+
+def rays_own_names(store: Store) -> set[int]:
+    """Return the numbers of the names of spans that are halves of calls of Ray's own functions."""
+    endings = SUBMITTED, RAN
+    return {
+        number
+        for number, text in enumerate(store.names.texts)
+        if text.endswith(endings) and is_rays_own(function_of(text))
+    }
 
 
 def short_names(names: Iterable[str], *, tells_halves: bool = False) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
 from typing import Final
@@ -11,7 +12,7 @@ from spanview.model.times import NS_PER_SECOND
 
 DURATIONS: Final = "7ns, 5us, 3ms, 1.5s, 2m, 1h or 1d"
 """Examples of durations, for messages."""
-TIMES: Final = "2024-05-28T18:05:04 or 2024-05-28, local unless Z or +02:00 follows"
+TIMES: Final = "18:05:04, 2024-05-28T18:05:04 or 2024-05-28, local unless Z or +02:00 follows a date"
 """Examples of times, for messages."""
 
 _UNITS_NS: Final = {
@@ -29,6 +30,36 @@ _DURATION: Final = re.compile(rf"([0-9]{{1,18}}(?:\.[0-9]{{1,18}})?)({'|'.join(_
 _TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?(?:([Zz])|([+-])(\d\d):?(\d\d))?)?", re.ASCII
 )
+_CLOCK: Final = re.compile(r"\d?\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A local time of day, such as `18:05:04.25`."""
+
+    text: str
+
+    def between(self, first_ns: int, last_ns: int) -> int:
+        """Return it on the latest day on which it lies between two times; if there is none, on the day of the second.
+
+        Args:
+            first_ns: Nanoseconds since 1970.
+            last_ns: The same.
+        """
+        day = datetime.fromtimestamp(last_ns // NS_PER_SECOND, UTC).astimezone().date()
+        then = parse_moment(f"{day}T{self.text}")
+        before = parse_moment(f"{day - timedelta(days=1)}T{self.text}")
+        if then is None or (then > last_ns and before is not None and before >= first_ns):
+            return before or 0
+        return then
+
+
+def parse_clock(text: str) -> Clock | None:
+    """Return a time of day, such as `18:05`, `18:05:04` or `18:05:04.25`, or None if it isn't one."""
+    if not _CLOCK.fullmatch(text):
+        return None
+    clock = Clock(f"0{text}" if text[1] == ":" else text)
+    return clock if parse_moment(f"2024-05-28T{clock.text}") is not None else None
 
 
 def parse_duration(text: str) -> int | None:

@@ -14,7 +14,7 @@ from spanview.analysis.query import parse_query
 from spanview.analysis.select import find_trace, selected_traces, traces_beginning
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
-from spanview.commands.standard_error import nothing_in, notice_problems
+from spanview.commands.standard_error import nothing_in, notice_problems, why_nothing
 from spanview.display.diff_text import path_lines, side_lines
 from spanview.display.sanitise import sanitise
 from spanview.formats.jsontext import dumps_strict
@@ -151,10 +151,8 @@ def _side(options: Options, store: Store, letter: str, query: Query) -> DiffSide
     no_id = "no trace id begins with it, and " if is_id else ""
     no_file = "" if options.paths else "; there is no file or folder of that name either"
     where = sanitise(", ".join(places(options)))
-    raise DiffError(
-        f"{letter}, {_shown(query.text)}: {no_id}no span in {where} matches{no_file}; "
-        "spanview stats lists the names there are"
-    )
+    why = "; ".join(why_nothing(store, query)) or "spanview stats lists the names there are"
+    raise DiffError(f"{letter}, {_shown(query.text)}: {no_id}no span in {where} matches{no_file}; {why}")
 
 
 def _shown(text: str) -> str:

@@ -41,7 +41,8 @@ def run(options: Options) -> int:
 def _follow(options: Options, selection: Selection) -> int:
     if selection.query.needs_tree:
         raise QueryError(
-            "with --follow a span is printed before its trace is complete: leave out depth, self and trace.… terms"
+            "with --follow a span is printed before its trace is complete: leave out depth, self, trace.… terms, > and "
+            ">>, and give start a date"
         )
     if selection.needs_newest_run:
         if STANDARD_INPUT in options.paths:

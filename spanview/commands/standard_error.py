@@ -60,10 +60,17 @@ def nothing_in(store: Store, paths: Iterable[str]) -> str:
 
 
 def say_if_nothing_matches(store: Store, chosen: Sequence[int], query: Query) -> None:
-    """Say on standard error that what was asked for is not among what was read, and where else it may be."""
+    """Say on standard error that what was asked for is not among what was read, why, and where else it may be."""
     if len(store.spans) and not chosen:
-        near = [f"{key} is taken for an attribute: did you mean {near}?" for key, near in query.near_keys.items()]
-        say("; ".join(["nothing matches", *near, *Unnamed(query.words).says(store.names.texts)]))
+        say("; ".join(["nothing matches", *why_nothing(store, query)]))
+
+
+def why_nothing(store: Store, query: Query) -> list[str]:
+    """Return why a query matches nothing, a sentence each, safe to print."""
+    from spanview.analysis.misses import misses_of
+    from spanview.display.miss_text import miss_lines
+
+    return [*miss_lines(misses_of(store, query)), *Unnamed(query.words).says(store.names.texts)]
 
 
 def say(text: str) -> None:

@@ -24,5 +24,6 @@ diff_text     two sides merged by call path
 finding_text  findings, and what to do about them
 notices       problems in one line
 unnamed       words of a query that no name has
+miss_text     why else a query matches nothing
 page_text     a page of the documentation, set for a terminal
 """

@@ -1,4 +1,4 @@
-"""Round times along a line of time."""
+"""Round times along a line of time, and a stretch of it."""
 
 from __future__ import annotations
 
@@ -22,6 +22,26 @@ def round_times(first_ns: int, last_ns: int, most: int) -> list[int]:
 def _round_step(ns: float) -> int:
     step: int = 10 ** (len(str(int(ns))) - 1)
     return next((step * factor for factor in (1, 2, 5) if step * factor >= ns), step * 10)
+
+
+def stretch(first: int, last: int, width: int, text: str) -> str:
+    """Return a line in which some cells are marked, and how long they are: inside of the marks, else beside them.
+
+    Args:
+        first: The first of them.
+        last: The last of them, behind the first one.
+        width: Cells of the line.
+        text: How long they are.
+    """
+    inside = last - first - 1
+    if len(text) + 2 <= inside:
+        marked = f"├{f' {text} '.center(inside, '─')}┤"
+    else:
+        marked = f"├{'─' * inside}┤"
+        marked = f"{marked} {text}" if last + 1 + len(text) < width else marked
+        if not marked.endswith(text) and len(text) < first:
+            return f"{text} {marked}".rjust(last + 1).ljust(width)
+    return f"{' ' * first}{marked}".ljust(width)
 
 
 def ruler(first_ns: int, last_ns: int, width: int) -> str:

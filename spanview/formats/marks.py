@@ -6,8 +6,9 @@ import re
 from typing import Final
 
 # Blanks, NUL bytes of a hole, commas and byte order marks, on one line.
-_INDENT: Final = rb"(?:[ \t\r\x00,]|\xef\xbb\xbf)*+"
-_SEPARATOR: Final = re.compile(rb"(?:[ \t\r\n\x00,]|\xef\xbb\xbf)*")
+_INDENT: Final = rb"(?:[ \t\r\x00,]++|\xef\xbb\xbf)*+"
+# A run of them is one step: holes may be as long as files.
+_SEPARATOR: Final = re.compile(rb"(?:[ \t\r\n\x00,]++|\xef\xbb\xbf)*+")
 _FIRST_VALUE: Final = (
     rb'[ \t\r\n]*+(?:[{\["\]]'
     rb"|(?:-?+(?:[0-9]++(?:\.[0-9]++)?+(?:[eE][+-]?+[0-9]++)?+|Infinity)|true|false|null|NaN)[ \t\r\n]*+[,\]]"
@@ -49,7 +50,8 @@ _LINE_OR_RECORD: Final = re.compile(
 _FIRST_KEYS: Final = b"name|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
 """Of a span, a trace, or the spans of a resource, in whatever format."""
 # In a gap: `\n{`, `\0{`, and `{"name":`, `{"trace_id":` anywhere.
-_RESYNC: Final = re.compile(rb'(?:(?<=\n)|(?<=\x00))[{]|\{[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:|' + _FRONT)
+# Each alternative begins with a bracket, so that all other bytes are skipped quickly.
+_RESYNC: Final = re.compile(rb'\{(?:(?<=\n\{)|(?<=\x00\{)|[ \t\r\n]*"(?:' + _FIRST_KEYS + rb')"[ \t\r\n]*:)|' + _FRONT)
 # `{`, `{"na`, `[{ "trace`, `{"data": [{"trac` at the end of the buffer.
 _PARTIAL_BEGINNING: Final = re.compile(
     rb"(?:\{|\[[ \t\r\n]*(?:\{|\Z))[ \t\r\n]*"
@@ -108,6 +110,9 @@ def find_in_gap(data: bytes, position: int, before: int) -> int:
     """
     if before in (_LF, _NUL) and data[position : position + 1] == b"{":
         return position
+    if data.find(b"{", position) < 0 and data.find(b"[", position) < 0:
+        # A hole is passed over as quickly as its bytes can be looked at.
+        return NOWHERE
     match = _RESYNC.search(data, position)
     return match.start() if match else NOWHERE
 

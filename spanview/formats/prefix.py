@@ -57,7 +57,9 @@ def find_prefix(data: bytes, position: int, end: int, *, is_line: bool) -> tuple
     if is_line and _IN_LOG.match(data, position):
         return position, True
     # What begins in mid-line may itself follow a name.
-    match = _AT_LINE_START.search(data, position, end if data[end - 1 : end] == b"\n" else end + _MAX_PREFIX_BYTES)
+    line_end = data.find(b"\n", max(position - 1, 0), end)
+    last = end if data[end - 1 : end] == b"\n" else end + _MAX_PREFIX_BYTES
+    match = None if line_end < 0 else _AT_LINE_START.search(data, max(position, line_end + 1), last)
     if match and match.start() < end:
         return match.start(), True
     line_start = data.rfind(b"\n", position, end) + 1 or (position if is_line else len(data))

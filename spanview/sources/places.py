@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 RAY_SPANS: Final = "/tmp/spans"  # noqa: S108 - both of Ray's hooks write there, whatever TMPDIR says
+DEMO: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "demo")
+"""The folder of the recording that comes with spanview."""
 _SERVE_SPANS: Final = os.path.join("logs", "serve", "spans")
 
 
@@ -60,15 +62,17 @@ TURN_ON_SERVE: Final = (
     "Ray Serve: export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH="
     "ray.serve._private.tracing_utils:default_tracing_exporter RAY_SERVE_TRACING_SAMPLING_RATIO=1.0"
 )
+LOOK_AROUND: Final = "spanview --demo shows a recording that comes with spanview"
 SAMPLING: Final = "           (Serve's sampling ratio is 0.01 unless it is set: an almost empty folder is normal then)"
 
 
 def how_to_turn_tracing_on(looked_at: Sequence[str]) -> list[str]:
-    """Return lines that say where was looked, and how to make Ray and Ray Serve write spans there."""
+    """Return lines: where was looked, how to make Ray and Ray Serve write spans there, and what else there is."""
     return [
         f"looked in {' and '.join('standard input' if place == '-' else place for place in looked_at)}",
         "to turn tracing on:",
         TURN_ON_RAY,
         TURN_ON_SERVE,
         SAMPLING,
+        LOOK_AROUND,
     ]

@@ -10,7 +10,7 @@ span/      one span: details and links
 stats/     statistics, and the spans behind a row
 flame/     where the time goes, as blocks
 calls/     Ray calls
-lanes/     a timeline of each worker
+workers/   a timeline of each worker
 serve/     Ray Serve requests
 diff/      comparisons
 check/     findings and problems

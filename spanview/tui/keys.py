@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Flag, auto
+from enum import Enum, Flag, auto
 from typing import Final
 
 
@@ -18,11 +18,11 @@ class On(Flag):
     FLAME = auto()
     DIFF = auto()
     CALLS = auto()
-    LANES = auto()
+    WORKERS = auto()
     SERVE = auto()
     CHECK = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | LANES | SERVE | CHECK | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | CHECK | HELP
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +41,47 @@ class Key:
     """What it does, for the footer; empty where the footer leaves it out."""
 
 
+class View(Enum):
+    """Something to look at, by a key of its own from every screen; the bar of views has them in this order.
+
+    A view is of what the bar names at its right: a trace, a group, what a filter leaves, or everything.
+    """
+
+    TRACES = "Traces", "", ""
+    GROUPS = "Groups", "r", "traces by the names of their roots; r again: the list of traces"
+    CALLS = "Calls", "A", "Ray calls: waiting and running time"
+    REQUESTS = "Requests", "H", "Ray Serve requests: queue and handling time"
+    WORKERS = "Workers", "L", "timeline of each worker"
+    STATS = "Stats", "t", "statistics of the spans"
+    FLAME = "Flame", "F", "where the time goes, as blocks"
+    COMPARE = "Compare", "D", "compare what is marked, or what is shown, with a query or with all others"
+    CHECK = "Check", "!", "what is missing, damaged or misconfigured, and what to do"
+
+    def __init__(self, label: str, key: str, text: str) -> None:
+        self.label = label
+        """As the bar shows it."""
+        self.key = key
+        """As a person reads it; none where the key of the view that one is in leads back there."""
+        self.text = text
+        """What it shows, for the help."""
+
+    @property
+    def action(self) -> str:
+        """What its key does."""
+        return f"view('{self.name}')"
+
+
+_TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
 _TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
 """Screens whose lists have columns to sort by."""
-_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS | On.LANES
+_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS | On.WORKERS
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
+    *(
+        Key(_TEXTUAL_NAMES.get(view.key, view.key), view.action, view.key, view.text, On.EVERYWHERE)
+        for view in View
+        if view.key
+    ),
     Key("up,k", "move(-1)", "↑ k", "one row up", On.EVERYWHERE),
     Key("down,j", "move(1)", "↓ j", "one row down", On.EVERYWHERE),
     Key("pageup", "page(-1)", "PgUp", "one page up", On.EVERYWHERE),
@@ -86,13 +122,13 @@ KEYS: Final = (
         _WITH_ERRORS,
         "error",
     ),
-    Key("E", "error(-1)", "E", "previous error", On.TRACE | On.LANES),
-    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE | On.LANES),
-    Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE | On.LANES),
-    Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE | On.LANES),
-    Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE | On.LANES),
-    Key("f", "fit", "f", "fit the selected span into view", On.TRACE | On.LANES),
-    Key("0", "whole", "0", "fit the whole trace, or the time of all workers", On.TRACE | On.LANES),
+    Key("E", "error(-1)", "E", "previous error", On.TRACE | On.WORKERS),
+    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE | On.WORKERS),
+    Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE | On.WORKERS),
+    Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE | On.WORKERS),
+    Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE | On.WORKERS),
+    Key("f", "fit", "f", "fit the selected span into view", On.TRACE | On.WORKERS),
+    Key("0", "whole", "0", "fit the whole trace, or the time of all workers", On.TRACE | On.WORKERS),
     Key("1", "column(0)", "1", "show or hide the column of self times", On.TRACE),
     Key("2", "column(1)", "2", "show or hide the column of shares of the trace", On.TRACE),
     Key("3", "column(2)", "3", "show or hide the column of starts", On.TRACE),
@@ -107,47 +143,20 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        _TABLES | On.FLAME | On.LANES,
+        _TABLES | On.FLAME | On.WORKERS,
         "sort",
     ),
     Key("S", "turn", "S", "reverse the order", _TABLES),
+    Key("b", "group", "b", "group by the next thing: name, service, kind, …", On.STATS, "group by"),
+    Key("B", "by_key", "B", "statistics by any attribute: type its key", On.STATS, "attribute"),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
-    Key(
-        "r", "group", "r", "group by root name, and back; statistics: by something else", On.TRACES | On.STATS, "group"
-    ),
     Key("P", "picture", "P", "save a picture of what is shown, as SVG, in the current folder", On.TRACE),
     Key("V", "copy_text", "V", "copy what is shown as text with bars, for a chat or a ticket", On.TRACE),
-    Key("F", "flame", "F", "where the time goes, as blocks: in these traces, or in this one", On.TRACES | On.TRACE),
-    Key("L", "lanes", "L", "timeline of each worker: in these traces, or in this one", On.TRACES | On.TRACE),
-    Key("left,h", "sibling(-1)", "← h", "previous block", On.FLAME | On.LANES),
-    Key("right,l", "sibling(1)", "→ l", "next block", On.FLAME | On.LANES),
-    Key("t", "statistics", "t", "statistics of the listed traces, or of this one", On.TRACES | On.TRACE),
-    Key(
-        "A",
-        "calls",
-        "A",
-        "Ray calls in the listed traces, or in this one: waiting and running time",
-        On.TRACES | On.TRACE,
-    ),
-    Key("b", "by_key", "b", "statistics by any attribute: type its key", On.STATS, "attribute"),
-    Key("H", "serve", "H", "Serve requests of the listed traces, or of this one", On.TRACES | On.TRACE),
-    Key(
-        "exclamation_mark",
-        "check",
-        "!",
-        "check: what is missing, damaged or misconfigured, and what to do",
-        On.TRACES | On.TRACE,
-    ),
+    Key("left,h", "sibling(-1)", "← h", "previous block", On.FLAME | On.WORKERS),
+    Key("right,l", "sibling(1)", "→ l", "next block", On.FLAME | On.WORKERS),
     Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),
     Key("d", "mark", "d", "mark this trace, or compare it with what is marked", On.TRACE),
-    Key(
-        "D",
-        "compare_rest",
-        "D",
-        "compare what is marked, or what is listed, with a query or with all others",
-        On.TRACES,
-    ),
     Key(
         "tab",
         "next_pane",

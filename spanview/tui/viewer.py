@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from spanview.tui.app.feed import FeedState
     from spanview.tui.app.settings import Settings
     from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.keys import View
     from spanview.tui.widgets.known import Known
-    from spanview.tui.widgets.scope import TraceScope
+    from spanview.tui.widgets.view_bar import BarState
 
 
 class Viewer(Protocol):
@@ -31,6 +32,10 @@ class Viewer(Protocol):
     @property
     def notices(self) -> int:
         """How many files were refused, could not be read, or are not watched."""
+
+    @property
+    def findings(self) -> int | None:
+        """How many things the check finds; None where that isn't known."""
 
     @property
     def known(self) -> Known:
@@ -107,28 +112,21 @@ class Viewer(Protocol):
     def mark(self, side: ComparedSide | None) -> None:
         """Mark something else to be compared, or nothing."""
 
+    # -- the views ---------------------------------------------------------------------------------------------------
+
+    def bar(self) -> BarState:
+        """Return what the bar of views says."""
+
+    def show_view(self, view: View) -> Awaitable[None]:
+        """Show a view of what the bar names, or say why there is nothing to see; the view that is shown: leave it."""
+
+    def leave_scope(self) -> Awaitable[None]:
+        """Show what the views are narrowed to; there, narrow them no longer."""
+
     # -- the other screens -------------------------------------------------------------------------------------------
 
     def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
         """Show one trace, by its row in the trace table; begin at its first error, or at a span's row."""
-
-    def open_flame(self, scope: TraceScope) -> Awaitable[None]:
-        """Show where the time of some traces goes."""
-
-    def open_lanes(self, scope: TraceScope) -> Awaitable[None]:
-        """Show what each worker did in some traces."""
-
-    def open_statistics(self, scope: TraceScope) -> Awaitable[None]:
-        """Show statistics of some traces."""
-
-    def open_calls(self, scope: TraceScope) -> Awaitable[None]:
-        """Show Ray's calls of some traces."""
-
-    def open_serve(self, scope: TraceScope) -> Awaitable[None]:
-        """Show Serve's requests in some traces."""
-
-    def open_check(self) -> Awaitable[None]:
-        """Show what is wrong with what was read."""
 
     def open_other_side(self, side: ComparedSide | None) -> Awaitable[None]:
         """Ask what a side is compared with; None for all traces, which a query divides in two."""

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from spanview.analysis.complete import MAX_CANDIDATES, OPERATOR_OF, Candidate, Completion, Vocabulary, complete
 from spanview.analysis.query import parse_query
-from spanview.analysis.query_parse import RawPart, RawTerm, parse_parts
+from spanview.analysis.query_parse import RawBelow, RawPart, RawTerm, parse_parts
 from spanview.analysis.query_terms import QUERY_KEYS, compile_part
 from spanview.analysis.query_written import anywhere
 from spanview.model.problems import QueryError
@@ -71,6 +71,14 @@ PROPOSED = [
     ("(a OR (b -8f43|", ["(a OR (b -any~8f43|"]),
     ("status=|", ["status=ERROR|", "status=OK|", "status=UNSET|"]),
     ("status!=u|", ["status!=UNSET|"]),
+    ("Status = |", ["Status = ERROR|", "Status = OK|", "Status = UNSET|"]),
+    ("status = er| b", ["status = ERROR| b"]),
+    ("duration > 10|", [f"duration > 10{unit}|" for unit in ("ms", "s", "us", "m", "h", "ns", "d")]),
+    ("batch > sta|", ["batch > status=|", "batch > start>|", "batch > http.status_code=|", "batch > any~sta|"]),
+    ("(a) >> status=er|", ["(a) >> status=ERROR|"]),
+    ("name=batch > x >> kind=ser|", ["name=batch > x >> kind=SERVER|"]),
+    ("a >> |", ["a >> name=|", "a >> service=|", "a >> kind=|", "a >> status=|", "a >> duration>|"]),
+    ("x| > y", ["any~x| > y"]),
     ("-status=er| b", ["-status=ERROR| b"]),
     ("status=ERROR|", []),
     ("status>|", []),
@@ -221,7 +229,7 @@ def _terms(parts: Iterable[RawPart]) -> Iterator[RawTerm]:
         if isinstance(part, RawTerm):
             yield part
         else:
-            yield from _terms(part.parts)
+            yield from _terms([part.part] if isinstance(part, RawBelow) else part.parts)
 
 
 def _term_before(text: str, at: int) -> RawTerm:

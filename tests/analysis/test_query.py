@@ -10,13 +10,16 @@ GET /cart        0-10000  SERVER         charge  0-3000  CLIENT  ERROR  child of
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import Builder, MemoryReader, file_of, own_line, store_of, store_of_files, trace_row
+from builders import EPOCH_NS, Builder, MemoryReader, file_of, own_line, store_of, store_of_files, trace_row
+from span_graphs import graphs
+from spanview.analysis.matches import rows_that_match
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_written import anywhere, quoted
 
@@ -164,6 +167,21 @@ KEPT = [
     ("trace.complete=true", CART),
     ("trace.complete!=TRUE", ["charge"]),
     ("status=ERROR kind=CLIENT service=pay http.status_code=500", ["charge"]),
+    ("Status = error KIND!=server", ["charge"]),
+    ("Duration > 2ms Trace.Spans = 3", ["GET /cart"]),
+    ('"Status"=mine', []),
+    ("http.status_code > 499", ["charge"]),
+    ("http.status_code >=200 name ~ cart", ["GET /cart"]),
+    ("cart > look", ["GET /cart"]),
+    ("cart > miss", []),
+    ("cart >> miss", ["GET /cart"]),
+    ("-look >> miss", ["GET /cart"]),
+    ("cart > look > miss", ["GET /cart"]),
+    ("-(a > (look OR miss))", ["look up", "cache miss", "charge"]),
+    ("k > cached=true OR look > pid=77", ["look up"]),
+    ("duration>1ms >> -duration>=0", ["GET /cart", "look up"]),
+    ("duration>1ms > trace.spans=3 status=UNSET", ["GET /cart", "look up"]),
+    ("trace.errors=0 >> depth=2", ["GET /cart", "look up"]),
 ]
 """A query and the names of the spans that it keeps."""
 
@@ -219,6 +237,51 @@ def test_matching_traces(text: str, names: list[str]) -> None:
     store, query = make_store(), parse_query(text)
     expected = [not {*CART}.isdisjoint(names), "charge" in names]
     assert [query.matches_trace(store, trace_row(store, number)) for number in (10, 11)] == expected
+
+
+@settings(max_examples=150, deadline=None)
+@given(graphs(), st.sampled_from([">", ">>"]))
+def test_what_is_below(documents: list[Document], arrow: str) -> None:
+    """It is found by climbing from each span, whatever the ids say, row by row as by columns."""
+    store = store_of(*documents)
+    query, upper, lower = (
+        parse_query(text) for text in (f"name~[0-6]$ {arrow} duration>4us", "name~[0-6]$", "duration>4us")
+    )
+    expected = set()
+    for trace in range(len(store.trace_table)):
+        tree = store.tree(trace)
+        for node, row in enumerate(tree.rows):
+            above = tree.parents[node]
+            while lower.keeps(store, row) and 0 <= above < len(tree.rows):
+                expected |= {tree.rows[above]} if upper.keeps(store, tree.rows[above]) else set()
+                above = tree.parents[above] if arrow == ">>" else -1
+    rows = store.rows_in_order()
+    assert {row for row in rows if query.keeps(store, row)} == {*rows_that_match(store, query, rows)} == expected
+
+
+def test_a_time_of_day_is_one_of_the_data() -> None:
+    """It is on the latest day on which spans start before and after it, or else on the last day."""
+    builder, hour = Builder(), 3_600_000_000
+    # From 22:13:20 to 02:13:20 of the next day, in UTC.
+    store = store_of(*(builder.span(f"{count} h", trace=1, start=count * hour) for count in range(5)))
+    zone = datetime.fromtimestamp(EPOCH_NS // 10**9, UTC).astimezone().utcoffset() or timedelta()
+
+    def kept(operator: str, clock: str) -> int:
+        local = (datetime.fromisoformat(f"2023-11-14T{clock}") + zone).strftime("%H:%M:%S.%f")
+        query = parse_query(f"start{operator}{local}")
+        rows = [row for row in range(5) if query.keeps(store, row)]
+        assert rows_that_match(store, query, range(5)) == rows
+        return len(rows)
+
+    assert [kept(">", clock) for clock in ("23:00:00", "23:13:20", "00:30:00", "02:13:20", "02:14:00")] == [
+        4,
+        3,
+        2,
+        0,
+        0,
+    ]
+    assert kept("=", "01:13:20") == 1
+    assert kept("<", "02:14:00") == kept("<", "12:00:00") == 5
 
 
 def test_terms_hold_on_one_span() -> None:
@@ -318,6 +381,7 @@ def test_self_time_of_a_trace_that_grows() -> None:
         ("a -b name=c", ("a",)),
         ('"a b" OR (c (d OR -e) -(f OR g))', ("a b", "c", "d")),
         ("-(-h)", ("h",)),
+        ("i >> (j > -k)", ("i", "j")),
         ("any~x status=OK", ()),
         ("", ()),
     ],
@@ -385,10 +449,13 @@ def test_is_empty() -> None:
         ("name=x OR pid=3", False),
         ("pid=3 OR (x OR depth=3)", True),
         ("pid=3 OR trace.errors>0", True),
+        ("x > k=v", True),
+        ("start>11:57", True),
+        ("start>2024-05-28", False),
     ],
 )
 def test_needs_tree(text: str, *, needs: bool) -> None:
-    """A query needs the whole trace where it asks for depth, for self time or for anything about the trace."""
+    """A query needs more than a span where it asks for what is above, below or around it, or for a time of day."""
     assert parse_query(text).needs_tree is needs
 
 

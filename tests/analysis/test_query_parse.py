@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spanview.analysis.query import parse_query
-from spanview.analysis.query_parse import RawPart, RawTerm, parse_parts
+from spanview.analysis.query_parse import OWN_KEYS, RawBelow, RawPart, RawTerm, parse_parts
+from spanview.analysis.query_terms import QUERY_KEYS
 from spanview.model.problems import QueryError
 
 MISTAKES = [
@@ -41,9 +42,28 @@ MISTAKES = [
     ('"a"b', 4, "expected a space before b"),
     ('a"b"', 2, 'expected a space before "'),
     ("=3", 1, "expected a key before =, as in name=x"),
-    ("a <lambda>", 3, "expected a key before <"),
+    ("a <lambda>", 4, "expected a number after a<"),
     ("name=", 6, "expected a value after ="),
-    ("name= x", 6, "expected a value after ="),
+    ("name =  ", 9, "expected a value after ="),
+    ("name= (x)", 7, "what has parentheses in it is put in quotes"),
+    ("durration>1s", 11, "expected a number after durration>; did you mean duration?"),
+    ("durration > 1s", 13, "expected a number after durration>; did you mean duration?"),
+    ("cart > 5xx", 8, "expected a number after cart>; for a child, write name~cart > name~5xx"),
+    ("name > b", 6, "which has no size; for a child, write name~name > name~b"),
+    ("duration > b", 12, "expected a duration such as"),
+    ("a >b", 4, "expected a number after a>"),
+    ("a>>b", 2, "expected spaces around >>, as in a >> b"),
+    ("a >>b", 3, "expected spaces around >>, as in a >> b"),
+    ("name=a >b", 8, "expected spaces around >, as in a > b"),
+    ("(a)>(b)", 4, "expected spaces around >, as in a > b"),
+    (">> b", 1, "expected a term before >>"),
+    ("a OR > b", 6, "expected a term before >"),
+    ("a >> > b", 6, "expected a term before >"),
+    ("a >>", 5, "expected a term after >>"),
+    ("(a > ) b", 6, "expected a term after >"),
+    ("a > OR b", 5, "expected a term after >"),
+    (" > ".join("a" * 51), 201, "expected no more than 50 generations"),
+    ("a AND = 3", 3, "a space means and"),
     ("name==x", 6, "expected a value after =, not ="),
     ("name=~x", 6, "expected a value after =, not ~"),
     ("-", 2, "expected a term right after the -"),
@@ -61,7 +81,9 @@ MISTAKES = [
     ("self~5ms", 5, "expected =, !=, <, >, <= or >= after self"),
     ("duration>5", 10, "expected a duration such as 7ns, 5us, 3ms"),
     ("duration~5ms", 9, "expected =, !=, <, >, <= or >= after duration"),
-    ("start>yesterday", 7, "expected a time such as 2024-05-28T18:05:04"),
+    ("start>yesterday", 7, "expected a time such as 18:05:04, 2024-05-28T18:05:04"),
+    ("start>25:00", 7, "expected a time such as"),
+    ("start~11:57", 6, "expected =, !=, <, >, <= or >= after start, which isn't text"),
     ("start>2024-13-01", 7, "expected a time such as"),
     ("pid=worker", 5, "expected a number"),
     ("depth>deep", 7, "expected a number"),
@@ -117,6 +139,12 @@ def test_mistakes(text: str, place: int, message: str) -> None:
         ('a="x \\" y \\\\ \\d"', [(False, "a", "=", 'x " y \\ \\d')]),
         ('"a b"=""', [(False, "a b", "=", "")]),
         ("b64=abc==", [(False, "b64", "=", "abc==")]),
+        ("a = 1 b !=  2", [(False, "a", "=", "1"), (False, "b", "!=", "2")]),
+        ("a =1 b= 2 c", [(False, "a", "=", "1"), (False, "b", "=", "2"), (False, "", "", "c")]),
+        ('-a ~ "x y" "a b" = 1', [(True, "a", "~", "x y"), (False, "a b", "=", "1")]),
+        ("duration > 1s Self > 1ms", [(False, "duration", ">", "1s"), (False, "Self", ">", "1ms")]),
+        ('http.code > 499 "http.code" > -5', [(False, "http.code", ">", "499"), (False, "http.code", ">", "-5")]),
+        ("start>2024-05-28 18:05:04 b", [(False, "start", ">", "2024-05-28 18:05:04"), (False, "", "", "b")]),
     ],
 )
 def test_terms(text: str, expected: list[tuple[bool, str, str, str]]) -> None:
@@ -132,6 +160,8 @@ def written(part: RawPart) -> str:
     sign = "-" if part.negated else ""
     if isinstance(part, RawTerm):
         return f"{sign}{part.key}{part.operator}{part.value}"
+    if isinstance(part, RawBelow):
+        return f"{'>' if part.is_child else '>>'}{written(part.part)}"
     return f"{sign}({(' | ' if part.is_any else ' ').join(map(written, part.parts))})"
 
 
@@ -154,11 +184,24 @@ def written(part: RawPart) -> str:
         ("( a OR\tb )", ["(a | b)"]),
         ('ORDER "OR" x=OR OR or', ["((ORDER OR x=OR) | or)"]),
         ("(" * 50 + "a" + ")" * 50, ["a"]),
+        ("a > b", ["a", ">b"]),
+        ("a >> b c", ["a", ">>b", "c"]),
+        ("a b >> -c OR d", ["((a b >>-c) | d)"]),
+        ("a > b=1 >> c > 5", ["a", ">(b=1 >>c>5)"]),
+        ("-a > (b OR c)", ["-a", ">(b | c)"]),
+        ("-(a > (b c))", ["-(a >(b c))"]),
+        ('"a b" > "c d" (e) >> f', ["a b", ">c d", "e", ">>f"]),
+        ("duration > 1s > name", ["duration>1s", ">name"]),
     ],
 )
 def test_groups(text: str, expected: list[str]) -> None:
-    """OR stands between parts, blanks bind closer, and parentheses closest."""
+    """OR stands between parts, blanks bind closer, then what is below, and parentheses closest."""
     assert [*map(written, parse_parts(text))] == expected
+
+
+def test_the_parser_knows_the_languages_own_keys() -> None:
+    """A word before ` > ` is a key where it is one of them, and these are the keys that have a meaning."""
+    assert {*QUERY_KEYS} == OWN_KEYS
 
 
 @settings(max_examples=1000, deadline=None)
@@ -169,7 +212,11 @@ def test_any_text(text: str) -> None:
 
 
 @settings(max_examples=1000, deadline=None)
-@given(st.lists(st.sampled_from([*'ab=<>~!-"() .', "name", "kind", "duration", "trace.", "OR", "5ms"])).map("".join))
+@given(
+    st.lists(st.sampled_from([*'ab=<>~!-"() .', "name", "kind", "duration", "trace.", "OR", "5ms", " > ", " >> "])).map(
+        "".join
+    )
+)
 def test_any_pieces(text: str) -> None:
     """Whatever is put together from the language's own pieces is a query, or a mistake with a place in it."""
     assert 1 <= _place_of_mistake(text) <= len(text) + 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from spanview.analysis.timetext import parse_duration, parse_moment
+from spanview.analysis.timetext import parse_clock, parse_duration, parse_moment
 from spanview.model.times import parse_time
 
 if TYPE_CHECKING:
@@ -91,3 +91,30 @@ def test_moments(text: str, utc: str) -> None:
 def test_no_moments(text: str) -> None:
     """What is no time, or one that no clock shows, is none."""
     assert parse_moment(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last", "utc"),
+    [
+        ("18:05", "2024-05-28T10:00:00Z", "2024-05-28T20:00:00Z", "2024-05-28T16:05:00Z"),
+        ("8:05:04.25", "2024-05-28T10:00:00Z", "2024-05-28T20:00:00Z", "2024-05-28T06:05:04.25Z"),
+        # The last is at 00:30 here.
+        ("23:55", "2024-05-28T20:00:00Z", "2024-05-28T22:30:00Z", "2024-05-28T21:55:00Z"),
+        ("00:10", "2024-05-28T20:00:00Z", "2024-05-28T22:30:00Z", "2024-05-28T22:10:00Z"),
+        ("12:00", "2024-05-28T20:00:00Z", "2024-05-28T22:30:00Z", "2024-05-29T10:00:00Z"),
+    ],
+)
+@pytest.mark.usefixtures("two_hours_east")
+def test_times_of_day(text: str, first: str, last: str, utc: str) -> None:
+    """A time of day is local, on the latest day that has it between the first time and the last, or on the last day."""
+    clock, begin, end = parse_clock(text), parse_time(first), parse_time(last)
+    assert clock is not None
+    assert begin is not None
+    assert end is not None
+    assert clock.between(begin, end) == parse_time(utc)
+
+
+@pytest.mark.parametrize("text", ["", "now", "18", "24:00", "18:5", "18:05:", "18:05.5", "118:05", "18:05Z"])
+def test_no_times_of_day(text: str) -> None:
+    """What no clock shows is none."""
+    assert parse_clock(text) is None

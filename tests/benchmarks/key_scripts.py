@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from textual.keys import key_to_character
 
 from spanview.tui.app.themes import NAMES
-from spanview.tui.keys import On, keys_on
+from spanview.tui.keys import On, View, keys_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ PLACES: Final = {
     "diff": On.DIFF,
     "calls": On.CALLS,
     "functioncalls": On.CALLS,
-    "lanes": On.LANES,
+    "workers": On.WORKERS,
     "serve": On.SERVE,
     "check": On.CHECK,
     "help": On.HELP,
@@ -79,10 +79,10 @@ def _on(place: str, *more: tuple[str, str]) -> Script:
 
 _STATS: Final[Script] = (
     ("stats", "~"),
-    *_on("stats", ("stats", "s s s s s s r ~ r ~ r ~ r ~ r ~ b")),
+    *_on("stats", ("stats", "s s s s s s S b ~ b ~ b ~ b ~ b ~ B")),
     ("stats, typed", "r a y full_stop p i d enter"),
-    ("stats", "~ down r ~ enter"),
-    *_on("spans", ("spans", "down enter")),
+    ("stats", "~ down b ~ enter"),
+    *_on("spans", ("spans", "s S s s down enter")),
     ("trace", "~ escape"),
     ("spans", "q"),
     ("stats", "enter"),
@@ -97,32 +97,32 @@ _FLAME: Final[Script] = (
 )
 _DIFF: Final[Script] = (
     ("diff", "~"),
-    *_on("diff", ("diff", "s s s s s down enter ~")),
+    *_on("diff", ("diff", "s s s s s S S down enter ~")),
     ("spans", "escape"),
     ("diff", "escape"),
 )
 _CALLS: Final[Script] = (
     ("calls", "~"),
-    *_on("calls", ("calls", "s s s s s s e ~ enter")),
-    ("functioncalls", "~ s s s s s e down ~ enter"),
+    *_on("calls", ("calls", "s s s s s s S e ~ enter")),
+    ("functioncalls", "~ s s s s s S e down ~ enter"),
     ("trace", "~ escape"),
     ("functioncalls", "q"),
     ("calls", "q"),
 )
-_LANES: Final[Script] = (
-    ("lanes", "~"),
+_WORKERS: Final[Script] = (
+    ("workers", "~"),
     *_on(
-        "lanes",
-        ("lanes", "right left down right s s s s s plus greater_than_sign less_than_sign minus f 0 e E ~ enter"),
+        "workers",
+        ("workers", "right left down right s s s s s plus greater_than_sign less_than_sign minus f 0 e E ~ enter"),
     ),
     ("trace", "~ escape"),
-    ("lanes", "escape"),
+    ("workers", "escape"),
 )
-_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s enter q")))
+_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s S enter q")))
 _CHECK: Final[Script] = (("check", "~"), *_on("check", ("check", "down enter escape")))
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""
-_RAY: Final = (("A", _CALLS), ("L", _LANES), ("H", _SERVE), ("exclamation_mark", _CHECK))
+_RAY: Final = (("A", _CALLS), ("L", _WORKERS), ("H", _SERVE), ("exclamation_mark", _CHECK))
 
 
 def _of_ray(place: str) -> Script:
@@ -229,11 +229,13 @@ def sent(key: str) -> bytes:
 
 
 def left_out(scripts: Iterable[Script]) -> Sequence[tuple[str, str]]:
-    """Return the screens and keys of the viewer's table that no script presses there."""
+    """Return the screens and keys of the viewer's table that no script presses there; a view's once on any screen."""
     there = {(PLACES[place], key) for script in scripts for place, key in pressed(script) if place in PLACES}
+    views, anywhere = {view.action for view in View}, {key for _, key in there}
     return [
         (str(screen.name), key.keys)
         for screen in On.EVERYWHERE
         for key in keys_on(screen)
-        if not any((screen, each) in there or (screen, each) == _QUITS for each in key.keys.split(","))
+        if not (key.action in views and key.keys in anywhere)
+        and not any((screen, each) in there or (screen, each) == _QUITS for each in key.keys.split(","))
     ]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanview.display.timeline import ruler
+from spanview.display.timeline import ruler, stretch
 from spanview.display.units import duration
 
 MS = 1_000_000
@@ -43,3 +43,22 @@ def test_any_ruler_fits(first: int, length: int, width: int) -> None:
     # No text is cut, and none stands right behind another.
     end = duration(first + length)
     assert not line or line.strip() == end or (line.startswith(f"{duration(first)}  ") and line.endswith(f" {end}"))
+
+
+STRETCHES = [
+    ((3, 12), "   ├─ 5 ms ─┤       "),
+    ((3, 5), "   ├─┤ 5 ms         "),
+    ((15, 17), "          5 ms ├─┤  "),
+    ((0, 19), "├────── 5 ms ──────┤"),
+]
+
+
+@pytest.mark.parametrize(("cells", "expected"), STRETCHES)
+def test_a_stretch(cells: tuple[int, int], expected: str) -> None:
+    """How long it is stands between its marks, else behind or before them."""
+    assert stretch(*cells, 20, "5 ms") == expected
+
+
+def test_no_room() -> None:
+    """Where there is none beside it either, the marks are all."""
+    assert stretch(1, 4, 6, "1.23 ms") == " ├──┤ "

@@ -65,6 +65,8 @@ _QUERIES: Final = (
     ),
     *("event=k", "event!=k", "-event=k", "event~K", "event~^k$", "event=True", "event~True"),
     *("description=refused", "description!=refused", "-description~fuse", 'description=""', "description~True"),
+    *("f > g", "f >> k=v", "-(k=v > -any~v) g", "k!=v >> (f OR trace.spans>3) > status=ERROR", "pid=3 OR f >> g"),
+    *("start>00:00", "start<=22:13:20.00001 k=v", "start!=3:00"),
     *("scope=x", 'scope=""', "trace~3$", "span=000000000000000", "span!=0000000000000001 any~v"),
 )
 

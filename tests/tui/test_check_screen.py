@@ -67,9 +67,9 @@ async def test_from_the_traces_to_a_span(size: tuple[int, int]) -> None:
     async with looking_at(data=_torn(), size=size) as look:
         rows = await _open(look)
         assert "‹ check   5 findings   2 problems of files" in look.header
-        assert "2 files" in look.lines[1]
-        assert "3 spans · 3 traces · 1 missing · 0 duplicates · 1 torn" in look.lines[1]
-        assert look.lines[2].startswith("✖ error    trace_ctx ×1: 1 call was refused")
+        assert "2 files" in look.body[0]
+        assert "3 spans · 3 traces · 1 missing · 0 duplicates · 1 torn" in look.body[0]
+        assert look.body[1].startswith("✖ error    trace_ctx ×1: 1 call was refused")
         marks = [severity_text(line).strip() for line in rows.items if line.severity and line.finding]
         assert marks == ["✖ error", "! warning", "· info", "· info", "· info"]
         assert "2 problems of files" in [line.text for line in rows.items]

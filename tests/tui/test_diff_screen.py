@@ -61,7 +61,7 @@ def _screen(look: Look) -> DiffScreen:
 
 
 def _has_order(look: Look, order: Order) -> bool:
-    return _screen(look).rows.order is order
+    return _screen(look).rows.by is order
 
 
 def _change_of_p50(path: PathDiff) -> int | None:
@@ -130,10 +130,10 @@ async def test_two_traces(size: tuple[int, int]) -> None:
         await _is_compared(look)
         assert "4 call paths   by the change of self time" in look.header
         assert "as of" not in look.header
-        assert look.lines[2].split()[:7] == ["A", "1", "3", "0", "100", "µs", "100"]
-        assert look.lines[3].split()[:7] == ["B", "1", "3", "0", "200", "µs", "200"]
-        assert look.lines[4].split() == ["+100", "µs", "+100", "µs", "change"]
-        assert look.lines[5].strip() == "order › cart"
+        assert look.body[1].split()[:7] == ["A", "1", "3", "0", "100", "µs", "100"]
+        assert look.body[2].split()[:7] == ["B", "1", "3", "0", "200", "µs", "200"]
+        assert look.body[3].split() == ["+100", "µs", "+100", "µs", "change"]
+        assert look.body[4].strip() == "order › cart"
         assert _names(look) == ["cart", "order", "mail", "pay"]
         lines = [look.line_of(name) for name in ("15 µs", "80 µs", "only B", "only A")]
         assert look.lines[lines[0]].split()[:8] == ["15", "µs", "+145", "µs", "×11", "160", "µs", "1"]
@@ -143,10 +143,10 @@ async def test_two_traces(size: tuple[int, int]) -> None:
         assert ("P95 B" in look.text) == (size[0] == 200)
         assert all(cell_len(line) == size[0] for line in look.lines)
         await look.press("j", "s")
-        assert "ordered by the change of P50" in look.footer
+        assert "sorted by the change of P50" in look.footer
         assert _names(look) == ["cart", "order", "pay", "mail"]
         await look.press("s")
-        assert "ordered by B's self time" in look.footer
+        assert "sorted by B's self time" in look.footer
         assert _names(look) == ["cart", "order", "mail", "pay"]
         assert _screen(look).rows.selected == _screen(look).rows.items[1]
         await look.press("s")
@@ -160,7 +160,7 @@ async def test_two_traces(size: tuple[int, int]) -> None:
         assert look.app.clipboard == text
         await look.press("j", "enter")
         assert look.is_on(SpansScreen)
-        assert [line.split()[:3] for line in look.lines[1:3]] == [["B", "160", "µs"], ["A", "20", "µs"]]
+        assert [line.split()[:3] for line in look.body[1:3]] == [["B", "160", "µs"], ["A", "20", "µs"]]
         await look.press("j", "enter")
         screen = look.screen
         assert isinstance(screen, TraceScreen)
@@ -201,9 +201,9 @@ async def test_sides_of_unequal_size(size: tuple[int, int]) -> None:
         await _is_compared(look)
         is_wide = size[0] == 200
         assert "by the change of self time per trace" in look.header
-        assert [line.split()[1] for line in look.lines[2:4]] == ["1", "3"]
-        assert " ".join(look.lines[4].split()) == "+2 -2 +0.33 -71 µs -10 µs -10 µs change per trace"
-        assert look.lines[5].rstrip().endswith(f"SELF, COUNT, ERRORS{', TOTAL' if is_wide else ''} per trace")
+        assert [line.split()[1] for line in look.body[1:3]] == ["1", "3"]
+        assert " ".join(look.body[3].split()) == "+2 -2 +0.33 -71 µs -10 µs -10 µs change per trace"
+        assert look.body[4].rstrip().endswith(f"SELF, COUNT, ERRORS{', TOTAL' if is_wide else ''} per trace")
         assert _names(look) == ["save", "new", "load", "old"]
         at = look.line_of("CHANGE ▾")
         assert look.lines[at + 1].split()[:8] == ["81", "µs", "-41", "µs", "-51", "%", "40", "µs"]
@@ -212,7 +212,7 @@ async def test_sides_of_unequal_size(size: tuple[int, int]) -> None:
         assert all(cell_len(line) == size[0] for line in look.lines)
         for order in ("B's self time per trace", "A's self time per trace", "what calls what"):
             await look.press(*["s"] * (2 if order[0] == "B" else 1))
-            assert f"ordered by {order}" in look.footer
+            assert f"sorted by {order.removesuffix(' per trace')}" in look.footer
             assert f"   by {order}  " in look.header
         assert _names(look) == ["old", "load", "save", "new"]
 
@@ -232,7 +232,7 @@ async def test_by_the_change_of_p50(size: tuple[int, int]) -> None:
         assert look.lines[at].split()[:8] == ["P50", "A", "CHANGE", "▾", "P50", "B", "COUNT", "ERRORS"]
         assert ("SELF B" in look.lines[at]) == (size[0] == 200)
         assert (
-            look.lines[5]
+            look.body[4]
             .rstrip()
             .endswith("COUNT, ERRORS, SELF, TOTAL per trace" if size[0] == 200 else "  COUNT, ERRORS per trace")
         )
@@ -251,7 +251,7 @@ async def test_the_mark() -> None:
         assert "marked" not in look.header
         await look.press("d")
         await _is_compared(look)
-        assert "trace 00000000 other" in look.lines[2]
+        assert "trace 00000000 other" in look.body[1]
         await look.press("q", "q", "g")
         assert "◆ other" in look.text
         await look.press("enter")
@@ -276,15 +276,15 @@ async def test_groups() -> None:
         assert "no longer marked" in look.footer
         await look.press("d", "j", "d")
         await _is_compared(look)
-        assert look.lines[2].split()[:4] == ["A", "2", "6", "0"]
-        assert look.lines[3].split()[:4] == ["B", "1", "1", "1"]
-        assert look.lines[3].rstrip().endswith("traces of other")
+        assert look.body[1].split()[:4] == ["A", "2", "6", "0"]
+        assert look.body[2].split()[:4] == ["B", "1", "1", "1"]
+        assert look.body[2].rstrip().endswith("traces of other")
         failed = look.lines[look.line_of("0 → 1")]
         assert "other" in failed
         await look.press("escape", "r", "G", "d")
         await _is_compared(look)
         await look.press("enter")
-        sides = {line.split()[1] if line.startswith(" A B") else "" for line in look.lines[1:3]}
+        sides = {line.split()[1] if line.startswith(" A B") else "" for line in look.body[:2]}
         assert sides <= {"B", ""}
         assert " A B " in look.text
 
@@ -302,10 +302,10 @@ async def test_the_filter_against_the_rest() -> None:
         assert "‹ compare listed: name=cart with …" in look.header
         await look.press("enter")
         await _is_compared(look)
-        assert look.lines[2].split()[:4] == ["A", "2", "6", "0"]
-        assert look.lines[2].rstrip().endswith("listed: name=cart")
-        assert look.lines[3].split()[:4] == ["B", "1", "1", "1"]
-        assert look.lines[3].rstrip().endswith("all others")
+        assert look.body[1].split()[:4] == ["A", "2", "6", "0"]
+        assert look.body[1].rstrip().endswith("listed: name=cart")
+        assert look.body[2].split()[:4] == ["B", "1", "1", "1"]
+        assert look.body[2].rstrip().endswith("all others")
         await look.press("escape", "slash")
         await look.type("zzz")
         await look.press("enter")
@@ -334,9 +334,9 @@ async def test_one_query_against_another() -> None:
         await look.press("enter", *["backspace"] * 2)
         await look.press("enter")
         await _is_compared(look)
-        assert look.lines[2].rstrip().endswith("listed: name=cart")
-        assert look.lines[3].rstrip().endswith("name=other")
-        assert [line.split()[1] for line in look.lines[2:4]] == ["2", "1"]
+        assert look.body[1].rstrip().endswith("listed: name=cart")
+        assert look.body[2].rstrip().endswith("name=other")
+        assert [line.split()[1] for line in look.body[1:3]] == ["2", "1"]
         await look.press("escape")
         assert "2 of 3 traces" in look.text
         await look.press("D", "escape")
@@ -350,11 +350,11 @@ async def test_what_is_marked_against_a_query() -> None:
         await look.type("trace.errors>0")
         await look.press("enter")
         await _is_compared(look)
-        assert " trace 0000" in look.lines[2]
-        assert look.lines[3].rstrip().endswith("trace.errors>0")
+        assert " trace 0000" in look.body[1]
+        assert look.body[2].rstrip().endswith("trace.errors>0")
         await look.press("escape", "D", "enter")
         await _is_compared(look)
-        assert look.lines[3].split()[:2] == ["B", "2"]
+        assert look.body[2].split()[:2] == ["B", "2"]
 
 
 async def test_all_traces_against_a_query() -> None:
@@ -370,7 +370,7 @@ async def test_all_traces_against_a_query() -> None:
         errors = look.data.store.trace_table.error_count
         assert [*a.traces()] == [trace for trace, number in enumerate(errors) if number]
         assert [*b.traces()] == [trace for trace, number in enumerate(errors) if not number]
-        assert look.lines[3].rstrip().endswith("the rest")
+        assert look.body[2].rstrip().endswith("the rest")
         await look.press("escape", "D")
         await look.type("trace.errors>=0")
         await look.press("enter")
@@ -429,6 +429,13 @@ async def test_by_mouse() -> None:
             await look.pilot.click(offset=(x, heads))
             await look.until(partial(_has_order, look, order))
             assert look.lines[heads].count("▾") == 1
+        assert "this order can't be reversed" not in look.footer
+        await look.press("S")
+        assert "this order can't be reversed" in look.footer
+        before = _names(look)
+        await look.press("s", "S")
+        assert "the change of self time, smallest first" in look.footer
+        assert {*_names(look)} == {*before}
         await look.pilot.click(offset=(5, heads + 1), times=2)
         await look.until(lambda: look.is_on(SpansScreen))
 

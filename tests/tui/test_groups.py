@@ -170,9 +170,9 @@ async def test_a_narrow_screen() -> None:
     """At 80 cells there are counts, errors, incomplete traces, three times, and the name."""
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("r")
-        heads = look.lines[1].split()
-        assert heads == "ROOT TRACES ▾ ERR INCOMPLETE P50 P95 MAX".split()
-        assert row_on(look, "batch").split() == "batch 3 2 ◌1 30 µs 2 s 2 s".split()
+        heads = look.body[0].split()
+        assert heads == ["ROOT", "TRACES", "▾", "ERR", "INCOMPLETE", "P50", "P95", "MAX"]
+        assert row_on(look, "batch").split() == ["batch", "3", "2", "◌1", "30", "µs", "2", "s", "2", "s"]
         assert row_on(look, "delta").split() == ["delta", "1", "–", "–", "–"]
         assert row_on(look, "? parent not seen").split()[4:6] == ["1", "◌1"]
 
@@ -224,6 +224,7 @@ async def test_each_column_sorts() -> None:
             assert groups.shown_order.key == key
             column = groups.table.column(key)
             assert column is not None
+            assert column.value is not None
             assert f"{column.head} {'▴' if key == 'root name' else '▾'}" in look.text
             values = [column.value(group) for group in groups.items]
             known = [value for value in values if value is not None]
@@ -322,11 +323,14 @@ async def test_the_newest_failure_of_a_group() -> None:
 
 
 async def test_blocks_of_a_group() -> None:
-    """`F` merges the traces of the selected group."""
+    """In a group that was opened, `F` merges its traces; among all groups, all traces."""
     async with looking_at(*documents()) as look:
         await look.press("r", "F")
         assert look.is_on(FlameScreen)
-        assert "3 traces of batch" in look.header
+        assert "7 traces" in look.header
+        await look.press("escape", "enter", "F")
+        assert "3 traces" in look.header
+        assert "in batch, 3 of 7" in look.bar
 
 
 async def test_the_plot_sets_the_selected_group_off() -> None:

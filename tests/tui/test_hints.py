@@ -16,15 +16,14 @@ from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
-from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.linelist import LineList
+from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (DiffScreen, ("d", "down", "d")),
     (CallsScreen, ("A",)),
     (FunctionCallsScreen, ("A", "enter")),
-    (LanesScreen, ("L",)),
+    (WorkersScreen, ("L",)),
     (ServeScreen, ("H",)),
     (CheckScreen, ("exclamation_mark",)),
     (HelpScreen, ("question_mark",)),
@@ -53,8 +52,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
 MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
-        *("compare_rest", "by_key", "check"),
-        *("flame", "lanes", "statistics", "calls", "serve", "palette"),
+        *("view", "by_key", "palette"),
         *("sibling", "parent", "error", "collapse", "expand"),
     )
 )
@@ -68,11 +66,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def documents() -> list[Document]:
-    """Return three traces, the newest one with an error, the oldest one a call."""
+    """Return four traces, the newest one with an error, the oldest ones a call and a request."""
     build = Builder()
     return [
         build.span("call ray.remote", trace=3, start=-50, kind="PRODUCER"),
         build.span("early", trace=2, start=0),
+        build.span("proxy_http_request shop GET /", trace=4, start=-90),
         build.span("batch", trace=1, span=1, start=100, duration=100, service="shop"),
         build.span("load", trace=1, parent=1, start=110, status="ERROR", service="store"),
     ]
@@ -94,7 +93,7 @@ async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> N
     await look.app.workers.wait_for_complete()
     if screen is FlameScreen:
         await look.until(lambda: look.screen.query_one(FlameBlocks).model)
-    if isinstance(below := look.screen, LanesScreen):
+    if isinstance(below := look.screen, WorkersScreen):
         await look.until(lambda: below.is_known)
     await look.pilot.pause()
 
@@ -191,13 +190,11 @@ async def test_enter_and_escape_by_the_mouse() -> None:
         assert look.is_on(TracesScreen)
         await click_hint(look, "/ find")
         await look.type("early")
-        await look.until_shown("1 of 3 traces")
+        await look.until_shown("1 of 4 traces")
         await click_hint(look, "⏎ open")
         assert isinstance(look.app.focused, LineList)
         await click_hint(look, "Esc back")
         await look.until(lambda: "early" in look.text and "batch" in look.text)
-        await click_hint(look, "r group")
-        assert isinstance(look.app.focused, GroupList)
 
 
 async def test_a_hint_that_gave_way_is_no_hint() -> None:

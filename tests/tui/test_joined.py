@@ -59,9 +59,9 @@ async def test_one_row_a_call() -> None:
         assert "main.f ray.remote " in look.text
         await look.press("a")
         await look.until_shown("main.f ")
-        names = [line[:50].split("  ")[0].strip(" ▾│") for line in look.lines[3:10]]
+        names = [line[:50].split("  ")[0].strip(" ▾│") for line in look.body[2:9]]
         assert names[:2] == ["caller", "main.f"]
-        shown = "\n".join(line[:60] for line in look.lines[3:10])
+        shown = "\n".join(line[:60] for line in look.body[2:9])
         assert "wait 8 µs" in shown
         assert "2 attempts" in shown
         assert "◌ no attempt seen" in shown

@@ -18,13 +18,13 @@ from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.help.help_screen import HelpScreen, KeyLines, Page
 from spanview.tui.help.page_screen import PageScreen
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
-from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.DIFF, DiffScreen),
     (On.CALLS, CallsScreen),
     (On.CALLS, FunctionCallsScreen),
-    (On.LANES, LanesScreen),
+    (On.WORKERS, WorkersScreen),
     (On.SERVE, ServeScreen),
 ]
 
@@ -91,7 +91,7 @@ def test_the_footer_fits(on: On) -> None:
 
 async def test_the_help_has_every_key() -> None:
     """On each screen the help shows all keys, those of the screen first."""
-    async with looking_at(Builder().span(), size=(100, 100)) as look:
+    async with looking_at(Builder().span(), size=(100, 120)) as look:
         for on in (On.TRACES, On.TRACE, On.SPAN):
             await look.press("question_mark")
             assert look.is_on(HelpScreen)

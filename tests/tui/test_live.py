@@ -32,7 +32,6 @@ from spanview.tui.diff.other_side_screen import OtherSideScreen
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.help.page_screen import PageScreen
-from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.serve.requests_screen import RequestsScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
@@ -46,6 +45,7 @@ from spanview.tui.widgets import live
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
+from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Way:
     """The keys that lead to the second item of before when all spans are there."""
 
 
-def _lane_block(screen: LanesScreen) -> object:
+def _lane_block(screen: WorkersScreen) -> object:
     assert screen.rows.lane is not None
     return screen.rows.lane.source, screen.rows.row
 
@@ -118,7 +118,7 @@ WAYS: Final = [
     Way(SpanScreen, ("enter", "enter", *["tab"] * 4), lambda screen: screen.rows.cursor),
     Way(StatsScreen, ("t",), lambda screen: screen.rows.selected.key),
     Way(StatsScreen, ("enter", "t"), lambda screen: screen.rows.selected.key),
-    Way(StatsScreen, ("r", "t", "r"), lambda screen: screen.rows.selected.key),
+    Way(StatsScreen, ("r", "t", "b"), lambda screen: screen.rows.selected.key),
     Way(SpansScreen, ("t", "enter"), lambda screen: screen.rows.selected),
     Way(FlameScreen, ("F",), _block),
     Way(DiffScreen, ("d", "down", "d"), _path),
@@ -126,7 +126,7 @@ WAYS: Final = [
     Way(SpansScreen, ("d", "down", "d", *"ssss", "down", "enter"), lambda screen: screen.rows.selected),
     Way(CallsScreen, ("A",), lambda screen: screen.rows.selected.function),
     Way(FunctionCallsScreen, ("A", "enter"), _call),
-    Way(LanesScreen, ("L",), _lane_block, ("down", "down")),
+    Way(WorkersScreen, ("L",), _lane_block, ("down", "down")),
     Way(ServeScreen, ("H",), lambda screen: screen.rows.selected.key),
     Way(RequestsScreen, ("H", "enter"), _request),
     Way(CheckScreen, ("exclamation_mark",), _finding),

@@ -14,11 +14,11 @@ import pytest
 from textual import events
 
 from builders import EPOCH_NS, Builder, Document
-from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.trace.runs import Timed
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.window import Window
+from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Look, looking_at
 
 
@@ -59,12 +59,12 @@ async def test_it_shows_the_whole_trace() -> None:
     """How much runs, where an error ends, and the part that is looked at."""
     async with looking_at(*_documents(), size=(100, 30)) as look:
         await look.press("enter")
-        line = look.lines[1]
+        line = look.body[0]
         assert len(line.rstrip()) == 100
         assert line[60] == "✖"
         assert line[30] < line[15] < line[55]
         await look.grow(Builder().span("new", span=9, parent=1, start=0, duration=30))
-        assert look.lines[1][30] != line[30] or look.lines[1][5] != line[5]
+        assert look.body[0][30] != line[30] or look.body[0][5] != line[5]
 
 
 @pytest.mark.parametrize("key", [None, "L"])
@@ -73,7 +73,7 @@ async def test_the_wheel(key: str | None) -> None:
     async with looking_at(*_documents(), size=(100, 30)) as look:
         await look.press("enter", *([] if key is None else [key]))
         screen = look.screen
-        assert isinstance(screen, TraceScreen | LanesScreen)
+        assert isinstance(screen, TraceScreen | WorkersScreen)
         await look.until(lambda: screen.zoom.zoomable.whole.length_ns == 100_000)
         cells, y = screen.rows.time_cells, screen.rows.region.y
 

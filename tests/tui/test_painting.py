@@ -18,11 +18,11 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from spanview.tui.app.palette import CommandLines
-from spanview.tui.lanes.lane_lines import LaneLines
-from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces.trace_list import TraceList
 from spanview.tui.widgets.paint import Encodable
+from spanview.tui.workers.worker_lines import WorkerLines
+from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, looking_at, many_spans
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def painted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     note(TraceList)
     note(Waterfall)
     note(CommandLines)
-    note(LaneLines)
+    note(WorkerLines)
     return rows
 
 
@@ -86,9 +86,9 @@ async def test_many_lanes_paint_what_is_in_sight(painted: list[int]) -> None:
     async with looking_at(data=data, size=(120, HEIGHT), paints=True) as look:
         painted.clear()
         await look.press("L")
-        await look.until(lambda: isinstance(look.screen, LanesScreen) and look.screen.is_known)
+        await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.is_known)
         await look.pilot.pause()
-        assert look.app.screen.query_one(LaneLines).row_count == 2_500
+        assert look.app.screen.query_one(WorkerLines).row_count == 2_500
         assert max(painted) < HEIGHT
         painted.clear()
         await look.press("down")

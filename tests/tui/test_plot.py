@@ -119,7 +119,7 @@ async def test_it_is_there_where_there_is_room() -> None:
         assert not look.screen.query_one(Plot).display
     async with looking_at(data=_data(), size=(100, 36)) as look:
         assert look.screen.query_one(Plot).display
-        text = "\n".join(look.lines[1:8])
+        text = "\n".join(look.body[:7])
         assert "1 ms┤" in text
         assert "✖" in text
         # The times of the axis are told from one another.

@@ -214,10 +214,10 @@ def test_two_viewers_at_once(path: Path) -> None:
     assert first.write()
     second.change({"sort": "ROOT", "columns": (1,)})
     assert second.write()
-    first.change({"grouped": True})
+    first.change({"grouped": "groups"})
     assert first.write()
     now = KeptSettings(os.fspath(path)).now
-    assert (now.theme, now.sort, now.columns, now.grouped) == ("light", "ROOT", (1,), True)
+    assert (now.theme, now.sort, now.columns, now.grouped) == ("light", "ROOT", (1,), "groups")
 
 
 def test_many_writers(path: Path) -> None:
@@ -263,8 +263,9 @@ async def test_what_is_set_is_there_again(path: Path) -> None:
         color_by="process",
         folds=False,
         sort="duration, reversed",
+        grouped="traces",
         statistics_sort="p50",
-        lanes_sort="busy share",
+        workers_sort="busy share",
     )
     async with looking_at(*documents(), opening=opening(path)) as look:
         assert look.app.settings == first

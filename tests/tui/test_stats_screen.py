@@ -25,7 +25,7 @@ from spanview.tui.stats import stats_screen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.widgets.table import TableList
+from spanview.tui.widgets.table import TableHeads, TableList
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
@@ -81,15 +81,18 @@ async def test_from_the_traces_to_one_span() -> None:
         await look.press("t")
         await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of 2 traces   by name   2 rows" in look.header
-        assert look.lines[2].split()[:7] == ["2", "1", "400", "µs", "349", "µs", "100"]
-        await look.press("s", "s")
+        assert look.body[1].split()[:8] == ["a", "2", "1", "400", "µs", "349", "µs", "100"]
+        await look.pilot.click(TableHeads, offset=(look.body[0].index("COUNT"), 0))
         assert "sorted by count" in look.footer
-        assert look.lines[2].split()[0] == "3"
+        assert look.body[1].split()[:2] == ["b", "3"]
         await look.press("enter")
         assert look.is_on(SpansScreen)
-        assert [line.split()[0] for line in look.lines[1:4]] == ["40", "10", "1"]
-        assert "in a" in look.lines[1]
-        await look.press("j", "y")
+        assert look.body[0].split() == ["DURATION", "▾", "START", "SPAN"]
+        assert [line.split()[0] for line in look.body[1:4]] == ["40", "10", "1"]
+        assert "in a" in look.body[1]
+        await look.press("S")
+        assert [line.split()[0] for line in look.body[1:4]] == ["1", "10", "40"]
+        await look.press("S", "j", "y")
         assert "copied the span id" in look.footer
         await look.press("enter")
         screen = look.screen
@@ -101,45 +104,45 @@ async def test_from_the_traces_to_one_span() -> None:
 
 
 async def test_of_one_trace_and_by_other_things() -> None:
-    """From a trace only its own spans; `r` groups by the next thing."""
+    """From a trace only its own spans; `b` groups by the next thing."""
     async with looking_at(*_documents(), size=(80, 24)) as look:
         await look.press("enter", "t")
         await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of a   by name" in look.header
-        assert look.lines[2].split()[:2] == ["1", "1"]
-        await look.press("r")
-        await look.until(lambda: "SERVICE" in look.lines[1])
+        assert look.body[1].split()[:3] == ["a", "1", "1"]
+        await look.press("b")
+        await look.until(lambda: "SERVICE" in look.body[0])
         assert "shop" in look.text
-        await look.press("r", "y")
-        await look.until(lambda: "KIND" in look.lines[1])
+        await look.press("b", "y")
+        await look.until(lambda: "KIND" in look.body[0])
         assert "INTERNAL" in look.text
         assert all(len(line) <= 80 for line in look.lines)
 
 
 async def test_what_is_on_critical_paths() -> None:
-    """`r` comes to what names take of critical paths: a trace's end waits for the root, less for what it called."""
+    """`b` comes to what names take of critical paths: a trace's end waits for the root, less for what it called."""
     async with looking_at(*_documents(), size=(110, 24)) as look:
-        await look.press("t", "r", "r", "r")
+        await look.press("t", "b", "b", "b")
         await look.until_shown("by critical path   2 rows")
-        assert look.lines[1].split() == ["TRACES", "TOTAL", "▾", "SELF", "WAIT", "CRITICAL", "PATH"]
-        assert look.lines[2].split() == ["2", "349", "µs", "349", "µs", "0", "µs", "a"]
-        assert look.lines[3].split() == ["2", "51", "µs", "51", "µs", "0", "µs", "b"]
+        assert look.body[0].split() == ["CRITICAL", "PATH", "TRACES", "TOTAL", "▾", "SELF", "WAIT"]
+        assert look.body[1].split() == ["a", "2", "349", "µs", "349", "µs", "0", "µs"]
+        assert look.body[2].split() == ["b", "2", "51", "µs", "51", "µs", "0", "µs"]
         await look.press("enter")
         assert "critical path a   2 spans" in look.header
 
 
 async def test_names_of_several_services() -> None:
-    """Where there are several, `r` comes to names in services, and each is opened."""
+    """Where there are several, `b` comes to names in services, and each is opened."""
     build = Builder()
     spans = [build.span("GET", trace=at, span=at, service=("shop", "cart")[at % 2]) for at in range(1, 4)]
     async with looking_at(*spans, size=(110, 24)) as look:
-        await look.press("t", "r")
+        await look.press("t", "b")
         await look.until_shown("by service+name   2 rows")
-        assert [line.strip()[-9:] for line in look.lines[2:4]] == ["cart: GET", "shop: GET"]
+        assert [line[:9] for line in look.body[1:3]] == ["cart: GET", "shop: GET"]
         await look.press("enter")
         assert "service+name cart: GET   2 spans" in look.header
-        assert all("cart  in GET" in line for line in look.lines[1:3])
-        await look.press("escape", "r")
+        assert all("cart  in GET" in line for line in look.body[1:3])
+        await look.press("escape", "b")
         await look.until_shown("by service   2 rows")
 
 
@@ -165,9 +168,9 @@ async def test_an_answer_leaves_who_types_alone() -> None:
             return count(*arguments)
 
         with patch.object(stats_screen, "groups_of", slowly):
-            await look.press("r")
+            await look.press("b")
             await look.until(begun.is_set)
-            await look.press("b", "c", "o")
+            await look.press("B", "c", "o")
             go.set()
             await look.until_shown("by service   1 row")
             await look.type("lor")
@@ -180,7 +183,7 @@ async def test_by_any_attribute() -> None:
     async with looking_at(*_with_keys(), size=(80, 24)) as look:
         await look.press("t")
         await look.until_shown("by name   3 rows")
-        await look.press("b")
+        await look.press("B")
         await look.type("colo")
         await look.press("enter")
         await look.until_shown("no span here has colo")
@@ -189,19 +192,19 @@ async def test_by_any_attribute() -> None:
         assert "no span here" not in look.text
         await look.press("enter")
         await look.until_shown("by color   3 rows")
-        assert look.lines[1].split()[-1] == "color"
-        assert [line.split()[-1] for line in look.lines[2:5]] == ["(none)", "red", "blue"]
+        assert look.body[0].split()[0] == "color"
+        assert [line.split()[0] for line in look.body[1:4]] == ["(none)", "red", "blue"]
         await look.press("j", "y")
         assert look.app.clipboard == "red"
         await look.press("enter")
         assert "color red   1 span" in look.header
-        await look.press("q", "r")
+        await look.press("q", "b")
         await look.until_shown("by name   3 rows")
-        await look.press("r", "r", "r", "r")
+        await look.press("b", "b", "b", "b")
         await look.until_shown("by color   3 rows")
-        await look.press("b")
+        await look.press("B")
         await look.type("  ")
-        await look.press("enter", "b", "escape")
+        await look.press("enter", "B", "escape")
         assert look.is_on(StatsScreen)
         await look.press("escape")
         assert not look.is_on(StatsScreen)
@@ -212,9 +215,9 @@ async def test_the_key_is_completed() -> None:
     async with looking_at(*_with_keys(), size=(80, 24)) as look:
         await look.press("t")
         await look.until_shown("by name   3 rows")
-        await look.press("b")
+        await look.press("B")
         await look.until_shown("›color", "kind of", "size")
-        assert "duration" not in look.lines[2]
+        assert "duration" not in look.body[1]
         await look.type("ki")
         await look.until_shown("1 of 1")
         await look.press("tab", "enter")
@@ -226,39 +229,41 @@ async def test_no_value_and_an_empty_one() -> None:
     build = Builder()
     spans = [build.span(duration=5), build.span(attributes={"k": ""}, duration=5), build.span(attributes={"k": "x"})]
     async with looking_at(*spans, size=(80, 24)) as look:
-        await look.press("t", "b")
+        await look.press("t", "B")
         await look.type("k")
         await look.press("enter")
         await look.until_shown("by k   3 rows")
-        assert [line.split()[-1] for line in look.lines[2:5]] == ["x", '""', "(none)"]
+        assert [line.split()[0] for line in look.body[1:4]] == ["x", '""', "(none)"]
         await look.press("G", "y")
         assert "these spans have no k: there is nothing to copy" in look.footer
         await look.press("enter")
         assert "‹ k (none)   1 span" in look.header
-        await look.press("escape", "r", "r")
+        await look.press("escape", "b", "b")
         await look.until_shown("by service   1 row")
-        assert look.lines[2].split()[-1] == "(none)"
+        assert look.body[1].split()[0] == "(none)"
 
 
 NARROW = [
-    (100, "COUNT ERRORS TOTAL SELF P95 MAX"),
-    (80, "COUNT ERRORS TOTAL SELF P95 MAX"),
-    (60, "COUNT TOTAL SELF P95"),
-    (50, "COUNT TOTAL SELF"),
-    (40, "TOTAL SELF"),
-    (20, ""),
+    (110, "COUNT ERRORS TOTAL SELF P50 P95 MAX"),
+    (80, "COUNT ERRORS TOTAL SELF P95"),
+    (60, "COUNT TOTAL SELF"),
+    (40, "TOTAL"),
+    (18, ""),
 ]
 
 
 @pytest.mark.parametrize(("width", "heads"), NARROW)
 async def test_the_name_is_the_last_to_go(width: int, heads: str) -> None:
-    """Where there is little room, columns give way to the name."""
+    """Where there is little room, columns give way to the name, and its middle goes before its end."""
     name = "Counter.increment ray.remote_worker"
     async with looking_at(Builder().span(name), size=(width, 24)) as look:
         await look.press("t")
         await look.until_shown("NAME")
-        assert look.lines[1].replace("▾", "").split() == [*heads.split(), "NAME"]
-        assert name[: min(17, width - 4)] in look.lines[2]
+        assert look.body[0].replace("▾", "").split() == ["NAME", *heads.split()]
+        shown, _, end = look.body[1][: max(17, look.body[0].index(heads[:1] or " ") - 4)].partition("…")
+        assert name.startswith(shown.strip())
+        assert end.strip() in name
+        assert ("…" in look.body[1]) == (width < 110)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -267,10 +272,11 @@ async def test_what_is_sorted_by_is_in_sight(width: int) -> None:
     async with looking_at(Builder().span("a"), size=(width, 24)) as look:
         await look.press("t")
         await look.until_shown("NAME")
-        for name in ("self", "count", "errors", "p95", "max", "total"):
+        for _ in range(9):
             await look.press("s")
-            assert f"sorted by {name}" in look.footer
-            assert [text for text in look.lines[1].replace(" ▾", "▾").split() if "▾" in text] == [f"{name.upper()}▾"]
+            name = look.footer.split("sorted by ")[1].strip().upper()
+            marked = [text for text in look.body[0].replace(" ▾", "▾").replace(" ▴", "▴").split() if text[-1] in "▾▴"]
+            assert marked in ([f"{name}▾"], ["NAME▴"])
 
 
 async def test_an_attribute_of_another_trace() -> None:
@@ -278,7 +284,7 @@ async def test_an_attribute_of_another_trace() -> None:
     async with looking_at(*_with_keys(), size=(80, 24)) as look:
         await look.press("enter", "t")
         await look.until_shown("statistics of c   by name   1 row")
-        await look.press("b")
+        await look.press("B")
         # Records of all traces are looked at for what may be typed.
         await look.until_shown("›color")
         await look.app.workers.wait_for_complete()
@@ -305,7 +311,7 @@ async def test_counting_is_ended() -> None:
         await look.press("t")
         await look.until_shown("by name   3 rows")
         with patch.object(stats_screen, "column_of", slow):
-            await look.press("b")
+            await look.press("B")
             await look.type("color")
             await look.press("enter")
             await look.until_shown("by color   counting … 25%; Esc ends it")
@@ -314,7 +320,7 @@ async def test_counting_is_ended() -> None:
         assert look.is_on(StatsScreen)
         assert "by name   3 rows" in look.header
         assert "the counting was ended" in look.footer
-        await look.press("r")
+        await look.press("b")
         await look.until_shown("by service   1 row")
         await look.press("escape")
         assert not look.is_on(StatsScreen)

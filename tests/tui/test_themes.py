@@ -22,8 +22,8 @@ from builders import Builder
 from spanview.tui.app.opening import Opening
 from spanview.tui.app.themes import ANSI, NAMES, service_color, terminal_theme
 from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
-from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.widgets.paint import PALETTE
+from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ async def walked(look: Look) -> AsyncIterator[tuple[str, ...]]:
     await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(FlameBlocks).model)
     yield ("F",)
     await look.press("escape", "L")
-    await look.until(lambda: isinstance(look.screen, LanesScreen) and look.screen.is_known)
+    await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.is_known)
     yield ("L",)
     await look.press("right", "right", "down", "e")
     yield ("L", "e")

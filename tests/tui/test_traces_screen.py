@@ -56,7 +56,7 @@ async def test_the_newest_is_first_and_selected() -> None:
     async with looking_at(*documents()) as look:
         assert roots(look) == ["quick", "batch", "batch", "slow"]
         assert look.screen.query_one(TraceList).cursor == 0
-        assert "1 file · 5 spans · 4 traces · 1 error" in look.header
+        assert "4 traces · 5 spans   ✖ 1 error" in look.header
 
 
 async def test_open_and_back() -> None:
@@ -170,7 +170,7 @@ async def test_heads_stand_above_their_columns() -> None:
     """Heads end where their figures end, with and without bars."""
     for width in (80, 120, 200):
         async with looking_at(*documents(), size=(width, 24)) as look:
-            heads = look.lines[1]
+            heads = look.body[0]
             row = look.lines[roots(look).index("batch") + 2]
             assert row.index("batch") == heads.index("TRACE") == row.index("✖") + 2
             assert row[heads.index("SPANS") + 4] == "2"
@@ -242,10 +242,10 @@ async def test_filter_as_it_is_typed() -> None:
         assert roots(look) == ["batch", "batch"]
         await look.press("enter", "j")
         assert look.screen.query_one(TraceList).cursor == 1
-        assert "batch" in look.lines[1]
+        assert "batch" in look.body[0]
         await look.press("escape")
         assert len(roots(look)) == 4
-        assert "╱" not in look.lines[1]
+        assert "╱" not in look.body[0]
 
 
 async def test_a_filter_by_attributes_and_figures() -> None:
@@ -264,20 +264,20 @@ async def test_a_mistake_in_a_filter() -> None:
         await look.type("batch")
         await look.until_shown("2 of 4 traces")
         await look.type(" duration>")
-        assert "query, character 16: expected a value after >" in look.lines[2]
-        assert "batch duration>" in look.lines[1]
+        assert "query, character 16: expected a value after >" in look.body[1]
+        assert "batch duration>" in look.body[0]
         assert len(roots(look)) in {0, 2}
         # What comes meanwhile is an answer to the filter before.
         await look.grow(Builder().span("batch", trace=77, span=770, start=900))
         await look.pilot.pause()
-        assert "query, character 16: expected a value after >" in look.lines[2]
+        assert "query, character 16: expected a value after >" in look.body[1]
         for _ in range(len("batch duration>")):
             await look.press("backspace")
         await look.type("duration>500us")
         await look.until_shown("1 of 5 traces")
         assert "character" not in look.text
         await look.type(" (")
-        assert "character" in look.lines[2]
+        assert "character" in look.body[1]
         for _ in range(len("duration>500us (")):
             await look.press("backspace")
         assert "character" not in look.text
@@ -290,12 +290,12 @@ async def test_a_dropped_filter_leaves_nothing_behind() -> None:
     async with looking_at(*documents()) as look:
         await look.press("slash")
         await look.type("x=")
-        assert "character" in look.lines[2]
+        assert "character" in look.body[1]
         await look.press("escape", "slash")
         assert "character" not in look.text
-        assert look.lines[1].startswith(" ╱ a name, or key=value")
+        assert look.body[0].startswith(" ╱ a name, or key=value")
         await look.press("enter")
-        assert "╱" not in look.lines[1]
+        assert "╱" not in look.body[0]
 
 
 async def test_nothing_matches() -> None:
@@ -330,7 +330,7 @@ async def test_a_filter_from_the_command_line() -> None:
     """A query that was given begins as the filter, and keys go to the list."""
     async with looking_at(*documents(), opening=Opening(("spans",), query="name=quick")) as look:
         await look.until_shown("1 of 4 traces")
-        assert "╱ name=quick" in look.lines[1]
+        assert "╱ name=quick" in look.body[0]
         await look.press("enter")
         assert look.is_on(TraceScreen)
 
@@ -419,7 +419,7 @@ async def test_dates() -> None:
     builder = Builder()
     async with looking_at(builder.span(start=0), builder.span(trace=2, start=2 * 86_400e6), size=(80, 24)) as look:
         assert "2023-11-14 " in look.text or "2023-11-15 " in look.text
-        assert " START ▾".strip() in look.lines[1]
+        assert " START ▾".strip() in look.body[0]
 
 
 async def test_help() -> None:
@@ -428,7 +428,7 @@ async def test_help() -> None:
         for key in ("escape", "q", "question_mark"):
             await look.press("question_mark")
             assert look.is_on(HelpScreen)
-            assert look.line_of("on this screen") < look.line_of("group by root name")
+            assert look.line_of("on this screen") < look.line_of("traces by the names of their roots")
             await look.press(key)
             assert look.is_on(TracesScreen)
 
@@ -438,21 +438,21 @@ async def test_a_mistake_leaves_room_for_what_is_typed() -> None:
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("slash")
         await look.type("http.response.status_code>=500 AND")
-        assert "http.response.status_code>=500 AND" in look.lines[1]
-        assert "query, character 32: expected a term, not AND: a space means and" in look.lines[2]
+        assert "http.response.status_code>=500 AND" in look.body[0]
+        assert "query, character 32: expected a term, not AND: a space means and" in look.body[1]
 
 
 async def test_a_narrowed_list_says_so() -> None:
-    """As long as a group or a range of times is all that is listed, the header says of how many."""
-    async with looking_at(*documents(), size=(80, 24)) as look:
+    """As long as a group or a range of times is all that is listed, the bar says which, and of how many."""
+    async with looking_at(*documents(), size=(120, 24)) as look:
         await look.press("r", "enter")
         root = look.app.root_name(look.screen.query_one(TraceList).model.order[0])
-        assert f" of 4 traces: only {root}; Esc: all" in look.header
+        assert f"in {root}, 2 of" in look.bar
         await look.press("escape", "escape", "j", "left_curly_bracket")
-        assert " of 4 traces: from " in look.header
+        assert " – en" in look.bar
         await look.press("escape")
         assert "4 traces" in look.header
-        assert "Esc: all" not in look.header
+        assert " in " not in look.bar
 
 
 async def test_what_a_key_did_stays_on_its_screen() -> None:

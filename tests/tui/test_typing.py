@@ -148,8 +148,8 @@ async def test_the_palette_does_what_the_keys_do() -> None:
     """Some letters find an action, Enter does it on the screen below."""
     async with looking_at(*documents()) as look:
         await look.press("ctrl+p")
-        await look.until_shown("some words of an action", "group by root name, and back", "theme: light")
-        await look.type("group by")
+        await look.until_shown("some words of an action", "traces by the names of their roots", "theme: light")
+        await look.type("names of their roots")
         await look.until_shown("1 action")
         await look.press(ENTER)
         assert look.is_on(TracesScreen)

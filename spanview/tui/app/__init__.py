@@ -7,8 +7,10 @@ keeping        keeping it soon after it was set
 opening        what the viewer begins with
 feed           the reading thread
 news           what it tells, and when the screens hear of it
+findings       how many things the check finds, for the header
 terminal       what reads the terminal
 warm           what keeps later keys quick: imports and garbage
+views          going from view to view
 palette_match  which actions some words mean
 palette        all actions by their names
 app            the application, which opens the screens

@@ -23,10 +23,12 @@ from spanview.display.sanitise import sanitise, typed
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_trace_id
 from spanview.sources.discover import STANDARD_INPUT
+from spanview.tui.app.findings import FindingsCount
 from spanview.tui.app.keeping import NOT_KEPT, Keeping
 from spanview.tui.app.news import FeedNews, PassingOn
 from spanview.tui.app.terminal import careful, drawn_on
 from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
+from spanview.tui.app.views import Views
 from spanview.tui.app.warm import TIDY_INTERVAL_S, Tidy, import_screens
 from spanview.tui.traces.traces_model import NUMPY_FROM_TRACES
 from spanview.tui.traces.traces_screen import TracesScreen
@@ -53,9 +55,10 @@ if TYPE_CHECKING:
     from spanview.tui.app.opening import Opening
     from spanview.tui.app.settings import Settings
     from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.keys import View
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.known import Known
-    from spanview.tui.widgets.scope import TraceScope
+    from spanview.tui.widgets.view_bar import BarState
 
 _NOTICE_DURATION_S: Final = 4.0
 """So long the footer says what a key did."""
@@ -126,6 +129,8 @@ class SpanviewApp(App[None]):
         self.tidy = Tidy()
         self._importing = Work(self)
         self._keeping = Keeping(self, opening.settings)
+        self._views = Views(self, store, opening.session)
+        self._findings = FindingsCount(self, store)
         self._sheets: dict[str, Stylesheet] = {}
         """By theme."""
         self.no_color = opening.colorless
@@ -252,6 +257,7 @@ class SpanviewApp(App[None]):
         changed, self._changed = self._changed, set()
         for screen in self.screens():
             screen.feed_has_news(changed)
+        self._findings.look()
         self.call_after_refresh(self._feed.go_on)
 
     def screens(self) -> list[BaseScreen]:
@@ -310,6 +316,11 @@ class SpanviewApp(App[None]):
             return None
         fits = (row for row in store.rows_of_trace(trace) if query.matches(store, row))
         return min(fits, key=store.spans.start_ns.__getitem__, default=None)
+
+    @property
+    def findings(self) -> int | None:
+        """How many things the check finds; None where that isn't known."""
+        return self._findings.count
 
     @property
     def follows(self) -> bool:
@@ -413,7 +424,19 @@ class SpanviewApp(App[None]):
         for screen in self.screens():
             screen.mark_has_changed()
 
-    # -- the screens -------------------------------------------------------------------------------------------------
+    # -- the views and the other screens -----------------------------------------------------------------------------
+
+    def bar(self) -> BarState:
+        """Return what the bar of views says."""
+        return self._views.bar()
+
+    async def show_view(self, view: View) -> None:
+        """Show a view of what the bar names, or say why there is nothing to see; the view that is shown: leave it."""
+        await self._views.show(view)
+
+    async def leave_scope(self) -> None:
+        """Show what the views are narrowed to; there, narrow them no longer."""
+        await self._views.leave_scope()
 
     def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> AwaitMount:
         """Show one trace; whoever waits for it lets no key come before its screen is there.
@@ -426,42 +449,6 @@ class SpanviewApp(App[None]):
         from spanview.tui.trace.trace_screen import TraceScreen
 
         return self.push_screen(TraceScreen(self._store, trace, at_error=at_error, at_row=at_row))
-
-    def open_flame(self, scope: TraceScope) -> AwaitMount:
-        """Show where the time of some traces goes, None for all."""
-        from spanview.tui.flame.flame_screen import FlameScreen
-
-        return self.push_screen(FlameScreen(self._store, scope))
-
-    def open_lanes(self, scope: TraceScope) -> AwaitMount:
-        """Show what each worker did in some traces."""
-        from spanview.tui.lanes.lanes_screen import LanesScreen
-
-        return self.push_screen(LanesScreen(self._store, scope))
-
-    def open_statistics(self, scope: TraceScope) -> AwaitMount:
-        """Show statistics of some traces."""
-        from spanview.tui.stats.stats_screen import StatsScreen
-
-        return self.push_screen(StatsScreen(self._store, scope))
-
-    def open_calls(self, scope: TraceScope) -> AwaitMount:
-        """Show Ray's calls of some traces."""
-        from spanview.tui.calls.calls_screen import CallsScreen
-
-        return self.push_screen(CallsScreen(self._store, scope))
-
-    def open_serve(self, scope: TraceScope) -> AwaitMount:
-        """Show Serve's requests in some traces."""
-        from spanview.tui.serve.serve_screen import ServeScreen
-
-        return self.push_screen(ServeScreen(self._store, scope))
-
-    def open_check(self) -> AwaitMount:
-        """Show what is odd about everything that was read."""
-        from spanview.tui.check.check_screen import CheckScreen
-
-        return self.push_screen(CheckScreen(self._store, self._opening.session))
 
     def open_other_side(self, side: ComparedSide | None) -> AwaitMount:
         """Ask what a side is compared with; None for all traces, which a query divides in two."""

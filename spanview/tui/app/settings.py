@@ -34,6 +34,8 @@ _ASIDE: Final = ".damaged"
 """Behind the name of a file that isn't understood and gives its place to another one."""
 NAMES_PERCENT: Final = 42
 """How much of a trace's lines names have, if nobody wants it otherwise."""
+GROUPED, LISTED = "groups", "traces"
+"""What `Settings.grouped` may say."""
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """A FIFO in its place doesn't let the viewer wait."""
 
@@ -56,11 +58,11 @@ class Settings:
     """Whether Ray calls with one attempt are one row each."""
     sort: str = "start"
     """What traces are sorted by."""
-    grouped: bool = False
-    """Whether traces are grouped by root name."""
+    grouped: str = ""
+    """Whether traces are grouped by root name; empty for what goes with the recording."""
     statistics_sort: str = "total"
     calls_sort: str = "total wait"
-    lanes_sort: str = "first start"
+    workers_sort: str = "first start"
     serve_sort: str = "request"
     group_sort: str = "traces"
     """What groups are sorted by."""

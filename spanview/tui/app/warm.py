@@ -26,7 +26,7 @@ _SCREENS: Final = (
     "spanview.tui.stats.stats_screen",
     "spanview.tui.flame.flame_screen",
     "spanview.tui.calls.calls_screen",
-    "spanview.tui.lanes.lanes_screen",
+    "spanview.tui.workers.workers_screen",
     "spanview.tui.serve.serve_screen",
     "spanview.tui.serve.requests_screen",
     "spanview.tui.check.check_screen",
@@ -36,7 +36,7 @@ _SCREENS: Final = (
 )
 _FOR_MANY: Final = (
     "spanview.tui.traces.traces_bulk",
-    "spanview.tui.lanes.lanes_bulk",
+    "spanview.tui.workers.choosing_bulk",
     "spanview.tui.trace.stitched_bulk",
 )
 

@@ -14,7 +14,7 @@ from spanview.analysis.ray_names import SUBMITTED
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.sorting import Sorting
@@ -130,7 +130,7 @@ def _note(function: Function) -> str:
     return "   ".join(notes)
 
 
-class CallsScreen(BaseScreen, on=On.CALLS):
+class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
     """Ray's calls by function.
 
     Args:

@@ -11,7 +11,7 @@ from spanview.analysis.diagnosis.finding import SESSION
 from spanview.display.units import count, size
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.tui.check.check_model import CheckLine, lines_of, severity_text
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed
@@ -38,7 +38,7 @@ def _line(shown: CheckLine, cells: int) -> Iterator[Piece]:
 _TABLE: Final[Table[CheckLine]] = Table((TableColumn("", parts=_line),))
 
 
-class CheckScreen(BaseScreen, on=On.CHECK):
+class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
     """The check.
 
     Args:

@@ -14,7 +14,7 @@ from spanview.display.diff_text import figures_line, per_trace_text, side_lines
 from spanview.display.units import count
 from spanview.tui.diff.diff_columns import sums_in, table_in
 from spanview.tui.diff.diff_model import DiffModel, Order
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
@@ -84,7 +84,7 @@ class PathLines(TableList[PathDiff]):
         return " " * min(_STEP * path.depth, room // 2) + self.model.labels.name(path)[0]
 
 
-class DiffScreen(BaseScreen, on=On.DIFF):
+class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
     """The comparison.
 
     Args:

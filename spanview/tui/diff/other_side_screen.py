@@ -13,6 +13,7 @@ from spanview.analysis.select import selected_traces
 from spanview.display.sanitise import sanitise
 from spanview.model.problems import QueryError
 from spanview.tui.diff.side import ComparedSide
+from spanview.tui.keys import View
 from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.prompt import Prompt
@@ -38,7 +39,7 @@ _EXAMPLES: Final = (
 )
 
 
-class OtherSideScreen(BaseScreen):
+class OtherSideScreen(BaseScreen, view=View.COMPARE):
     """A line for the query of the other side.
 
     Args:

@@ -16,7 +16,7 @@ from spanview.index.tree import ROOT
 from spanview.tui.app.colorless import CURSOR
 from spanview.tui.app.settings import chosen
 from spanview.tui.flame.flame_model import By, FlameModel
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import color_of
@@ -133,7 +133,7 @@ def _number_of(name: str) -> int:
     return sum(name.encode("utf-8", "replace"))
 
 
-class FlameScreen(BaseScreen, on=On.FLAME):
+class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
     """The flame view.
 
     Args:

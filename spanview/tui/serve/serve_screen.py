@@ -9,7 +9,7 @@ from spanview.analysis.serve_groups import serve_groups
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.serve_text import failures_text, request_text, status_text
 from spanview.display.units import count, duration
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.sorting import Sorting
@@ -75,7 +75,7 @@ TABLE: Final[Table[RequestGroup]] = Table(
 )
 
 
-class ServeScreen(BaseScreen, on=On.SERVE):
+class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
     """Serve's requests.
 
     Args:

@@ -16,7 +16,7 @@ from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.model.problems import QueryError
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.stats.stats_columns import OF_SERVICES, OFFERED, ON_PATH, table_by
 from spanview.tui.traces.traces_model import has_services
@@ -88,7 +88,7 @@ def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int
         return Spans(())
 
 
-class StatsScreen(BaseScreen, on=On.STATS):
+class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
     """Statistics.
 
     Args:

@@ -65,7 +65,7 @@ class Search:
             self._rows.refresh()
             return
         self._query = query
-        self._work.begin(lambda tell: self._matches(query, tell), lambda matches: self._take(query, matches, go=done))
+        self._work.begin(lambda tell: self._matches(query, tell), lambda matches: self._take(query, *matches, go=done))
         self._screen.set_timer(_SLOW_S, lambda: self._say_that_it_takes_long(query))
 
     def _stop(self) -> None:
@@ -76,25 +76,28 @@ class Search:
         if query is self._query and not self._screen.is_left:
             self._prompt.say("searching…")
 
-    def _matches(self, query: Query, tell: Tell) -> set[int]:
-        """Called in a thread: a query may have to read every record of the trace again."""
+    def _matches(self, query: Query, tell: Tell) -> tuple[set[int], list[str]]:
+        """Return what matches, or else why nothing does; in a thread, as every record may be read again."""
         import numpy as np
 
         from spanview.analysis.matches import matching_rows
+        from spanview.analysis.misses import misses_of
+        from spanview.display.miss_text import miss_lines
 
         store, matches = self._model.store, set[int]()
         rows = np.array(store.rows_of_trace(self._model.trace), np.int64)
         for batch, waiting in matching_rows(store, query, rows):
             matches.update(batch.tolist())
-            tell(1 - waiting / len(rows))
-        return matches
+            tell(1 - waiting / max(len(rows), waiting))
+        misses = [] if matches else misses_of(store, query, [self._model.trace], tell)
+        return matches, miss_lines(misses, "no span of this trace")
 
-    def _take(self, query: Query, matches: set[int], *, go: bool) -> None:
+    def _take(self, query: Query, matches: set[int], why: list[str], *, go: bool) -> None:
         self._query = None
         self._rows.matched = matches
         # Whoever pastes an id or a value learns here that bare words are looked for in names only.
         what_next = "any~… looks further" if query.words and not matches else "n N"
-        self._prompt.say(f"{count(len(matches), 'match')}, {what_next}")
+        self._prompt.say(f"{count(len(matches), 'match')}, {what_next}", "; ".join(why))
         self._rows.refresh()
         if go:
             self._go()

@@ -12,7 +12,7 @@ from spanview.model.ids import format_trace_id
 from spanview.tui.app.settings import chosen
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.diff.side import MARK
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.span.details import Details
 from spanview.tui.trace.appearance import EXTRAS, SELF, Appearance, ColorBy
 from spanview.tui.trace.details_below import ROOM_FOR_DETAILS, DetailsBelow
@@ -26,7 +26,7 @@ from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
-from spanview.tui.widgets.scope import ChosenTraces, TraceScope
+from spanview.tui.widgets.scope import ChosenTraces, TraceScope, ViewScope
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
@@ -60,7 +60,7 @@ _FEW_PROCESSES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
 
 
-class TraceScreen(BaseScreen, on=On.TRACE):
+class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     """Tree and waterfall of one trace.
 
     Args:
@@ -75,6 +75,7 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         self.trace = trace
         self._at_error = at_error
         self._at_row = at_row
+        self.scope = ViewScope(self._traces, lambda: self.viewer.root_name(trace), self._compare, trace)
         self._counts: tuple[int, int] | None = None
         """Spans and errors, as the header says them."""
         self._is_growing = False
@@ -86,7 +87,6 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         prompt = self._prompt = Prompt(hint, is_query=True)
         rows = Waterfall(store, model, appearance)
         self.rows: Waterfall = rows
-        self._ruler = RulerLine(rows)
         self._legend = Legend(appearance)
         pane = self._pane = Details(classes="below")
         # What keys are mapped to.
@@ -102,6 +102,7 @@ class TraceScreen(BaseScreen, on=On.TRACE):
         self.zoom = Zoom(
             rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
         )
+        self._ruler = RulerLine(rows, self.zoom)
         self._minimap = Minimap(model, self.zoom.pick)
         self._copier = Copier(self, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span)
 
@@ -579,29 +580,13 @@ class TraceScreen(BaseScreen, on=On.TRACE):
 
     # -- questions about this trace ----------------------------------------------------------------------------------
 
-    def _scope(self) -> TraceScope:
+    def _traces(self) -> TraceScope:
         return TraceScope.of_trace(self._store, self.trace, lambda: self.viewer.root_name(self.trace))
+
+    async def _compare(self) -> None:
+        """Compare what is marked, or else this trace, with what a query finds, or with all others."""
+        await self.viewer.open_other_side(self.viewer.marked or side_of_trace(self.viewer, self.trace))
 
     async def action_mark(self) -> None:
         """Mark this trace, or compare it with what is marked."""
         await mark_or_compare(self.viewer, side_of_trace(self.viewer, self.trace))
-
-    async def action_flame(self) -> None:
-        """Show where this trace's time goes."""
-        await self.viewer.open_flame(self._scope())
-
-    async def action_lanes(self) -> None:
-        """Show what each worker did in this trace."""
-        await self.viewer.open_lanes(self._scope())
-
-    async def action_statistics(self) -> None:
-        """Show statistics of this trace's spans."""
-        await self.viewer.open_statistics(self._scope())
-
-    async def action_calls(self) -> None:
-        """Show Ray's calls in this trace."""
-        await self.viewer.open_calls(self._scope())
-
-    async def action_serve(self) -> None:
-        """Show Serve's requests in this trace."""
-        await self.viewer.open_serve(self._scope())

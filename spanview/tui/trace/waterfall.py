@@ -17,7 +17,6 @@ from textual.widget import Widget
 
 from spanview.display.bars import span_cells
 from spanview.display.cells import fitting
-from spanview.display.timeline import ruler
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.app.colorless import FULL, LIGHT, MATCH, UNLIT, letter_of
@@ -26,6 +25,7 @@ from spanview.tui.trace.appearance import AFTER, EXTRAS
 from spanview.tui.trace.row_texts import RowTexts, indent_of
 from spanview.tui.trace.runs import marked
 from spanview.tui.trace.stitched_trace import is_any_between
+from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import data_text, fixed, joined, right
@@ -33,12 +33,15 @@ from spanview.tui.widgets.paint import data_text, fixed, joined, right
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from textual import events
+
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance, Extra
     from spanview.tui.trace.lit_path import LitPath
     from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.window import Window
+    from spanview.tui.widgets.zooming import Zoom
 
 _DURATION: Final = 10
 _ARROW: Final = 2
@@ -83,16 +86,22 @@ def width_of(columns: Iterable[Extra]) -> int:
 class RulerLine(Widget):
     """The line above the waterfall."""
 
-    def __init__(self, rows: Waterfall) -> None:
+    def __init__(self, rows: Waterfall, zoom: Zoom) -> None:
         super().__init__()
         self._rows = rows
+        self._zoom = zoom
+        self._drag = zoom.drag_over(self)
+
+    @takes_mouse
+    def _pick_time(self, event: events.MouseEvent) -> None:
+        self._drag.take(event)
 
     def render(self) -> Content:
         """Return heads and ruler."""
         rows, width = self._rows, self.size.width - 1
         extras = [EXTRAS[number] for number in rows.appearance.columns_in(width)]
-        split, shown, origin = rows.split(width), rows.model.shown, rows.model.whole.start_ns
-        scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
+        split = rows.split(width)
+        scale = self._zoom.ruler(split.time)
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
         return Content(f"{fixed('SPAN', split.name)}{heads}{right('DURATION', _DURATION)}  {scale}")
 

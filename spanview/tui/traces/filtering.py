@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from spanview.display.unnamed import Unnamed
 from spanview.model.problems import QueryError
@@ -11,10 +12,16 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from spanview.analysis.query import Query
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.traces.matching import TraceMatcher
     from spanview.tui.traces.traces_model import TracesModel
     from spanview.tui.widgets.work import Owner
+
+_EXPLAINED_AT_ONCE: Final = 100_000
+"""Spans below which it is asked again why nothing matches whenever more have come; others have to grow, too."""
+_GROWN_BY: Final = 1.2
 
 
 class TraceFilter:
@@ -40,8 +47,12 @@ class TraceFilter:
         self._model = model
         self._has_found = has_found
         self._matcher: TraceMatcher | None = None
-        self._work = Work(screen)
+        self._work, self._explaining = Work(screen), Work(screen)
         self._unnamed = Unnamed(())
+        self._why: list[str] = []
+        """Why nothing matches, besides words that no name has."""
+        self._explained = 0
+        """Of how many spans that is said."""
 
     def set_text(self, text: str) -> str:
         """Filter by another query; return what is wrong with it, empty where nothing is."""
@@ -56,6 +67,8 @@ class TraceFilter:
             return str(error)
         self._is_mistaken = False
         self._work.end()
+        self._explaining.end()
+        self._explained = 0
         self._matcher, self.left = None, 0.0
         self._unnamed = Unnamed(query.words)
         self._model.matching = None if query.is_empty else set()
@@ -89,7 +102,26 @@ class TraceFilter:
         return f"{len(self._model.order):,} of {number:,} traces{' so far' if is_loading else looking}"
 
     def why_nothing(self) -> list[str]:
-        """Return in lines why nothing is listed, where there are spans."""
+        """Return in lines why nothing is listed, where everything was read and there are spans."""
         if self.left:
             return ["looking …"]
-        return ["no trace matches", *self._unnamed.says(self._store.names.texts)]
+        query = None if self._matcher is None else self._matcher.query
+        spans = len(self._store.spans)
+        if query is not None and self._explained != spans:
+            # It is true of the spans that there were.
+            self._why = []
+            if spans < _EXPLAINED_AT_ONCE or spans > self._explained * _GROWN_BY:
+                self._explained = spans
+                self._explaining.queue(partial(self._explain, query), self._take_reasons)
+        return ["no trace matches", *self._why, *self._unnamed.says(self._store.names.texts)]
+
+    def _explain(self, query: Query, tell: Tell) -> list[str]:
+        from spanview.analysis.misses import misses_of
+        from spanview.display.miss_text import miss_lines
+
+        return miss_lines(misses_of(self._store, query, tell=tell))
+
+    def _take_reasons(self, why: list[str]) -> None:
+        if why:
+            self._why = why
+            self._has_found(set())

@@ -20,13 +20,10 @@ _MAX_QUERY_LENGTH: Final = 60
 """Characters of a name, or of a filter."""
 
 
-def scope_of_listed(store: Store, model: TracesModel, group: GroupRow | None = None) -> TraceScope:
-    """Return the listed traces, or those of a group, and what they are in words."""
+def scope_of_listed(store: Store, model: TracesModel) -> TraceScope:
+    """Return the listed traces, and what they are in words."""
 
     def choose() -> ChosenTraces:
-        if group is not None:
-            traces = model.named(group.name)
-            return ChosenTraces(traces, f"{count(len(traces), 'trace')} of {_shown(group.name)}")
         if model.is_whole:
             return ChosenTraces(None, count(len(store.trace_table), "trace"))
         listed = model.order[:]

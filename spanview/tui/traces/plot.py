@@ -15,6 +15,7 @@ from spanview.display.units import moment
 from spanview.model.times import NS_PER_SECOND
 from spanview.tui.app.colorless import OUTSIDE
 from spanview.tui.traces.plot_model import FAILED, OTHERS, Grid
+from spanview.tui.widgets.dragging import Drag, takes_mouse
 from spanview.tui.widgets.paint import right
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Plot(Widget, inherit_bindings=False):
         self._lit: Sequence[str | None] = ()
         self._dragged: tuple[int, int] | None = None
         """The columns over which the mouse is drawn."""
+        self._drag = Drag(self, self._columns, self._show_dragged, self._pick_columns)
 
     def count_anew(self, lit: Sequence[str | None] | None = None) -> None:
         """Take in what is listed now.
@@ -128,30 +130,24 @@ class Plot(Widget, inherit_bindings=False):
 
     # -- picking -----------------------------------------------------------------------------------------------------
 
-    def _column(self, event: events.MouseEvent) -> int:
-        columns = self._grid.columns if self._grid is not None else 1
-        return max(0, min(columns - 1, event.x - _LABELS))
+    def _columns(self) -> tuple[int, int]:
+        return _LABELS, 0 if self._grid is None else self._grid.columns
 
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Begin a range."""
-        if self._grid is not None and event.x >= _LABELS:
-            self._dragged = self._column(event), self._column(event)
-            self.capture_mouse()
-            self.refresh()
+    @takes_mouse
+    def _draw(self, event: events.MouseEvent) -> None:
+        self._drag.take(event)
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Show the range so far."""
-        if self._dragged is not None:
-            self._dragged = self._dragged[0], self._column(event)
-            self.refresh()
+    def _show_dragged(self, columns: tuple[int, int] | None) -> None:
+        self._dragged = columns
+        self.refresh()
 
-    def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Take the range."""
-        if self._dragged is None or self._grid is None:
-            return
-        columns = self._dragged[0], self._column(event)
-        if len({*columns}) == 1:
-            columns = (self._grid.near(columns[0], _NEAR),) * 2
-        self._dragged = None
-        self.release_mouse()
-        self._pick(self._grid.time_of(min(columns)), self._grid.time_of(max(columns) + 1) - 1)
+    def on_click(self, event: events.Click) -> None:
+        """Pick the traces of a column, or of one near it."""
+        column = event.x - _LABELS
+        is_click = self._drag.is_click and event.button <= 1
+        if is_click and self._grid is not None and 0 <= column < self._grid.columns:
+            self._pick_columns(*[self._grid.near(column, _NEAR)] * 2)
+
+    def _pick_columns(self, first: int, last: int) -> None:
+        if self._grid is not None:
+            self._pick(self._grid.time_of(first), self._grid.time_of(last + 1) - 1)

@@ -145,13 +145,14 @@ class TraceList(TableList[int]):
 
     def _root(self, trace: int, cells: int) -> Iterator[Piece]:
         mark, name, style = mark_text(self.marked, trace), self.model.root_name(trace), ""
+        state, word = self._state(trace)
+        room = max(0, cells - 2 - len(mark))
         if name is None:
             facts = self.model.facts(trace)
             missing = f" ({facts.missing[:8]})" if facts and facts.missing else ""
-            name, style = f"? parent not seen{missing}", "dim"
-        state, word = self._state(trace)
-        room = max(0, cells - 2 - len(mark))
-        shown = name_text(name or "(no name)", room)
+            shown, style = fixed(f"? parent not seen{missing}", room), "dim"
+        else:
+            shown = name_text(name or "(no name)", room)
         yield Piece(fixed(f"{state} ", min(2, cells)), _STYLES.get(state, "warning"))
         yield Piece(mark, "accent")
         if word and cell_len(shown.rstrip()) + len(word) + 2 <= room:

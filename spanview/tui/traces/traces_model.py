@@ -91,11 +91,14 @@ class TracesModel:
     def narrowed_to(self) -> str:
         """What the list is narrowed to, beside the filter, in words from a file; empty where it isn't."""
         root = "traces without a root" if self.only_root is None else self.only_root or "(no name)"
-        parts = [f"only {root}"] if self.is_drilled else []
-        for word, ns in zip(("from", "to"), self.picked, strict=True):
-            if ns is not None:
-                parts.append(f"{word} {moment(ns, with_date=self.spans_days, digits=3)}")
-        return " ".join(parts)
+        parts = [root] if self.is_drilled else []
+        if self.picked != (None, None):
+            ends = zip(self.picked, ("start", "end"), strict=True)
+            parts.append(" – ".join(edge if ns is None else self._moment(ns) for ns, edge in ends))
+        return ", ".join(parts)
+
+    def _moment(self, ns: int) -> str:
+        return moment(ns, with_date=self.spans_days, digits=3)
 
     @property
     def is_whole(self) -> bool:

@@ -11,9 +11,11 @@ from textual.widgets import Static
 
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
+from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
+from spanview.tui.app.settings import GROUPED, LISTED
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
-from spanview.tui.keys import On
+from spanview.tui.keys import On, View
 from spanview.tui.traces.filtering import TraceFilter
 from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_listed
@@ -24,6 +26,7 @@ from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.scope import ViewScope
 from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.work import Work
 
@@ -46,6 +49,8 @@ _STITCHED_AT_ONCE: Final = 1_000
 """So many spans are stitched before the next key."""
 _ROOM_FOR_PLOT: Final = 30
 """Lines from which on the plot stands above the list."""
+_MANY_TRACES, _FEW_NAMES = 1_000, 20
+"""Where so many traces have so few names, their groups come first."""
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
 
@@ -75,6 +80,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._asking, self._counting, self._stitching = Work(self), Work(self), Work(self)
         self.copier = Copier(self, lambda: self.chosen_trace)
         self.grouped = False
+        self._is_chosen = False
+        """Whether it was decided with what to begin: the list, or groups."""
+        self._acted_until = 0.0
+        """When the last key before this screen had acted."""
         self._is_read = False
         """Whether everything that was there had been read when the last news came."""
         self._is_plotted = True
@@ -93,6 +102,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             Sorting(self, self.groups, "group_sort", self._sort_groups),
         )
         self._empty = Static(Content(""), id="nothing")
+        self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -105,11 +115,25 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def on_mount(self) -> None:
         """Begin with the list of traces, or of groups."""
+        self._acted_until = self.viewer.acts_until
         self.take_settings()
         if self.filter.text:
             self._filter_by(self.filter.text)
         self.set_interval(1.0, self._calm_down)
         self.set_interval(ASK_AGAIN_S, self._ask_what_lives)
+
+    @property
+    def view(self) -> View:
+        """The list, or the groups."""
+        return View.GROUPS if self.grouped else View.TRACES
+
+    def _narrowed_to(self) -> str:
+        """Return what the list is narrowed to, for the bar; empty where it isn't."""
+        if self._model.is_whole:
+            return ""
+        words = [self._model.narrowed_to, self.filter.text.strip()]
+        words.append(f"{len(self._model.order):,} of {count(len(self._store.trace_table), 'trace')}")
+        return ", ".join(filter(None, words))
 
     @property
     def chosen_group(self) -> GroupRow | None:
@@ -119,15 +143,13 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     # -- what is shown -----------------------------------------------------------------------------------------------
 
     def title_text(self) -> str:
-        """Return what was read, in one line; of a list that is narrowed without a filter, to what."""
-        if self._model.narrowed_to:
-            listed, number = len(self._model.order), count(len(self._store.trace_table), "trace")
-            return f"spanview  {listed:,} of {number}: {sanitise(self._model.narrowed_to, 80)}; Esc: all"
+        """Return what was read, in one line."""
         if self.viewer.paused and self._held:
             return self._held
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         room = self.size.width - cell_len(state) - 5
-        self._held = totals_text(self._store, "  ".join(self.viewer.paths), self.viewer.notices, room)
+        viewer = self.viewer
+        self._held = totals_text(self._store, "  ".join(viewer.paths), viewer.notices, viewer.findings, room)
         return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:
@@ -139,7 +161,19 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if self.viewer.feed_state.following and self._is_read:
             self._grown_at |= dict.fromkeys(changed, time.monotonic())
         self._is_read = not self.viewer.feed_state.loading
+        if not self._is_chosen and (self._is_read or len(self._store.trace_table) >= _MANY_TRACES):
+            self._begin_with_groups()
         self._show(is_news=True)
+
+    def _begin_with_groups(self) -> None:
+        """Begin with the groups where many traces have few names, unless somebody is at work, or has chosen before."""
+        self._is_chosen = True
+        is_free = self.viewer.acts_until == self._acted_until and not (self.viewer.settings.grouped or self.filter.text)
+        if is_free and len(self._store.trace_table) >= _MANY_TRACES and not self._model.limit:
+            names, table = self._store.spans.name, self._store.trace_table
+            roots = {names[row] for row in table.root_row[:_MANY_TRACES] if row != NO_ROW}
+            if len(roots) <= _FEW_NAMES:
+                self._show_groups(on=True, anew=False)
 
     def _show(self, *, anew: bool = False, is_news: bool = False) -> None:
         self.traces.is_loading = self.viewer.feed_state.loading
@@ -260,14 +294,14 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         for sorting in self._sortings:
             sorting.take_setting()
         self._model.is_drilled = False
-        self._show_groups(on=self.viewer.settings.grouped, anew=True)
+        self._show_groups(on=self.viewer.settings.grouped == GROUPED, anew=True)
 
-    def action_group(self) -> None:
-        """Group by root name, or show the traces again."""
+    def show_groups(self, *, on: bool) -> None:
+        """Group by root name, or list the traces."""
         was_drilled, self._model.is_drilled = self._model.is_drilled, False
-        self.viewer.keep(grouped=not self.grouped)
-        self.viewer.say("traces by their roots' names" if not self.grouped else "each trace has its row")
-        self._show_groups(on=not self.grouped, anew=was_drilled)
+        self._is_chosen = True
+        self.viewer.keep(grouped=GROUPED if on else LISTED)
+        self._show_groups(on=on, anew=was_drilled)
 
     def _show_groups(self, *, on: bool, anew: bool) -> None:
         self.grouped = on
@@ -394,9 +428,14 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._pick(start, None if start is not None and end is not None and end < start else end)
 
     def _pick(self, start_ns: int | None, end_ns: int | None) -> None:
-        """Narrow the list to a range of time, or to none."""
-        self._model.picked = start_ns, end_ns
+        """Narrow the list to a range of time, or to none; where nothing would be listed, it stays as it is."""
+        before, self._model.picked = self._model.picked, (start_ns, end_ns)
         self._show(anew=True)
+        if not self._model.order and (start_ns, end_ns) != (None, None):
+            self._model.picked = before
+            self._show(anew=True)
+            self.viewer.say("no trace starts in this range")
+            return
         listed = count(len(self._model.order), "trace")
         times = self._model.narrowed_to
         self.viewer.say(f"{times}: {listed}; Esc: all" if times else listed)
@@ -442,7 +481,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         trace = self.traces.selected
         return None if trace is None else side_of_trace(self.viewer, trace)
 
-    async def action_compare_rest(self) -> None:
+    async def _compare(self) -> None:
         """Compare what is marked, or else the listed traces, with what a query finds, or with the rest."""
         if self.viewer.marked is not None:
             await self.viewer.open_other_side(self.viewer.marked)
@@ -452,26 +491,6 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.viewer.say("no trace is listed")
         else:
             await self.viewer.open_other_side(side_of_listed(self._model, self.filter.text))
-
-    async def action_statistics(self) -> None:
-        """Show statistics of the spans in the listed traces."""
-        await self.viewer.open_statistics(scope_of_listed(self._store, self._model))
-
-    async def action_calls(self) -> None:
-        """Show Ray's calls in the listed traces."""
-        await self.viewer.open_calls(scope_of_listed(self._store, self._model))
-
-    async def action_serve(self) -> None:
-        """Show Serve's requests in the listed traces."""
-        await self.viewer.open_serve(scope_of_listed(self._store, self._model))
-
-    async def action_flame(self) -> None:
-        """Show where the time goes in the listed traces, or in those of the selected group."""
-        await self.viewer.open_flame(scope_of_listed(self._store, self._model, self.chosen_group))
-
-    async def action_lanes(self) -> None:
-        """Show what each worker did in the listed traces, or in those of the selected group."""
-        await self.viewer.open_lanes(scope_of_listed(self._store, self._model, self.chosen_group))
 
     # -- copying -------------------------------------------------------------------------------------------------------
 

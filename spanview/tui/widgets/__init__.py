@@ -2,6 +2,7 @@
 
 base_screen  what they have in common: header, footer, keys from the one table
 header       the lines at the top and the bottom
+view_bar     the bar of views under the header
 scope        which traces a screen is about
 work         work beside a screen, in a thread: the latest wins
 live         figures that stay true while spans come, computed anew by `work`
@@ -14,6 +15,7 @@ known        what can be proposed to whoever types a query
 completing   a line in which it is proposed
 prompt       the line in which a filter or a search is typed
 window       a stretch of time
+dragging     drawing the mouse over cells of time
 minimap      all of the time in one line, of which a stretch is picked
 zooming      what keys, minimap and wheel do to the time that is shown
 copying      copying ids, command lines and JSON

@@ -1,4 +1,4 @@
-"""What the screens have in common: header, footer, keys from the one table."""
+"""What the screens have in common: header, bar of views, footer, keys from the one table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widgets import Input
 
-from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
-from spanview.tui.widgets.header import Footer, TwoSided, state_text
+from spanview.tui.keys import On, View, action_of, footer_text, keys_on, spelt
+from spanview.tui.widgets.header import Footer, Header, TwoSided, state_text
+from spanview.tui.widgets.view_bar import ViewBar
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
+    from spanview.tui.widgets.scope import ViewScope
     from spanview.tui.widgets.sorting import Sorting
     from spanview.tui.widgets.zooming import Zoom
 
@@ -35,9 +37,14 @@ class StaysTrue(Protocol):
 
 
 class BaseScreen(Screen[None]):
-    """A screen of the viewer; a class of screens says by `on` which keys of the one table it has."""
+    """A screen of the viewer.
+
+    A class of screens says by `on` which keys of the one table it has, and by `view` which view it is, if it is one;
+    what lies above it, such as the spans of a row, belongs to the same view.
+    """
 
     ON: ClassVar[On] = On.EVERYWHERE
+    VIEW: ClassVar[View | None] = None
     HINTS: ClassVar[str] = ""
     """What the footer says; of the screen's keys where it is empty."""
     AUTO_FOCUS = ""
@@ -51,10 +58,13 @@ class BaseScreen(Screen[None]):
     """What the keys of order act on, of screens with a table."""
     live: StaysTrue | None = None
     """What keeps the screen's figures up to date; None where it shows none, or has them from the store as it paints."""
+    scope: ViewScope | None = None
+    """What the views are of that are opened from here; None where the screen below says."""
     _theme = ""
     """The one that it was styled by."""
 
-    def __init_subclass__(cls, *, on: On | None = None, **arguments: Any) -> None:
+    def __init_subclass__(cls, *, on: On | None = None, view: View | None = None, **arguments: Any) -> None:
+        cls.VIEW = view
         if on is not None:
             cls.ON = on
             cls.BINDINGS = [Binding(key.keys, key.action, key.text, show=False) for key in keys_on(on)]
@@ -62,18 +72,24 @@ class BaseScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         """Make the screen."""
-        yield TwoSided(classes="header")
+        yield Header(lambda: self.app.call_later(self._act, "leave"), classes="header")
+        yield ViewBar(self._go_to_view, self._leave_scope, self._choose_view)
         yield from self.body()
         yield Footer(self._act_on_hint, classes="footer")
 
     def body(self) -> ComposeResult:
-        """Make what stands between header and footer."""
+        """Make what stands between bar and footer."""
         yield self.rows
 
     @property
     def viewer(self) -> Viewer:
         """What shows it."""
         return cast("Viewer", self.app)
+
+    @property
+    def view(self) -> View | None:
+        """The view that it is; None where it belongs to what is below it."""
+        return self.VIEW
 
     @property
     def chosen_trace(self) -> int | None:
@@ -120,6 +136,16 @@ class BaseScreen(Screen[None]):
         """Return what the header says on the left."""
         raise NotImplementedError
 
+    def _go_to_view(self, view: View) -> None:
+        """Go to a view whose name was clicked, in its turn among the keys."""
+        self.app.call_later(self._act, view.action)
+
+    def _leave_scope(self) -> None:
+        self.app.call_later(self._act, "leave_scope")
+
+    def _choose_view(self) -> None:
+        self.app.call_later(self._act, "palette")
+
     def _act_on_hint(self, shown: str) -> None:
         """Do what a key does whose hint was clicked, in its turn among the keys."""
         action = action_of(self.ON, shown)
@@ -141,9 +167,10 @@ class BaseScreen(Screen[None]):
             self.show_frame()
 
     def show_frame(self) -> None:
-        """Say in header and footer what there is to say now."""
+        """Say in header, bar and footer what there is to say now."""
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         self.query_one(".header", TwoSided).say(self.title_text(), state)
+        self.query_one(ViewBar).show(self.viewer.bar())
         hints = self.HINTS or footer_text(self.ON)
         if not self.viewer.follows:
             hints = hints.replace(_PAUSE, _FOLLOW)
@@ -251,9 +278,13 @@ class BaseScreen(Screen[None]):
         """Offer all actions."""
         await self.viewer.open_palette()
 
-    async def action_check(self) -> None:
-        """Show what is odd about everything that was read."""
-        await self.viewer.open_check()
+    async def action_view(self, name: str) -> None:
+        """Show a view, by its name among all."""
+        await self.viewer.show_view(View[name])
+
+    async def action_leave_scope(self) -> None:
+        """Show what the views are narrowed to; there, narrow them no longer."""
+        await self.viewer.leave_scope()
 
     async def action_help(self) -> None:
         """Show the keys."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -22,31 +22,47 @@ if TYPE_CHECKING:
     from spanview.tui.app.feed import FeedState
 
 _BAR = 12
+_GAP = "   "
+_SHORTEST_PATH = 8
+"""Cells of a path that still says something."""
+BACK: Final = "‹"
+"""What the header begins with on screens that one came to from another one."""
+_BACK_CELLS: Final = 3
+"""Cells of the header that go back."""
 _SHARE_OF_SCREEN = 4
 """What the last key did takes so little of the lines at the most: one of four."""
 
 
-def totals_text(store: Store, places: str, notices: int, room: int) -> str:
+def totals_text(store: Store, places: str, notices: int, findings: int | None, room: int) -> str:
     """Return what was read, in one line.
 
     Args:
-        places: The PATHs; what doesn't fit of them is left out at their beginning.
+        places: The PATHs; what doesn't fit of them is left out in the middle, or all of it.
         notices: How much was refused or could not be read.
+        findings: How many things the check finds; None where that isn't known.
         room: Cells that there are for it.
     """
     table, tallies = store.trace_table, store.tallies
-    parts = [count(tallies.files, "file"), count(len(store.spans), "span"), count(len(table), "trace")]
     errors = sum(table.error_count)
-    if errors:
-        parts.append(count(errors, "error"))
-    if tallies.torn:
-        parts.append(f"{tallies.torn:,} torn")
-    if notices:
-        parts.append(count(notices, "notice"))
-    totals = " · ".join(parts)
-    place = sanitise(places, 1000)
-    most = max(12, room - len(totals) - len("spanview     "))
-    return f"spanview  {place if len(place) <= most else '…' + place[1 - most :]}   {totals}"
+    wrong = [f"✖ {count(errors, 'error')}"] if errors else []
+    wrong += [f"! {count(findings, 'finding')}"] if findings else []
+    wrong += [f"{tallies.torn:,} torn"] if tallies.torn else []
+    wrong += [count(notices, "notice")] if notices else []
+    totals = f"{count(len(table), 'trace')} · {count(len(store.spans), 'span')}"
+    whole = _GAP.join(["spanview", totals, *wrong])
+    left = room - cell_len(whole) - len(_GAP)
+    if left >= _SHORTEST_PATH:
+        place = sanitise(places, 1000)
+        shown = place if cell_len(place) <= left else _middle_out(place, left)
+        return _GAP.join([f"spanview  {shown}" if cell_len(shown) < left else shown, totals, *wrong])
+    # What is wrong is read first.
+    return whole if cell_len(whole) <= room else _GAP.join([*wrong, totals])
+
+
+def _middle_out(text: str, cells: int) -> str:
+    """Return the beginning and the end of a text, as much of it as fits."""
+    end = (cells - 1) * 2 // 3
+    return f"{text[: cells - 1 - end]}…{text[len(text) - end :]}"
 
 
 def state_text(state: FeedState, *, paused: bool) -> str:
@@ -92,6 +108,24 @@ class TwoSided(Widget):
             room = max(room - cell_len(self._right) - 2, 10)
         text = f" {fixed(self._left, room)}" + (f"  {self._right}" if self._right else "")
         return Content(fixed(text, self.size.width))
+
+
+class Header(TwoSided):
+    """The line at the top; `‹` at its beginning is a button.
+
+    Args:
+        go_back: Goes back to the screen before.
+    """
+
+    def __init__(self, go_back: Callable[[], object], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._go_back = go_back
+
+    def on_click(self, event: events.Click) -> None:
+        """Go back where `‹`, or a cell beside it, was clicked."""
+        if event.x < _BACK_CELLS and self._left.startswith(BACK):
+            event.stop()
+            self._go_back()
 
 
 class Footer(TwoSided):

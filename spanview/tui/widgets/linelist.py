@@ -12,9 +12,12 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from spanview.tui.app.colorless import CURSOR, CURSOR_ELSEWHERE
+from spanview.tui.widgets.dragging import takes_mouse
 
 if TYPE_CHECKING:
     from textual import events
+
+    from spanview.tui.widgets.dragging import Drag
 
 
 class LineList(ScrollView, can_focus=True, inherit_bindings=False):
@@ -30,6 +33,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         "linelist--error",
         "linelist--accent",
         "linelist--warning",
+        "linelist--lit",
     }
 
     class Moved(Message, bubble=True):
@@ -57,6 +61,10 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         self._painted_width = 0
         """Cells of the lines that were painted last."""
         self._paint_styles: dict[str, Style] = {}
+        self.drag: Drag | None = None
+        """What picks a stretch of time, where the rows show time."""
+        self._lit_columns: tuple[int, int] | None = None
+        """The first and the last column of what is being picked."""
         self.page = Style()
         """The colours that lines are painted in where they say nothing else."""
 
@@ -138,8 +146,25 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
             name = "linelist--cursor"
             cursor = self.get_component_rich_style(name)
             selected = Style(bgcolor=cursor.bgcolor, bold=cursor.bold, reverse=cursor.reverse)
-            return strip.apply_style(Style(color=self.page.color) + selected)
-        return strip.apply_style(self.page)
+            return self._lit(strip.apply_style(Style(color=self.page.color) + selected))
+        return self._lit(strip.apply_style(self.page))
+
+    def _lit(self, strip: Strip) -> Strip:
+        """Return a line with the columns set off that are being picked."""
+        if self._lit_columns is None:
+            return strip
+        first, end = self._lit_columns[0], min(self._lit_columns[1] + 1, strip.cell_length)
+        before, inside, behind = (
+            strip.crop(*columns) for columns in ((0, first), (first, end), (end, strip.cell_length))
+        )
+        full = self.get_component_rich_style("linelist--lit")
+        style = Style(bgcolor=full.bgcolor, reverse=full.reverse)
+        return Strip.join([before, Strip(Segment.apply_style(inside, post_style=style)), behind])
+
+    def light_columns(self, columns: tuple[int, int] | None) -> None:
+        """Set the columns from one to another off from all others, or none."""
+        self._lit_columns = columns
+        self.refresh()
 
     def refresh_row(self, row: int) -> None:
         """Paint one row anew, if it is in sight."""
@@ -219,9 +244,14 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         """
         return self
 
+    @takes_mouse
+    def _pick_time(self, event: events.MouseEvent) -> None:
+        if self.drag is not None:
+            self.drag.take(event)
+
     def on_click(self, event: events.Click) -> None:
         """Select the row that was clicked; open it when it was selected or at the second click."""
-        if event.button > 1:
+        if event.button > 1 or (self.drag is not None and not self.drag.is_click):
             return
         row = self.scroll_offset.y + event.y
         if not 0 <= row < self._count:

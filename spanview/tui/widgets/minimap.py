@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from spanview.tui.app.colorless import OUTSIDE
 from spanview.tui.trace.runs import marked
+from spanview.tui.widgets.dragging import Drag, takes_mouse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,7 @@ class Minimap(Widget, inherit_bindings=False):
     """The line above the ruler.
 
     Args:
-        model: The trace, or the lanes.
+        model: The trace, or the workers.
         pick: Takes a stretch of time that was picked; None for the whole trace.
     """
 
@@ -76,6 +77,8 @@ class Minimap(Widget, inherit_bindings=False):
         self._drawn: tuple[object, int, str] | None = None
         """What was profiled and the width that were drawn, and what came of it."""
         self._dragged: tuple[int, int] | None = None
+        """The columns over which the mouse is drawn."""
+        self._drag = Drag(self, lambda: (0, self.size.width), self._show_dragged, self._pick_columns)
 
     # -- painting ----------------------------------------------------------------------------------------------------
 
@@ -105,10 +108,10 @@ class Minimap(Widget, inherit_bindings=False):
         """Return the line without its styles; what it takes to make is kept until the trace grows."""
         model, width = self._model, max(1, self.size.width)
         if self._drawn is None or self._drawn[:2] != (model.profiled, width):
-            self._drawn = model.profiled, width, self._draw(width)
+            self._drawn = model.profiled, width, self._profile(width)
         return self._drawn[2]
 
-    def _draw(self, width: int) -> str:
+    def _profile(self, width: int) -> str:
         profiled = self._model.profiled
         counts = profiled.timed.profile(profiled.whole, width)
         most = max(1, *counts)
@@ -122,36 +125,27 @@ class Minimap(Widget, inherit_bindings=False):
 
     # -- picking -----------------------------------------------------------------------------------------------------
 
-    def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Begin a stretch."""
-        self._dragged = event.x, event.x
-        self.capture_mouse()
+    @takes_mouse
+    def _draw(self, event: events.MouseEvent) -> None:
+        self._drag.take(event)
+
+    def _show_dragged(self, columns: tuple[int, int] | None) -> None:
+        self._dragged = columns
         self.refresh()
 
-    def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Show the stretch so far."""
-        if self._dragged is not None:
-            self._dragged = self._dragged[0], max(0, min(self.size.width - 1, event.x))
-            self.refresh()
-
-    def on_mouse_up(self, _event: events.MouseUp) -> None:
-        """Take the stretch; a click moves what is shown."""
-        if self._dragged is None:
-            return
-        first, last = min(self._dragged), max(self._dragged)
-        self._dragged = None
-        self.release_mouse()
-        whole, shown = self._model.whole, self._model.shown
-        start = whole.start_ns + whole.length_ns * first // self.size.width
-        end = whole.start_ns + whole.length_ns * (last + 1) // self.size.width
-        if first == last:
-            middle = (start + end) // 2
-            start, end = middle - shown.length_ns // 2, middle + shown.length_ns // 2
-            start = max(whole.start_ns, min(start, whole.end_ns - shown.length_ns))
-            end = start + shown.length_ns
-        self._pick((start, end))
+    def _pick_columns(self, first: int, last: int) -> None:
+        window = self._model.whole.of_cells(first, last, self.size.width)
+        self._pick((window.start_ns, window.end_ns))
 
     def on_click(self, event: events.Click) -> None:
-        """Show the whole trace at the second click."""
+        """Move what is shown; show the whole trace at the second click."""
+        if not self._drag.is_click or event.button > 1:
+            return
+        whole, shown = self._model.whole, self._model.shown
         if event.chain > 1:
             self._pick(None)
+        else:
+            clicked = whole.of_cells(event.x, event.x, self.size.width)
+            start = (clicked.start_ns + clicked.end_ns - shown.length_ns) // 2
+            start = max(whole.start_ns, min(start, whole.end_ns - shown.length_ns))
+            self._pick((start, start + shown.length_ns))

@@ -89,7 +89,11 @@ class Prompt(Vertical):
         self._proposes = is_query or is_key
         self._is_key = is_key
         self._result, self._is_mistake, self._is_mended = "", False, False
-        self._shown = "", False
+        self._note = ""
+        """What else is said of it, where nothing is offered."""
+        self._is_offering = False
+        """Whether there is something that can be taken."""
+        self._shown = "", "", False
         self._first_text = text
         self._is_ready = is_ready or bool(text)
         """Whether it has its parts; most screens are left before anything was typed."""
@@ -133,23 +137,32 @@ class Prompt(Vertical):
         self.say("")
         self.display = False
 
-    def say(self, result: str, *, is_mistake: bool = False) -> None:
-        """Show what came of it, or what is wrong with it."""
-        self._result, self._is_mistake = result, is_mistake
+    def say(self, result: str, note: str = "", *, is_mistake: bool = False) -> None:
+        """Show what came of it, or what is wrong with it.
+
+        Args:
+            result: What came of it, in a few words; or the mistake, in a line of its own.
+            note: Why, in a line of its own, which it has while nothing is offered there.
+            is_mistake: Whether it can't be understood.
+        """
+        self._result, self._note, self._is_mistake = result, note, is_mistake
         self._show_result()
 
     def _show_result(self) -> None:
         # What only waits for what is offered is no mistake yet.
-        is_silent = not self._result or (self._is_mistake and self._is_mended)
-        shown = "" if is_silent else sanitise(self._result, _MAX_MISTAKE_LENGTH), self._is_mistake
+        is_silent = self._is_mistake and self._is_mended
+        result = "" if is_silent else sanitise(self._result, _MAX_MISTAKE_LENGTH)
+        note = "" if self._is_offering else sanitise(self._note, _MAX_MISTAKE_LENGTH)
+        shown = ("", result, True) if self._is_mistake else (result, note, False)
         if shown != self._shown and self.query(".result"):
             # Each time the whole screen is laid out anew.
             self._shown = shown
             # A mistake has a line of its own, in the place of what is offered: what is typed must be seen beside it.
-            text, is_mistake = shown
-            self.set_class(bool(text) and is_mistake, "mistaken")
-            self.query_one(".mistake", Label).update(Content(text if is_mistake else ""))
-            self.query_one(".result", Label).update(Content("" if is_mistake or not text else f" {text} "))
+            beside, below, is_mistake = shown
+            self.set_class(bool(below) and is_mistake, "mistaken")
+            self.set_class(bool(below) and not is_mistake, "noted")
+            self.query_one(".mistake", Label).update(Content(below))
+            self.query_one(".result", Label).update(Content(f" {beside} " if beside else ""))
 
     # -- what is proposed --------------------------------------------------------------------------------------------
 
@@ -169,12 +182,13 @@ class Prompt(Vertical):
         if self.app.app_focus:
             self.remove_class("offering")
             # Nothing is offered any more that would make a query of what is none.
-            self._is_mended = False
+            self._is_mended = self._is_offering = False
             self._show_result()
 
     def _show_offers(self, completion: Completion | None, chosen: int, mends: bool) -> None:  # noqa: FBT001 - a callback
         self.query_one(Offers).show(completion, chosen)
         self._is_mended = mends
+        self._is_offering = completion is not None and bool(completion.candidates)
         self._show_result()
 
     def _take(self, number: int) -> None:

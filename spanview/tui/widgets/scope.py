@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
+    from collections.abc import Awaitable, Callable, Hashable, Sequence
 
     from spanview.index.store import Store
 
@@ -47,3 +47,16 @@ class TraceScope:
     def chosen(cls, store: Store, choose: Callable[[], ChosenTraces]) -> TraceScope:
         """Return traces that are chosen anew whenever spans have come."""
         return cls(choose, lambda: len(store.spans))
+
+
+@dataclass(frozen=True, slots=True)
+class ViewScope:
+    """What views are of that are opened from a screen."""
+
+    traces: Callable[[], TraceScope]
+    text: Callable[[], str]
+    """What they are narrowed to, in words from files; empty where they are of everything."""
+    compare: Callable[[], Awaitable[None]]
+    """Asks with what these traces, or what is marked, are to be compared."""
+    trace: int | None = None
+    """The trace, by its row in the trace table, where it is one."""

@@ -149,7 +149,7 @@ class Table(Generic[Row]):
     usual: int = 0
     """Cells that it keeps where others come, if its names are as long."""
     least_beside: int = 0
-    """Cells for which the column goes that is sorted by; it goes last of all, and is there whenever it can."""
+    """Cells for which the column goes that is sorted by: it goes last of all, and comes first. 0: in its turn."""
     floor: int = 1
     """Cells that it has in any case."""
 
@@ -167,7 +167,8 @@ class Table(Generic[Row]):
         least, usual = (cells if wanted is None else min(cells, wanted) for cells in (self.least, self.usual))
 
         def decides(column: TableColumn[Row]) -> bool:
-            return bool(sorted_by) and column.key == sorted_by and column.is_marked and column.parts is None
+            is_named = bool(sorted_by) and column.key == sorted_by and column.is_marked
+            return bool(self.least_beside) and is_named and column.parts is None
 
         offered = [column for column in self.columns if column.from_width <= width or decides(column)]
         shown = {column: column.cells for column in offered if not column.comes or decides(column)}

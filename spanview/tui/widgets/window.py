@@ -31,6 +31,12 @@ class Window:
         start, end = max(self.start_ns, round(start_ns)), min(self.end_ns, round(end_ns))
         return Window(start, end) if end > start else self
 
+    def of_cells(self, first: int, last: int, width: int) -> Window:
+        """Return the time of some cells of `width` that show this one, and at least the shortest that is shown."""
+        start = self.start_ns + self.length_ns * first // width
+        end = self.start_ns + self.length_ns * (last + 1) // width
+        return self.within(start, max(end, start + _SHORTEST_NS))
+
     def zoomed(self, shown: Window, interval: tuple[int, int] | None, by: int) -> Window:
         """Return less of this time than is shown, or more.
 

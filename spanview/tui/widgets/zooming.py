@@ -1,15 +1,18 @@
-"""Zooming and panning: what the keys, the minimap and the wheel do to the time that a screen shows."""
+"""Zooming and panning: what the keys and the mouse do to the time that a screen shows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
+from spanview.display.timeline import ruler, stretch
 from spanview.display.units import duration
+from spanview.tui.widgets.dragging import Drag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual import events
+    from textual.widget import Widget
 
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
@@ -42,6 +45,39 @@ class Zoom:
         self._time_cells = time_cells
         self._interval = interval
         self._refresh = refresh
+        self._dragged: tuple[int, int] | None = None
+        """The cells of time over which the mouse is drawn."""
+        rows.drag = self.drag_over(rows)
+
+    def drag_over(self, widget: Widget) -> Drag:
+        """Let the mouse pick a stretch where a widget shows the same time as the rows, in the same columns."""
+        return Drag(widget, lambda: self._cells_of(widget), self._show_dragged, self._pick_cells)
+
+    def _cells_of(self, widget: Widget) -> tuple[int, int]:
+        """Return the first cell of a widget that shows time, and how many do; the scrollbar has the one after them."""
+        cells = self._time_cells()
+        return widget.region.width - 1 - cells, cells
+
+    def _show_dragged(self, cells: tuple[int, int] | None) -> None:
+        self._dragged = cells
+        first, _ = self._cells_of(self._rows)
+        self._rows.light_columns(None if cells is None else (first + cells[0], first + cells[1]))
+        self._refresh()
+
+    def _pick_cells(self, first: int, last: int) -> None:
+        self.look_at(self.zoomable.whole.within(*self._window_of(first, last)))
+
+    def _window_of(self, first: int, last: int) -> tuple[int, int]:
+        window = self.zoomable.shown.of_cells(first, last, self._time_cells())
+        return window.start_ns, window.end_ns
+
+    def ruler(self, width: int) -> str:
+        """Return the ruler above the rows in so many cells; while the mouse is drawn over them, how long that is."""
+        shown, origin = self.zoomable.shown, self.zoomable.whole.start_ns
+        if self._dragged is None:
+            return ruler(shown.start_ns - origin, shown.end_ns - origin, width)
+        start, end = self._window_of(*self._dragged)
+        return stretch(*self._dragged, width, duration(end - start))
 
     def look_at(self, window: Window) -> None:
         """Show a stretch of time, and say which."""

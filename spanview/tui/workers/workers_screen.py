@@ -17,9 +17,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.app.settings import chosen
-from spanview.tui.keys import On
-from spanview.tui.lanes.lane_lines import LaneHeads, LaneLines
-from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
+from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
@@ -29,6 +27,8 @@ from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
+from spanview.tui.workers.worker_lines import WorkerHeads, WorkerLines
+from spanview.tui.workers.workers_model import Sort, WorkersModel, WorkersShape, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,7 +46,7 @@ _SHORTEST_NAME: Final = 12
 _LONGEST_ID: Final = 20
 
 
-class LanesScreen(BaseScreen, on=On.LANES):
+class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     """The lanes.
 
     Args:
@@ -56,10 +56,10 @@ class LanesScreen(BaseScreen, on=On.LANES):
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
-        self.live: Live[LanesShape] = Live(self, scope, partial(LanesShape.of, store), self._take_lanes)
+        self.live: Live[WorkersShape] = Live(self, scope, partial(WorkersShape.of, store), self._take_lanes)
         self._asking = Work(self)
-        self._model = LanesModel(store)
-        self.rows: LaneLines = LaneLines(self._model)
+        self._model = WorkersModel(store)
+        self.rows: WorkerLines = WorkerLines(self._model)
         self.zoom = Zoom(
             self.rows,
             self._model,
@@ -73,7 +73,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield Minimap(self._model, self.zoom.pick)
-        yield LaneHeads(self._model, classes="heads")
+        yield WorkerHeads(self.zoom, classes="heads")
         yield self.rows
         yield Legend(self._model)
         yield TwoSided(classes="chosen", id="lane")
@@ -85,7 +85,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
         self.take_settings()
         self.live.begin()
 
-    def _take_lanes(self, shape: LanesShape) -> None:
+    def _take_lanes(self, shape: WorkersShape) -> None:
         lane, row = self.rows.lane, self.rows.row
         self._model.take(shape)
         if lane is None:
@@ -128,14 +128,14 @@ class LanesScreen(BaseScreen, on=On.LANES):
         """Return what is shown."""
         if not self.live.has_answer:
             return f"‹ workers in {self.live.chosen.what}   looking at spans … {self.live.work.share_text}"
-        number, untraced = count(len(self._model.shape.lanes), "lane"), self._model.shape.untraced
+        number, untraced = count(len(self._model.shape.lanes), "worker"), self._model.shape.untraced
         number += f", {count(untraced, 'untraced call')}" if untraced else ""
         return f"‹ workers in {self.live.chosen.what}{self.live.as_of}   {number}   by {self._model.by.value}"
 
     def refresh_time(self) -> None:
         """Paint anew what says which time is shown."""
         self.query_one(Minimap).refresh()
-        self.query_one(LaneHeads).refresh()
+        self.query_one(WorkerHeads).refresh()
         self.refresh_frame()
 
     on_line_list_moved = BaseScreen.refresh_frame
@@ -169,7 +169,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
         """Return what is said of the selected block, and which one of all it is."""
         block, row, spans = self.rows.block, self.rows.row, self._store.spans
         if block is None or row is None:
-            return "no span of this lane has a start", ""
+            return "no span of this worker has a start", ""
         start, end, parent = spans.start_ns[row], spans.end_ns[row], lane.blocks.parents[block]
         parts = [self._after(start), self._length_text(row, start, end)]
         if parent != NO_ROW and (wait := wait_between(self._store, parent, row)):
@@ -205,14 +205,14 @@ class LanesScreen(BaseScreen, on=On.LANES):
     def take_settings(self) -> None:
         """Sort as was sorted last."""
         lane_index = self._selected
-        self._model.sort(chosen(Sort, self.viewer.settings.lanes_sort) or Sort.START)
+        self._model.sort(chosen(Sort, self.viewer.settings.workers_sort) or Sort.START)
         self.rows.keep_on(lane_index)
         self.refresh_frame()
 
     def action_sort(self) -> None:
         """Sort by the next thing."""
         by = following(Sort, self._model.by)
-        self.viewer.keep(lanes_sort=by.value)
+        self.viewer.keep(workers_sort=by.value)
         self.take_settings()
         self.viewer.say(f"sorted by {by.value}")
 
@@ -220,11 +220,13 @@ class LanesScreen(BaseScreen, on=On.LANES):
         """Go to the next block of the lane, or to the one before."""
         rows = self.rows
         if rows.lane is None or rows.block is None:
-            self.viewer.say("there is no block in this lane")
+            self.viewer.say("this worker has no block")
         elif 0 <= rows.block + by < len(rows.lane.blocks.rows):
             self._go_to(rows.block + by)
         else:
-            self.viewer.say("this is the last block of the lane" if by > 0 else "this is the first block of the lane")
+            self.viewer.say(
+                "this is the last block of the worker" if by > 0 else "this is the first block of the worker"
+            )
 
     def _go_to(self, block: int) -> None:
         """Select a block, and show another time where it isn't in sight."""
@@ -241,7 +243,7 @@ class LanesScreen(BaseScreen, on=On.LANES):
         failed = [self._model.lane(lane_index).blocks.failed for lane_index in order]
         before = [*accumulate(map(len, failed), initial=0)]
         if not before[-1]:
-            self.viewer.say("no error in these lanes")
+            self.viewer.say("no error in these workers")
             return
         here = -1 if rows.block is None else rows.block
         place = bisect_right(failed[rows.cursor], here) if by > 0 else bisect_left(failed[rows.cursor], here) - 1

@@ -13,18 +13,21 @@ from textual.widget import Widget
 
 from spanview.display.cells import fitting
 from spanview.display.sanitise import sanitise
-from spanview.display.timeline import ruler
 from spanview.display.units import duration
 from spanview.tui.app.colorless import CURSOR, FULL, letter_of
-from spanview.tui.lanes.choosing import NOBODY
-from spanview.tui.lanes.lanes_bars import FAILED, Cells, cells_of
+from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import PALETTE, data_text, fixed, joined, right
+from spanview.tui.workers.choosing import NOBODY
+from spanview.tui.workers.worker_bars import FAILED, Cells, cells_of
 
 if TYPE_CHECKING:
+    from textual import events
+
     from spanview.analysis.lanes import Lane
-    from spanview.tui.lanes.lanes_model import LanesModel
     from spanview.tui.widgets.window import Window
+    from spanview.tui.widgets.zooming import Zoom
+    from spanview.tui.workers.workers_model import WorkersModel
 
 _SPANS, _ERRORS, _BUSY, _GAP, _OWN, _AT_ONCE = 8, 6, 6, 10, 8, 9
 _WIDE: Final = 120
@@ -38,7 +41,7 @@ _MAX_PAINTED: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class LaneSplit:
+class WorkerSplit:
     """How a line's width is shared out."""
 
     label: int
@@ -46,7 +49,7 @@ class LaneSplit:
     is_wide: bool
 
     @classmethod
-    def of(cls, width: int) -> LaneSplit:
+    def of(cls, width: int) -> WorkerSplit:
         """Return the shares for a line `width` cells wide."""
         is_wide = width >= _WIDE
         label = 32 if is_wide else 20
@@ -54,34 +57,37 @@ class LaneSplit:
         return cls(label, max(8, width - label - figures - 2), is_wide)
 
 
-class LaneHeads(Widget):
+class WorkerHeads(Widget):
     """The line above the lanes: heads, and a ruler."""
 
-    def __init__(self, model: LanesModel, **arguments: Any) -> None:
+    def __init__(self, zoom: Zoom, **arguments: Any) -> None:
         super().__init__(**arguments)
-        self._model = model
+        self._zoom = zoom
+        self._drag = zoom.drag_over(self)
+
+    @takes_mouse
+    def _pick_time(self, event: events.MouseEvent) -> None:
+        self._drag.take(event)
 
     def render(self) -> Content:
         """Return heads and ruler."""
-        split = LaneSplit.of(self.size.width - 1)
-        shown, origin = self._model.shown, self._model.whole.start_ns
+        split = WorkerSplit.of(self.size.width - 1)
         heads = [("SPANS", _SPANS), ("ERR", _ERRORS), ("BUSY", _BUSY)]
         heads += [("OF OWN", _OWN), ("AT ONCE", _AT_ONCE)] if split.is_wide else []
         texts = "".join(right(head, cells) for head, cells in (*heads, ("MAX GAP", _GAP)))
-        scale = ruler(shown.start_ns - origin, shown.end_ns - origin, split.time)
-        return Content(f"{fixed('LANE', split.label)}{texts}  {scale}")
+        return Content(f"{fixed('WORKER', split.label)}{texts}  {self._zoom.ruler(split.time)}")
 
 
-class LaneLines(LineList):
+class WorkerLines(LineList):
     """A line a lane; one block of the selected one is selected.
 
     Args:
         model: The lanes.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"lanelines--selected"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"workerlines--selected"}
 
-    def __init__(self, model: LanesModel) -> None:
+    def __init__(self, model: WorkersModel) -> None:
         super().__init__()
         self.model = model
         self.block: int | None = None
@@ -146,7 +152,7 @@ class LaneLines(LineList):
     @property
     def time_cells(self) -> int:
         """The cells at the end of each line that show time."""
-        return LaneSplit.of(self.line_width).time
+        return WorkerSplit.of(self.line_width).time
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
@@ -172,7 +178,7 @@ class LaneLines(LineList):
 
     def clicked(self, row: int, x: int) -> bool:
         """Select the block that was clicked; in a gap the one that ends it."""
-        split = LaneSplit.of(self.line_width)
+        split = WorkerSplit.of(self.line_width)
         cell = x - (self.line_width - split.time)
         if cell < 0:
             return False
@@ -199,7 +205,7 @@ class LaneLines(LineList):
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one lane's line."""
-        lane_index, split = self.model.order[row], LaneSplit.of(width)
+        lane_index, split = self.model.order[row], WorkerSplit.of(width)
         lane = self.model.lane(lane_index)
         dim, error = self.paint_style("dim"), self.paint_style("error")
         label = fitting([sanitise(text, 2 * split.label) for text in self.model.labels(lane_index)], split.label - 1)
@@ -233,7 +239,7 @@ class LaneLines(LineList):
     def _time(self, lane_index: int, lane: Lane, width: int, selected: int | None) -> list[Segment]:
         """Return a lane's time: blocks in the colours of functions, those that are wide with their names."""
         window, dim, error = self.model.shown, *(self.paint_style(name) + _UPRIGHT for name in ("dim", "error"))
-        bright = Style(color=self.get_component_rich_style("lanelines--selected").bgcolor, bold=True, reverse=False)
+        bright = Style(color=self.get_component_rich_style("workerlines--selected").bgcolor, bold=True, reverse=False)
         names, numbers = lane.blocks.names, self.model.shape.numbers
         drawn = (
             self._cells(lane_index, lane, width)

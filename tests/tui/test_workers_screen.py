@@ -22,14 +22,14 @@ from slow_lanes import shown_at
 from spanview.analysis.lanes import lanes_in
 from spanview.analysis.workers import Worker
 from spanview.index.forest import forest_of
-from spanview.tui.lanes import lanes_bars, lanes_bulk
-from spanview.tui.lanes.choosing import NOBODY
-from spanview.tui.lanes.lane_lines import LaneLines
-from spanview.tui.lanes.lanes_bars import cells_of
-from spanview.tui.lanes.lanes_model import LanesModel, LanesShape, Sort, key_of
-from spanview.tui.lanes.lanes_screen import LanesScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.window import Window
+from spanview.tui.workers import choosing_bulk, worker_bars
+from spanview.tui.workers.choosing import NOBODY
+from spanview.tui.workers.worker_bars import cells_of
+from spanview.tui.workers.worker_lines import WorkerLines
+from spanview.tui.workers.workers_model import Sort, WorkersModel, WorkersShape, key_of
+from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
@@ -161,8 +161,8 @@ def test_both_ways_show_the_same(drawn_spans: list[tuple[int, int, str]], window
     numbers = array("I", range(4))
     expected = cells_of(lane, shown, width, numbers)
     with (
-        patch.object(lanes_bars, "_FEWEST_AT_ONCE", 0),
-        patch.object(lanes_bulk, "all_at_once", wraps=lanes_bulk.all_at_once) as called,
+        patch.object(worker_bars, "_FEWEST_AT_ONCE", 0),
+        patch.object(choosing_bulk, "all_at_once", wraps=choosing_bulk.all_at_once) as called,
     ):
         assert cells_of(lane, shown, width, numbers) == expected
     assert called.called
@@ -179,14 +179,14 @@ def test_the_selected_one_is_shown_wherever_it_runs() -> None:
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def model_of(store: Store) -> LanesModel:
+def model_of(store: Store) -> WorkersModel:
     """Return the lanes of a store."""
-    model = LanesModel(store)
-    model.take(LanesShape.of(store, None, lambda _share: None))
+    model = WorkersModel(store)
+    model.take(WorkersShape.of(store, None, lambda _share: None))
     return model
 
 
-def know(model: LanesModel, workers: list[Worker]) -> None:
+def know(model: WorkersModel, workers: list[Worker]) -> None:
     """Tell who the lanes are."""
     lanes = model.shape.lanes
     model.know({key_of(lane): (worker, lane.spans) for lane, worker in zip(lanes, workers, strict=True)})
@@ -253,27 +253,27 @@ def test_functions() -> None:
 # -- the screen --------------------------------------------------------------------------------------------------------
 
 
-def screen_of(look: Look) -> LanesScreen:
+def screen_of(look: Look) -> WorkersScreen:
     """Return the screen."""
-    assert isinstance(look.screen, LanesScreen)
+    assert isinstance(look.screen, WorkersScreen)
     return look.screen
 
 
-async def open_lanes(look: Look, *keys: str) -> LaneLines:
+async def open_workers(look: Look, *keys: str) -> WorkerLines:
     """Open the lanes, and let it find out who they are."""
     await look.press(*keys, "L")
-    await look.until(lambda: isinstance(look.screen, LanesScreen) and look.screen.is_known)
+    await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.is_known)
     await look.pilot.pause()
-    return look.screen.query_one(LaneLines)
+    return look.screen.query_one(WorkerLines)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_by_keys(size: tuple[int, int]) -> None:
     """From block to block, from lane to lane at the same time, to errors, and into the trace."""
     async with looking_at(data=of_drawing(), size=size) as look:
-        rows = await open_lanes(look)
-        assert "workers in 2 traces   2 lanes   by first start" in look.header
-        first, second = look.lines[3:5]
+        rows = await open_workers(look)
+        assert "workers in 2 traces   2 workers   by first start" in look.header
+        first, second = look.body[2:4]
         assert [word for word in first.split() if word.isdigit()][:2] == ["11", "3"]
         assert "22" in second
         assert "Act[or]" in second
@@ -305,16 +305,16 @@ async def test_by_keys(size: tuple[int, int]) -> None:
             lambda: any("✖ ERROR" in line and "call ray.remote_worker" in line for line in look.lines) or size[1] < 30
         )
         await look.press("escape")
-        assert look.is_on(LanesScreen)
+        assert look.is_on(WorkersScreen)
         await look.press("escape")
-        await open_lanes(look, "enter")
-        assert "workers in last   1 lane" in look.header
+        await open_workers(look, "enter")
+        assert "workers in last   1 worker" in look.header
 
 
 async def test_zooming() -> None:
     """Less time, another part of it, a block alone, all again; a block out of sight is brought into it."""
     async with looking_at(data=of_drawing(), size=(100, 30)) as look:
-        await open_lanes(look)
+        await open_workers(look)
         model = screen_of(look).zoom.zoomable
         await look.press("right", "f")
 
@@ -324,11 +324,11 @@ async def test_zooming() -> None:
 
         assert shown() == (89, 100)
         assert "from +89" in look.footer
-        assert "‹" in look.lines[4]
+        assert "‹" in look.body[3]
         await look.press("left")
         # From 14.5 to 25.5 µs.
         assert shown() == (14, 26)
-        assert "main" in look.lines[3]
+        assert "main" in look.body[2]
         await look.press("0")
         assert "the whole time" in look.footer
         assert model.window is None
@@ -341,30 +341,30 @@ async def test_zooming() -> None:
 async def test_by_mouse() -> None:
     """A click selects a block, in a gap the one behind it, a second one opens it; the minimap picks a time."""
     async with looking_at(data=of_drawing(), size=(100, 30)) as look:
-        rows = await open_lanes(look)
-        left = look.lines[3].index("▏main")
+        rows = await open_workers(look)
+        left = look.body[2].index("▏main")
         width = 99 - left
-        await look.pilot.click(offset=(left + round(width * 0.6), 3))
+        await look.pilot.click(offset=(left + round(width * 0.6), 4))
         await look.until(lambda: rows.block == 1)
-        await look.pilot.click(offset=(left + 3, 3))
+        await look.pilot.click(offset=(left + 3, 4))
         await look.until(lambda: rows.block == 0)
-        await look.pilot.click(offset=(left + round(width * 0.82), 4))
+        await look.pilot.click(offset=(left + round(width * 0.82), 5))
         await look.until(lambda: (rows.cursor, rows.block) == (1, 1))
-        await look.pilot.click(offset=(5, 3))
+        await look.pilot.click(offset=(5, 4))
         await look.until(lambda: rows.cursor == 0)
-        await look.pilot.mouse_down(offset=(10, 1))
-        await look.pilot.mouse_up(offset=(20, 1))
+        await look.pilot.mouse_down(offset=(10, 2))
+        await look.pilot.mouse_up(offset=(20, 2))
         await look.until(lambda: screen_of(look).zoom.zoomable.window is not None)
         await look.press("0")
-        await look.pilot.click(offset=(left + 3, 3))
-        await look.pilot.click(offset=(left + 3, 3))
+        await look.pilot.click(offset=(left + 3, 4))
+        await look.pilot.click(offset=(left + 3, 4))
         await look.until(lambda: look.is_on(TraceScreen))
 
 
 async def test_sorting_stays_on_the_lane() -> None:
     """The cursor goes along with its lane, and the block stays selected."""
     async with looking_at(data=of_drawing(), size=(100, 30)) as look:
-        rows = await open_lanes(look)
+        rows = await open_workers(look)
         await look.press("down", "h", "s", "s", "s")
         assert "sorted by spans" in look.footer
         assert (screen_of(look)._model.order[rows.cursor], rows.block) == (1, 0)
@@ -380,11 +380,11 @@ async def test_what_is_listed_counts() -> None:
         await look.type("last")
         await look.until_shown("1 of 2 traces")
         await look.press("enter")
-        await open_lanes(look)
-        assert "workers in 1 trace   1 lane" in look.header
+        await open_workers(look)
+        assert "workers in 1 trace   1 worker" in look.header
         await look.press("escape", "escape", "r")
         await look.until_shown("P95")
-        await open_lanes(look)
+        await open_workers(look)
         assert "workers in 1 trace of " in look.header
 
 
@@ -392,10 +392,10 @@ async def test_nothing_to_show() -> None:
     """Without spans, or without a start, each key says so."""
     build = Builder()
     async with looking_at(build.span(duration=None) | {"start_time": None}, size=(100, 30)) as look:
-        await open_lanes(look)
-        assert "no span of this lane has a start" in look.lines[-2]
+        await open_workers(look)
+        assert "no span of this worker has a start" in look.lines[-2]
         for key, said in (
-            ("right", "there is no block"),
+            ("right", "has no block"),
             ("f", "no time to show"),
             ("e", "no error"),
             ("enter", "nothing to open"),
@@ -407,9 +407,9 @@ async def test_nothing_to_show() -> None:
         await look.type("zzz")
         await look.until_shown("no trace matches")
         await look.press("enter", "L")
-        await look.until(lambda: "0 lanes" in look.header)
+        await look.until(lambda: "0 workers" in look.header)
         await look.press("down", "right", "e", "f", "s", "plus", "G", "enter")
-        assert look.is_on(LanesScreen)
+        assert look.is_on(WorkersScreen)
 
 
 async def test_hostile_names() -> None:
@@ -420,10 +420,10 @@ async def test_hostile_names() -> None:
     data = Growing()
     data.add(build.span(bad, kind="CONSUMER", attributes=attributes), path=f"spans/{bad}.json")
     async with looking_at(data=data, size=(200, 30)) as look:
-        await open_lanes(look)
+        await open_workers(look)
         assert "\x1b" not in look.text
         assert "\u202e" not in look.text
-        assert "[red]x" in look.lines[3]
+        assert "[red]x" in look.body[2]
         assert "[red]x" in look.lines[-2]
 
 
@@ -451,4 +451,4 @@ async def test_calls_that_are_no_blocks() -> None:
         data.add(call, path="spans/1.txt")
     async with looking_at(data=data, size=(120, 24)) as look:
         await look.press("L")
-        await look.until(lambda: "1 lane, 2 untraced calls" in look.header)
+        await look.until(lambda: "1 worker, 2 untraced calls" in look.header)

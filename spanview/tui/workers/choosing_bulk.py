@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spanview.tui.lanes.choosing import LOOKED_AT, NOBODY, Choice, step_of
+from spanview.tui.workers.choosing import LOOKED_AT, NOBODY, Choice, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

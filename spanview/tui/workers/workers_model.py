@@ -46,7 +46,7 @@ class Sort(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class LanesShape:
+class WorkersShape:
     """What the lanes of some traces come to; it doesn't change any more."""
 
     lanes: Sequence[Lane]
@@ -65,7 +65,7 @@ class LanesShape:
     """Calls that run or ran, certainly or likely, and are no blocks, because tracing leaves them out."""
 
     @classmethod
-    def of(cls, store: Store, traces: Sequence[int] | None, tell: Tell) -> LanesShape:
+    def of(cls, store: Store, traces: Sequence[int] | None, tell: Tell) -> WorkersShape:
         """Find out what each process did; for a thread."""
         from spanview.analysis.calls import calls_in
         from spanview.analysis.generators import generators_of
@@ -93,7 +93,7 @@ class LanesShape:
         made = {function + RAN for function in generators}
         names = {name for name in lanes.names if store.names.texts[name] in made}
         # Not while a line is painted.
-        import_module("spanview.tui.lanes.lanes_bulk")
+        import_module("spanview.tui.workers.choosing_bulk")
         return cls(
             lanes.lanes,
             functions,
@@ -114,14 +114,14 @@ def key_of(lane: Lane) -> Key:
     return lane.source, lane.service
 
 
-class LanesModel:
+class WorkersModel:
     """Lanes that are looked at."""
 
     colored_by: Final = "function"
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.shape = LanesShape((), (), (), _NOTHING, Timed((), ()), Timed((), ()))
+        self.shape = WorkersShape((), (), (), _NOTHING, Timed((), ()), Timed((), ()))
         self.window: Window | None = None
         self.by = Sort.START
         self.order: list[int] = []
@@ -133,7 +133,7 @@ class LanesModel:
         self._node_cells = _SHORTEST_ID
 
     @property
-    def profiled(self) -> LanesShape:
+    def profiled(self) -> WorkersShape:
         """What the minimap shows."""
         return self.shape
 
@@ -147,7 +147,7 @@ class LanesModel:
         """What is shown of it."""
         return self.window or self.shape.whole
 
-    def take(self, shape: LanesShape) -> None:
+    def take(self, shape: WorkersShape) -> None:
         """Show what has become of the lanes; what is zoomed to stays."""
         self.shape = shape
         self.know({})

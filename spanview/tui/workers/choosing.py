@@ -1,4 +1,4 @@
-"""Which of a lane's blocks a cell shows: of few blocks, one cell after the other; `lanes_bulk` asks for all at once."""
+"""Which of a worker's blocks a cell shows: of few blocks, cell after cell; `choosing_bulk` asks for all at once."""
 
 from __future__ import annotations
 

@@ -12,15 +12,15 @@ from operator import sub
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.bars import EIGHTHS, OPENINGS
-from spanview.tui.lanes.choosing import NOBODY, one_by_one
 from spanview.tui.trace.runs import marked
+from spanview.tui.workers.choosing import NOBODY, one_by_one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from spanview.analysis.lanes import Blocks, Lane
-    from spanview.tui.lanes.choosing import Choice
     from spanview.tui.widgets.window import Window
+    from spanview.tui.workers.choosing import Choice
 
 FAILED: Final = "✖"
 _FULL: Final = EIGHTHS[-1]
@@ -67,7 +67,7 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     if len(lane.blocks.rows) < _FEWEST_AT_ONCE:
         choice = one_by_one(lane.blocks, edges, numbers)
     else:
-        from spanview.tui.lanes.lanes_bulk import all_at_once
+        from spanview.tui.workers.choosing_bulk import all_at_once
 
         choice = all_at_once(lane.blocks, edges, numbers)
     _place(lane.blocks, edges, choice, cells)

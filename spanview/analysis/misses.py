@@ -1,0 +1,165 @@
+"""Why a query matches nothing, where one of its terms explains that.
+
+deployment=Front     no span has this attribute; ray.serve.deployment is near
+durration>1s         no span has this attribute; duration is near
+name=Model           no name equals it, and one has it inside: name~Model
+name~model           no name has it inside, and one does in another case: name~"(?i)model"
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.query import Query
+from spanview.analysis.query_base import Cost, OfAttribute, Term, attributes_of
+from spanview.analysis.query_parse import OWN_KEYS, parse_parts, terms_in
+from spanview.analysis.query_regex import regex_search
+from spanview.analysis.query_terms import MIN_SIMILARITY, near_key
+from spanview.analysis.query_values import values_of
+from spanview.analysis.query_written import literally, quoted, written_value
+from spanview.analysis.telling import unheard
+from spanview.analysis.words import gather
+from spanview.index.table import NUMPY_FROM_SPANS
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from spanview.analysis.complete import Vocabulary
+    from spanview.analysis.query_parse import RawTerm
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+_GATHERED_FOR_S: Final = 0.5
+_ANY_CASE: Final = "(?i)"
+
+
+@dataclass(frozen=True, slots=True)
+class NoAttribute:
+    """No span has an attribute."""
+
+    key: str
+    near: str | None
+    """A key that was probably meant: the language's own, or an attribute that some span has."""
+
+
+@dataclass(frozen=True, slots=True)
+class TooExact:
+    """A term asks for a text that none is equal to, or that none has inside, and another term is less exact."""
+
+    operator: str
+    """`=` or `~`."""
+    instead: str
+    """The term that some text matches."""
+
+
+def misses_of(
+    store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard
+) -> list[NoAttribute | TooExact]:
+    """Return why a query matches nothing, in the order of its terms; nothing where no term alone explains it.
+
+    Args:
+        store: Where everything has been read.
+        query: One that matches nothing.
+        traces: Where it was asked; None for all traces.
+        tell: Called now and then; it may raise, which ends this.
+    """
+    terms = [*terms_in(parse_parts(query.text))]
+    if not any(term.operator in {"=", "~"} or term.key.lower() not in OWN_KEYS for term in terms if term.key):
+        return []
+    absent = absent_attributes(store, query, traces, tell)
+
+    def is_wanted() -> bool:
+        tell(0.0)
+        return True
+
+    _, vocabulary = gather(store, _GATHERED_FOR_S, is_wanted)
+    misses: list[NoAttribute | TooExact] = []
+    for term in terms:
+        if (term.key_is_quoted or term.key.lower() not in OWN_KEYS) and term.key in absent:
+            near = None if term.key_is_quoted else near_key(term.key)
+            misses.append(NoAttribute(term.key, near or _near_attribute(term.key, vocabulary.attributes)))
+        elif (instead := _less_exact(term, _texts_of(store, term, traces, vocabulary))) is not None:
+            misses.append(TooExact(term.operator, instead))
+    return [*dict.fromkeys(misses)]
+
+
+def absent_attributes(
+    store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard
+) -> tuple[str, ...]:
+    """Return the attributes that a query asks for and no span has; every record that may have them is read.
+
+    Args:
+        store: Where everything has been read.
+        query: What asks for them.
+        traces: Where it is asked; None for all traces.
+        tell: Called now and then.
+    """
+    keys = dict.fromkeys(key for term in query.span_terms for key in attributes_of(term))
+    return tuple(key for key in keys if not _has(store, key, traces, tell))
+
+
+def _has(store: Store, key: str, traces: Collection[int] | None, tell: Tell) -> bool:
+    """Return whether a span has an attribute, whatever its value."""
+    every = OfAttribute(key, None, lambda _: True)
+    having = Term(False, Cost.DETAIL, lambda subject: values_of(subject.span, key) is not None, every)
+    query = Query(key, (having,))
+    if len(store.spans) < NUMPY_FROM_SPANS:
+        chosen = range(len(store.trace_table)) if traces is None else traces
+        return any(query.matches_trace(store, trace) for trace in chosen)
+    from spanview.analysis.matches import matching_traces
+
+    for matching, _ in matching_traces(store, query, [*(range(len(store.trace_table)) if traces is None else traces)]):
+        tell(0.0)
+        if matching:
+            return True
+    return False
+
+
+def _near_attribute(key: str, attributes: Iterable[str]) -> str | None:
+    """Return the attribute that was probably meant by a key: spelled nearly so, or with more before or after it."""
+    from difflib import get_close_matches
+
+    wanted, known = key.lower(), {other.lower(): other for other in attributes if other != key}
+    parts = (
+        attribute
+        for lower, attribute in known.items()
+        if lower.endswith((f".{wanted}", f"_{wanted}")) or lower.startswith((f"{wanted}.", f"{wanted}_"))
+    )
+    spelled = (known[near] for near in get_close_matches(wanted, known, n=1, cutoff=MIN_SIMILARITY))
+    return known.get(wanted) or next(parts, None) or next(spelled, None)
+
+
+def _texts_of(store: Store, term: RawTerm, traces: Collection[int] | None, vocabulary: Vocabulary) -> Iterable[str]:
+    """Return what a term is held against; of attributes, events and scopes, what a sample of the store has."""
+    key, spans = term.key.lower(), store.spans
+    if term.key_is_quoted or key not in OWN_KEYS:
+        return vocabulary.attributes.get(term.key, ())
+    if key in {"name", "service"}:
+        texts = store.names.texts if key == "name" else store.services.texts
+        column = spans.name if key == "name" else spans.service
+        rows = (row for trace in traces or () for row in store.rows_of_trace(trace))
+        return texts if traces is None else map(texts.__getitem__, {column[row] for row in rows})
+    return {
+        "trace.root": vocabulary.roots,
+        "file": [source.path for source in store.sources],
+        "event": vocabulary.events,
+        "scope": vocabulary.scopes,
+    }.get(key, ())
+
+
+def _less_exact(term: RawTerm, texts: Iterable[str]) -> str | None:
+    """Return the term that a text matches where none matches this one; None where there is none."""
+    if term.operator not in {"=", "~"} or not term.value:
+        return None
+    texts = [*texts]
+    key = quoted(term.key) if term.key_is_quoted else term.key
+    is_exact = term.operator == "="
+    matches = term.value.__eq__ if is_exact else regex_search(term)
+    if any(map(matches, texts)):
+        return None
+    if is_exact and any(term.value in text for text in texts):
+        return f"{key}~{written_value(term.value, is_pattern=True)}"
+    pattern = _ANY_CASE + (literally(term.value) if is_exact else term.value)
+    ignores_case = regex_search(replace(term, operator="~", value=pattern))
+    return f"{key}~{quoted(pattern)}" if any(map(ignores_case, texts)) else None

@@ -1,0 +1,65 @@
+"""How many findings there are, for the header: counted beside the screen, and again while spans come, now and then."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from spanview.tui.widgets.work import Work
+
+if TYPE_CHECKING:
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.tui.app.app import SpanviewApp
+
+_MAX_SPANS: Final = 300_000
+"""More are looked at when somebody opens the check: that takes seconds of a core."""
+_MIN_INTERVAL_S: Final = 5.0
+_REST_PER_WORK: Final = 19.0
+"""So many times as long as the last count took nothing is counted: a twentieth of a core is busy with it."""
+
+
+class FindingsCount:
+    """Counts what the check finds."""
+
+    def __init__(self, app: SpanviewApp, store: Store) -> None:
+        self.count: int | None = None
+        """None before anything was counted."""
+        self._app = app
+        self._store = store
+        self._work = Work(app)
+        self._spans = -1
+        """So many there were when it was counted last."""
+        self._begun_at = 0.0
+        self._rest_until = 0.0
+        self._waits = False
+
+    def look(self) -> None:
+        """Count, if there is something new, and it is time; else when it is."""
+        spans, now = len(self._store.spans), time.monotonic()
+        is_held = self._app.paused or self._app.feed_state.loading or self._app.is_left
+        if is_held or self._work.is_busy or self._waits or spans in {0, self._spans} or spans > _MAX_SPANS:
+            return
+        if now < self._rest_until:
+            self._waits = True
+            self._app.set_timer(self._rest_until - now, self._look_when_due)
+            return
+        self._spans, self._begun_at = spans, now
+        self._work.begin(self._diagnose, self._take)
+
+    def _look_when_due(self) -> None:
+        self._waits = False
+        self.look()
+
+    def _diagnose(self, tell: Tell) -> int:
+        """Called in a thread."""
+        from spanview.analysis.diagnosis.report import diagnose
+
+        return len(diagnose(self._store, tell).findings)
+
+    def _take(self, count: int) -> None:
+        now = time.monotonic()
+        self._rest_until = now + max(_MIN_INTERVAL_S, _REST_PER_WORK * (now - self._begun_at))
+        if count != self.count:
+            self.count = count
+            self._app.refresh_frame()

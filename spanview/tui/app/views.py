@@ -1,0 +1,150 @@
+"""Going from view to view: which one is shown, of what, and why others have nothing to show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.ray_names import SUBMITTED
+from spanview.tui.keys import View
+from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.view_bar import BarState
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spanview.index.store import Store
+    from spanview.tui.app.app import SpanviewApp
+    from spanview.tui.widgets.scope import TraceScope, ViewScope
+
+_MAX_SPANS_ASKED: Final = 20_000
+"""Of a trace with more spans it isn't asked whether it has calls or requests: that would hold a key."""
+
+
+class Views:
+    """The views of one viewer.
+
+    Each is one screen above what it is of: the list of traces, or a trace. Another view takes its place.
+
+    Args:
+        session: The folder of Ray's session that advice names where the files' paths don't tell it.
+    """
+
+    def __init__(self, app: SpanviewApp, store: Store, session: str) -> None:
+        self._app = app
+        self._store = store
+        self._session = session
+        self._names = 0
+        """Of so many names it is known what they stand for."""
+        self._of_calls, self._of_requests = set[int](), set[int]()
+        """The numbers of these names."""
+        self._of_trace: tuple[int, int, set[int]] | None = None
+        """A trace, how many spans it had, and the numbers of their names."""
+
+    # -- the bar -------------------------------------------------------------------------------------------------------
+
+    def bar(self) -> BarState:
+        """Return what the bar says."""
+        shown = (screen.view for screen in reversed(self._screens()) if screen.view is not None)
+        scope = self._scope()[1]
+        return BarState(next(shown, View.TRACES), self._missing(scope.trace), scope.text())
+
+    def _screens(self) -> list[BaseScreen]:
+        return [screen for screen in self._app.screen_stack if isinstance(screen, BaseScreen)]
+
+    def _scope(self) -> tuple[BaseScreen, ViewScope]:
+        """Return the list of traces, or the trace, that views are opened from, and what they are of."""
+        return next((screen, screen.scope) for screen in reversed(self._screens()) if screen.scope is not None)
+
+    def _missing(self, trace: int | None) -> Mapping[View, str]:
+        """Return why there is nothing to see in some views."""
+        if self._app.feed_state.loading:
+            return {}
+        store, missing = self._store, dict[View, str]()
+        if not len(store.spans):
+            return dict.fromkeys(set(View) - {View.TRACES, View.CHECK}, "no spans yet")
+        names, where = self._names_in(trace)
+        if names.isdisjoint(self._of_calls):
+            missing[View.CALLS] = f"no Ray calls {where}: no span's name ends in `{SUBMITTED.strip()}`"
+        if names.isdisjoint(self._of_requests):
+            missing[View.REQUESTS] = f"no Ray Serve requests {where}"
+        if len(store.trace_table) == 1:
+            missing[View.COMPARE] = "there is only one trace: nothing to compare it with"
+        return missing
+
+    def _names_in(self, trace: int | None) -> tuple[set[int], str]:
+        """Return the numbers of the names that a trace has, or those of all that calls and requests have."""
+        from spanview.analysis.serve import part_of_name
+
+        texts = self._store.names.texts
+        for number in range(self._names, len(texts)):
+            if texts[number].endswith(SUBMITTED):
+                self._of_calls.add(number)
+            elif part_of_name(texts[number]) is not None:
+                self._of_requests.add(number)
+        self._names = len(texts)
+        count = 0 if trace is None else self._store.trace_table.span_count[trace]
+        if trace is None or count > _MAX_SPANS_ASKED:
+            return self._of_calls | self._of_requests, "here"
+        if self._of_trace is None or self._of_trace[:2] != (trace, count):
+            numbers = self._store.spans.name
+            self._of_trace = trace, count, {numbers[row] for row in self._store.rows_of_trace(trace)}
+        return self._of_trace[2], "in this trace"
+
+    # -- going ---------------------------------------------------------------------------------------------------------
+
+    async def show(self, view: View) -> None:
+        """Show a view of what the bar names; the one that is shown gives way to what it is of."""
+        base, scope = self._scope()
+        shown, is_above = self.bar().view, self._app.screen is not base
+        if (why := self._missing(scope.trace).get(view)) is not None:
+            self._app.say(why)
+        elif view is shown and is_above:
+            self._go_down_to(base)
+        elif view in {View.TRACES, View.GROUPS}:
+            first = self._app.first_screen
+            self._go_down_to(first)
+            first.show_groups(on=view is View.GROUPS and shown is not View.GROUPS)
+        else:
+            self._go_down_to(base)
+            await (scope.compare() if view is View.COMPARE else self._app.push_screen(self._screen(view, scope)))
+
+    async def leave_scope(self) -> None:
+        """Show what the views are narrowed to; there, narrow them no longer."""
+        base = self._scope()[0]
+        if self._app.screen is base:
+            await base.run_action("back")
+        self._go_down_to(base)
+
+    def _go_down_to(self, base: BaseScreen) -> None:
+        while self._app.screen is not base and base in self._app.screen_stack:
+            self._app.pop_screen()
+
+    def _screen(self, view: View, scope: ViewScope) -> BaseScreen:
+        """Make the screen of a view; each is imported when it is wanted."""
+        if view is View.CHECK:
+            from spanview.tui.check.check_screen import CheckScreen
+
+            return CheckScreen(self._store, self._session)
+        return _screen_of_traces(view, self._store, scope.traces())
+
+
+def _screen_of_traces(view: View, store: Store, traces: TraceScope) -> BaseScreen:
+    if view is View.CALLS:
+        from spanview.tui.calls.calls_screen import CallsScreen
+
+        return CallsScreen(store, traces)
+    if view is View.REQUESTS:
+        from spanview.tui.serve.serve_screen import ServeScreen
+
+        return ServeScreen(store, traces)
+    if view is View.WORKERS:
+        from spanview.tui.workers.workers_screen import WorkersScreen
+
+        return WorkersScreen(store, traces)
+    if view is View.STATS:
+        from spanview.tui.stats.stats_screen import StatsScreen
+
+        return StatsScreen(store, traces)
+    from spanview.tui.flame.flame_screen import FlameScreen
+
+    return FlameScreen(store, traces)

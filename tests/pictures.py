@@ -2,6 +2,7 @@
 
 python tests/pictures.py                                  the README's, into fixtures/pictures
 python tests/pictures.py --to FOLDER [--size 80x24]       all screens, or those that are named
+python tests/pictures.py --snapshots                      what the tests hold all screens to, into tests/snapshots
 
 The pictures are what the viewer really shows, and what `tree --svg` really writes; a test walks the same ways.
 """
@@ -17,6 +18,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from textual.widgets import Input
 
 from spanview.cli import main as spanview
 from spanview.index.store import Store
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parent.parent
 PICTURES: Final = ROOT / "fixtures" / "pictures"
+SNAPSHOTS: Final = Path(__file__).parent / "snapshots"
+SNAPSHOT_SIZE: Final = (80, 24)
 _RAY, _SERVE = "ray-tasks-bundled-hook", "serve"
 _FILTER: Final = (*"name~Async", "space", *"duration>10ms")
 
@@ -56,9 +61,14 @@ SHOTS: Final = (
     Shot("trace", _RAY, ("enter", "down", "down"), lines=36, is_in_readme=True),
     Shot("critical", _RAY, ("enter", "c"), lines=36),
     Shot("span", _RAY, ("enter", "down", "down", "enter")),
-    Shot("error", _RAY, ("e", "enter", "tab"), is_in_readme=True),
+    Shot("error", _RAY, ("e", "enter"), is_in_readme=True),
     Shot("statistics", _RAY, ("t",)),
     Shot("flame", _SERVE, ("F",), lines=24),
+    Shot("calls", _RAY, ("A",)),
+    Shot("requests", _SERVE, ("H",)),
+    Shot("workers", _RAY, ("L",)),
+    Shot("comparison", _RAY, ("d", "G", "d")),
+    Shot("check", _SERVE, ("exclamation_mark",)),
     Shot("help", _RAY, ("question_mark",)),
 )
 README_SHOTS: Final = tuple(shot for shot in SHOTS if shot.is_in_readme)
@@ -90,13 +100,16 @@ async def walked(shot: Shot, size: tuple[int, int] | None = None) -> AsyncIterat
             await pilot.press(key)
         await pilot.pause(0.2)
         await app.workers.wait_for_complete()
+        for field in app.screen.query(Input):
+            field.cursor_blink = False
         await pilot.pause()
         yield app, pilot
 
 
 def picture_of(app: SpanviewApp) -> str:
-    """Return what is on the screen as SVG that asks no other server for a font."""
-    return re.sub(r"\s*@font-face \{.*?\}", "", app.export_screenshot(title="spanview"), flags=re.DOTALL)
+    """Return what is on the screen as SVG that asks no other server for a font, and is the same each time."""
+    picture = re.sub(r"\s*@font-face \{.*?\}", "", app.export_screenshot(title="spanview"), flags=re.DOTALL)
+    return re.sub(r"terminal-\d+", "terminal", picture)
 
 
 async def take(shot: Shot, folder: Path, size: tuple[int, int] | None = None) -> None:
@@ -116,7 +129,10 @@ def main() -> None:
     parser.add_argument("names", metavar="NAME", nargs="*", help="only these")
     parser.add_argument("--to", metavar="FOLDER", type=Path, help="pictures of all screens into this folder")
     parser.add_argument("--size", type=_size, help="columns and lines, as in 80x24; each picture's own without it")
+    parser.add_argument("--snapshots", action="store_true", help="what the tests compare all screens with")
     given = parser.parse_args()
+    if given.snapshots:
+        given.to, given.size = SNAPSHOTS, SNAPSHOT_SIZE
     folder: Path = PICTURES if given.to is None else given.to.absolute()
     os.chdir(ROOT)
     os.environ["TZ"] = "UTC"
@@ -125,7 +141,7 @@ def main() -> None:
     for shot in README_SHOTS if given.to is None else SHOTS:
         if not given.names or shot.name in given.names:
             asyncio.run(take(shot, folder, given.size))
-    if not given.names or WATERFALL in given.names:
+    if not (given.snapshots or given.names) or WATERFALL in given.names:
         spanview([*WATERFALL_WORDS, str(folder / f"{WATERFALL}.svg"), "--force"])
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.exports.by_name import chunks_of
 from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
-from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -46,9 +45,4 @@ def _chunks(store: Store, options: Options, selection: Selection, losses: Losses
         return jsonl_chunks(store, rows, losses)
     traces = selection.traces(store)
     say_if_nothing_matches(store, traces, selection.query)
-    if options.format == "trace-tree":
-        return trace_tree_chunks(store, traces, losses, summary=store.summary(), problems=store.problems())
-    # For each format of others there is a module, with a function of its name.
-    module: Any = import_module(f"spanview.exports.{options.format}")
-    foreign: Iterator[bytes] = getattr(module, f"{options.format}_chunks")(store, traces, losses)
-    return foreign
+    return chunks_of(store, traces, options.format, losses)

@@ -10,7 +10,8 @@ histogram     durations counted by power of ten
 parts         the lines that details are made of
 json_text     a JSON value as lines that can be folded
 raw_text      a record as lines that can be folded
-stack_text    stack traces
+stacks        stack traces, taken apart
+stack_text    stack traces as lines, what matters unfolded
 span_in_tree  a span and its position in its tree
 timing_text   when a span ran
 span_text     a span's details, section by section
@@ -20,6 +21,7 @@ picture_svg   the same as an SVG file
 picture_text  the same as lines of text
 group_text    what a group of spans is called
 serve_text    Serve's requests in words
+answer_text   where the time of a trace went, in a line
 diff_text     two sides merged by call path
 finding_text  findings, and what to do about them
 notices       problems in one line

@@ -56,6 +56,8 @@ class DetailPart:
     """Cells by which further lines of it are indented."""
     target: int | None = None
     """The row of the span that it leads to."""
+    is_wide: bool = False
+    """Whether its lines take the cells of the keys, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +88,11 @@ def wrapped(parts: Iterable[DetailPart], column: int, width: int) -> Iterator[De
         column: Cells that the keys take, as `key_column` returns them.
         width: Cells of a line.
     """
-    room = max(10, width - column - (3 if column else 1))
+    beside, wide = max(10, width - column - (3 if column else 1)), max(10, width - 1)
     count = 0
     for part in parts:
         key = sanitise(part.key, _MAX_KEY_WIDTH * 2)
-        lines = _lines_of(part, room)
+        lines = _lines_of(part, wide if part.is_wide else beside)
         # A key that is wider than its column goes on below too.
         for shown, text in zip_longest(_cut(key, column) if key else [], lines, fillvalue=""):
             yield DetailLine(shown, text, part, is_strong=bool(shown))
@@ -105,7 +107,7 @@ def key_column(keys: Iterable[str], width: int) -> int:
     return min(
         max((cell_len(sanitise(key, _MAX_KEY_WIDTH * 2)) for key in keys), default=0),
         _MAX_KEY_WIDTH,
-        max(8, width // 3),
+        max(8, width * 2 // 5),
     )
 
 

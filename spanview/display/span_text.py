@@ -9,13 +9,16 @@ from spanview.analysis.select import traces_beginning
 from spanview.display.json_text import NestedValue, nested_in
 from spanview.display.parts import DetailLine, DetailPart, Folds, Tone, key_column, value_text, wrapped
 from spanview.display.raw_text import raw_parts
-from spanview.display.stack_text import is_stack, stack_parts
+from spanview.display.stack_text import FoldedStack, is_stack
+from spanview.display.stacks import raised_in
 from spanview.display.units import duration
+from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from spanview.display.parts import Path
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.model.span import Event, Resource, Scope, Span
@@ -52,9 +55,25 @@ class View:
 
 
 def section_titles(span: Span) -> list[str]:
-    """Return the titles of the sections, with counts where there is something to count."""
+    """Return the titles of the sections, with counts where things can be counted."""
     counts = {"Attributes": len(span.attributes), "Events": len(span.events), "Links": len(span.links)}
-    return [f"{title} {counts[title]}" if counts.get(title) else title for title in SECTIONS]
+    return [f"{title} {counts[title]}" if title in counts else title for title in SECTIONS]
+
+
+def empty_sections(span: Span, *, is_linked: bool = False) -> set[str]:
+    """Return the sections that have nothing to show.
+
+    Args:
+        is_linked: Whether something is known of spans that link to this one.
+    """
+    resource, scope = span.resource, span.scope
+    has = {
+        "Attributes": bool(span.attributes or span.extra),
+        "Events": bool(span.events) or has_unexplained_error(span),
+        "Links": bool(span.links) or is_linked,
+        "Resource": bool(resource.attributes or resource.schema_url or resource.extra or scope),
+    }
+    return {section for section, has_something in has.items() if not has_something}
 
 
 def detail_lines(subject: SpanInTree, section: str, width: int, view: View | None = None) -> list[DetailLine]:
@@ -79,7 +98,7 @@ def _section(subject: SpanInTree, section: str, view: View, width: int) -> Itera
     if section == "Attributes":
         return [*_of_mapping(span.attributes), *_of_mapping(span.extra, _EXTRA_MARK)]
     if section == "Events":
-        return [part for event in span.events for part in _of_event(event, span)]
+        return _of_events(span, view.folds, width - 1)
     if section == "Links":
         return [*(list(_of_links(subject)) or [DetailPart("", "no links", "")]), *view.linked]
     if section == "Resource":
@@ -101,7 +120,7 @@ def _unfolded(shown: Iterable[_Shown], section: str, folds: Folds, room: int) ->
         if nested is not None:
             yield from NestedValue(part.value, nested, (section, index), folds=folds, room=room).parts(part.key)
         elif isinstance(part.value, str) and is_stack(part.value):
-            yield from stack_parts(part.value, key=part.key)
+            yield from FoldedStack(part.value, "", (section, index), folds, room).parts(part.key)
         else:
             yield DetailPart(part.key, value_text(part.value), part.value)
 
@@ -124,25 +143,48 @@ def _of_scope(span: Span) -> Iterator[_Shown]:
         yield from _of_source(scope, "  ")
 
 
-def _of_event(event: Event, span: Span) -> Iterator[_Shown]:
-    after = ""
-    if event.timestamp_ns is not None and span.start_ns is not None:
-        after = f"   +{duration(event.timestamp_ns - span.start_ns)}"
+def _of_events(span: Span, folds: Folds, room: int) -> Iterator[_Shown]:
+    """Yield the exceptions, or else what is said of an error, and then the other events."""
+    exceptions = [event for event in span.events if event.is_exception]
+    if not exceptions and has_unexplained_error(span):
+        yield DetailPart("", f"✖ {span.status.description}", span.status.description, Tone.ERROR, hang=2, is_wide=True)
+    for number, event in enumerate(exceptions):
+        yield from _of_exception(event, span, ("Events", number), folds, room)
+    for event in span.events:
+        if not event.is_exception:
+            yield DetailPart(event.name or "(no name)", _after(event, span), event.name)
+            yield from _of_rest(event, event.attributes)
+
+
+def has_unexplained_error(span: Span) -> bool:
+    """Tell whether a span failed with a description, and without an exception."""
+    is_explained = any(event.is_exception for event in span.events)
+    return span.status.code_value == ERROR and bool(span.status.description) and not is_explained
+
+
+def _of_exception(event: Event, span: Span, path: Path, folds: Folds, room: int) -> Iterator[_Shown]:
     rest = dict(event.attributes)
-    if event.is_exception:
-        kind, message = value_text(rest.pop("exception.type", "")), value_text(rest.pop("exception.message", ""))
-        title = f"{kind}: {message}" if kind and message else kind or message
-        first, *more = title.split("\n")
-        yield DetailPart(event.name, first + after, title, Tone.ERROR)
-        stack = rest.pop("exception.stacktrace", None)
-        if more and not (isinstance(stack, str) and message in stack):
-            yield DetailPart("", "\n".join(more), title, Tone.ERROR)
-        if stack is not None:
-            plain = isinstance(stack, str) and not is_stack(stack)
-            yield DetailPart("", stack.rstrip("\n"), stack) if plain else _Field("", stack)
-    else:
-        yield DetailPart(event.name or "(no name)", after.strip(), event.name)
-    yield from _of_mapping(rest, "  ")
+    kind, message = value_text(rest.pop("exception.type", "")), value_text(rest.pop("exception.message", ""))
+    stack = rest.pop("exception.stacktrace", "")
+    title = f"{kind}: {message}" if kind and message else kind or message
+    if raised := raised_in(message):
+        # The message is the stack trace of a worker once more.
+        title, rest["exception.type"] = "\n".join(raised), kind
+    text, after = stack if isinstance(stack, str) else "", _after(event, span)
+    exception = FoldedStack(text, title or event.name, path, folds, room, is_wide=True)
+    yield from exception.parts(behind=f"   {after}" if after else "")
+    yield from _of_rest(event, rest if text == stack else {**rest, "exception.stacktrace": stack})
+
+
+def _after(event: Event, span: Span) -> str:
+    """Return how long after the span's start an event happened, where that is known."""
+    if event.timestamp_ns is None or span.start_ns is None:
+        return ""
+    return f"+{duration(event.timestamp_ns - span.start_ns)}"
+
+
+def _of_rest(event: Event, attributes: Mapping[str, Any]) -> Iterator[_Shown]:
+    yield from _of_mapping(attributes, "  ")
     yield from _of_mapping(event.extra, f"  {_EXTRA_MARK}")
 
 

@@ -16,5 +16,6 @@ otlp           the format otlp
 jaeger         the format jaeger
 zipkin         the format zipkin
 chrome         the format chrome
+by_name        the formats by their names
 files          a whole new file or the old one, never something in between
 """

@@ -7,12 +7,13 @@ import os
 import secrets
 import stat
 from contextlib import contextmanager, suppress
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.problems import ExportError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _NO_LINKS: Final = frozenset((errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EMLINK))
 """What a file system without hard links answers to one."""
@@ -34,6 +35,42 @@ _CAUSES: Final = {
     errno.ENAMETOOLONG: "the name is too long: give a shorter one",
     errno.ELOOP: "its symbolic links run in a circle: give another file",
 }
+
+
+_MAX_PATH_LENGTH: Final = 70
+
+
+def write_anew(stem: str, ending: str, content: Callable[[], Iterable[bytes]]) -> str:
+    """Write a file of the current folder whose name is free, such as `stem-2.json`, and return its path.
+
+    Args:
+        content: Makes the content anew whenever it is called.
+
+    Raises:
+        ExportError: It can't be written.
+    """
+    for number in count(1):
+        path = f"{stem}.{ending}" if number == 1 else f"{stem}-{number}.{ending}"
+        if os.path.lexists(path):
+            continue
+        try:
+            write_atomically(path, content(), force=False)
+        except ExportError:
+            # Somebody else may just have taken the name.
+            if not os.path.lexists(path):
+                raise
+        else:
+            return path
+    raise AssertionError  # the numbers don't end
+
+
+def shown_path(path: str) -> str:
+    """Return a path from the root on, as far as a footer has room for it."""
+    try:
+        whole = os.path.abspath(path)
+    except OSError:
+        return path
+    return whole if len(whole) <= _MAX_PATH_LENGTH else f"…{whole[1 - _MAX_PATH_LENGTH :]}"
 
 
 def write_atomically(path: str, chunks: Iterable[bytes], *, force: bool) -> None:

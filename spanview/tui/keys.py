@@ -25,6 +25,53 @@ class On(Flag):
     EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | CHECK | HELP
 
 
+class Group(Enum):
+    """What keys are for: the parts of the help."""
+
+    GO = "go to"
+    FIND = "find"
+    ZOOM = "zoom"
+    COPY = "copy and save"
+    DISPLAY = "display"
+
+
+_GROUPS: Final = {
+    Group.GO: "help view move page edge open back leave parent sibling next_pane palette",
+    Group.FIND: "search match only_matches same_name error pick mark",
+    Group.ZOOM: "zoom pan fit whole",
+    Group.COPY: "copy copy_json copy_trace_id copy_command copy_text picture",
+}
+"""The groups of actions; all others are of `DISPLAY`."""
+_OTHER_WORDS: Final = {
+    "view('GROUPS')": "endpoints routes group by name",
+    "view('CALLS')": "tasks actors methods slowest waits",
+    "view('REQUESTS')": "http deployments replicas slowest latency",
+    "view('WORKERS')": "lanes gantt processes nodes idle",
+    "view('STATS')": "percentiles p95 p99 latency slowest histogram average",
+    "view('FLAME')": "flame graph flamegraph icicle profile slowest",
+    "view('COMPARE')": "diff before after regression",
+    "view('CHECK')": "doctor diagnose findings problems warnings",
+    "search": "query grep search filter",
+    "error": "failure failed exception stack trace traceback",
+    "critical": "slowest bottleneck longest",
+    "sort": "slowest longest fastest newest order",
+    "color": "color legend",
+    "theme": "color colour background",
+    "rays_own": "internal system hide actors tasks",
+    "join_calls": "raw spans producer consumer",
+    "raw": "source record",
+    "picture": "export image screenshot png",
+    "copy_text": "export share ascii",
+    "copy": "clipboard yank",
+    "mark": "diff",
+    "pause": "tail live stop freeze",
+    "leave": "exit close",
+    "fit": "zoom",
+    "whole": "zoom out reset",
+}
+"""What people call an action besides, by the action or its name: the palette finds it by these words, too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
     """One action and its keys."""
@@ -39,6 +86,20 @@ class Key:
     on: On
     hint: str = ""
     """What it does, for the footer; empty where the footer leaves it out."""
+
+    @property
+    def _name(self) -> str:
+        return self.action.partition("(")[0]
+
+    @property
+    def group(self) -> Group:
+        """What it is for."""
+        return next((group for group, names in _GROUPS.items() if self._name in names.split()), Group.DISPLAY)
+
+    @property
+    def other_words(self) -> str:
+        """What people call it besides."""
+        return _OTHER_WORDS.get(self.action) or _OTHER_WORDS.get(self._name, "")
 
 
 class View(Enum):
@@ -123,12 +184,15 @@ KEYS: Final = (
         "error",
     ),
     Key("E", "error(-1)", "E", "previous error", On.TRACE | On.WORKERS),
-    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE | On.WORKERS),
+    Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
+    Key("plus,equals_sign", "zoom(1)", "+", "zoom in around the selected block", On.WORKERS, "zoom"),
     Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE | On.WORKERS),
     Key("less_than_sign", "pan(-1)", "<", "earlier", On.TRACE | On.WORKERS),
     Key("greater_than_sign", "pan(1)", ">", "later", On.TRACE | On.WORKERS),
-    Key("f", "fit", "f", "fit the selected span into view", On.TRACE | On.WORKERS),
-    Key("0", "whole", "0", "fit the whole trace, or the time of all workers", On.TRACE | On.WORKERS),
+    Key("f", "fit", "f", "fit the selected span into view", On.TRACE),
+    Key("f", "fit", "f", "fit the selected block into view", On.WORKERS, "fit"),
+    Key("0", "whole", "0", "fit the whole trace into view", On.TRACE),
+    Key("0", "whole", "0", "fit the time of all workers into view", On.WORKERS, "all"),
     Key("1", "column(0)", "1", "show or hide the column of self times", On.TRACE),
     Key("2", "column(1)", "2", "show or hide the column of shares of the trace", On.TRACE),
     Key("3", "column(2)", "3", "show or hide the column of starts", On.TRACE),
@@ -146,13 +210,14 @@ KEYS: Final = (
         _TABLES | On.FLAME | On.WORKERS,
         "sort",
     ),
-    Key("S", "turn", "S", "reverse the order", _TABLES),
+    Key("S", "turn", "S", "reverse the order", _TABLES | On.WORKERS),
     Key("b", "group", "b", "group by the next thing: name, service, kind, …", On.STATS, "group by"),
     Key("B", "by_key", "B", "statistics by any attribute: type its key", On.STATS, "attribute"),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key("P", "picture", "P", "save a picture of what is shown, as SVG, in the current folder", On.TRACE),
     Key("V", "copy_text", "V", "copy what is shown as text with bars, for a chat or a ticket", On.TRACE),
+    Key("x", "rays_own", "x", "leave out actors and tasks that are Ray's own, or show them", On.WORKERS, "Ray's own"),
     Key("left,h", "sibling(-1)", "← h", "previous block", On.FLAME | On.WORKERS),
     Key("right,l", "sibling(1)", "→ l", "next block", On.FLAME | On.WORKERS),
     Key("d", "mark", "d", "mark a trace or a group; on another one: compare the two", On.TRACES, "compare"),

@@ -103,6 +103,9 @@ class Viewer(Protocol):
     def copy(self, text: str, what: str) -> None:
         """Put a text on the terminal's clipboard, and say what it is."""
 
+    def export(self, name: str) -> None:
+        """Write the traces that the bar names to a new file of the current folder, in a format."""
+
     # -- what is compared --------------------------------------------------------------------------------------------
 
     @property

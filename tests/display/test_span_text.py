@@ -21,7 +21,7 @@ from rich.cells import cell_len
 from builders import Builder, MemoryReader, file_of, span_id, store_of, store_of_files, time_text, trace_id
 from spanview.display.parts import DetailLine, value_text
 from spanview.display.span_in_tree import SpanInTree
-from spanview.display.span_text import SECTIONS, detail_lines, section_titles
+from spanview.display.span_text import SECTIONS, detail_lines, empty_sections, section_titles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,11 +67,16 @@ def of_attributes(attributes: dict[str, Any], width: int = WIDTH) -> list[Detail
 
 
 def test_titles_count_what_can_be_counted() -> None:
-    """A section with several things in it says how many."""
+    """A section with things in it says how many, and the empty ones are known."""
     builder = Builder()
     event: Document = {"name": "e", "timestamp": time_text(1), "attributes": {}}
     store = store_of(builder.span(attributes={"a": 1, "b": 2}, events=[event]))
-    assert section_titles(store.span(0)) == ["Attributes 2", "Events 1", "Links", "Resource", "Timing", "Raw"]
+    assert section_titles(store.span(0)) == ["Attributes 2", "Events 1", "Links 0", "Resource", "Timing", "Raw"]
+    assert empty_sections(store.span(0)) == {"Links", "Resource"}
+    assert empty_sections(store.span(0), is_linked=True) == {"Resource"}
+    failed = store_of(builder.span(status="ERROR", description="gone"))
+    assert empty_sections(failed.span(0)) == {"Attributes", "Links", "Resource"}
+    assert shown(lines_of("Events", builder.span(status="ERROR", description="gone"))) == [("", "✖ gone")]
 
 
 @pytest.mark.parametrize(
@@ -143,9 +148,10 @@ def test_events() -> None:
 
 
 def test_exceptions() -> None:
-    """An exception is a line, its stack trace is readable below it, and the whole of it can be copied."""
+    """An exception comes before other events, in full width: what was raised, own frames, and what else there is."""
     stack = (
-        'Traceback (most recent call last):\n  File "app.py", line 31, in fail\n\traise ValueError\nValueError: bad\n'
+        'Traceback (most recent call last):\n  File "/x/dist-packages/lib.py", line 1, in run\n    call()\n'
+        '  File "app.py", line 31, in fail\n\traise ValueError\nValueError: bad\nvery\n'
     )
     attributes = {
         "exception.type": "ValueError",
@@ -154,15 +160,16 @@ def test_exceptions() -> None:
         "exception.escaped": "False",
     }
     event = {"name": "exception", "timestamp": time_text(9), "attributes": attributes}
-    lines = lines_of("Events", Builder().span(start=0, events=[event]))
+    before: Document = {"name": "sent", "timestamp": time_text(7), "attributes": {}}
+    lines = lines_of("Events", Builder().span(start=0, events=[before, event]))
     assert shown(lines) == [
-        ("exception", "ValueError: bad   +9 µs"),
-        ("", "very"),
-        ("", "Traceback (most recent call last):"),
-        ("", '▸ File "app.py", line 31, in fail'),
-        ("", "    raise ValueError"),
-        ("", "✖ ValueError: bad"),
+        ("", "✖ ValueError: bad   +9 µs"),
+        ("", "  very"),
+        ("", "  ⋯ 1 frame in lib"),
+        ("", "  app.py:31 fail     raise ValueError"),
+        ("", "  ⋯ as recorded, 7 lines"),
         ("  exception.escaped", "False"),
+        ("sent", "+7 µs"),
     ]
     assert lines[0].value == "ValueError: bad\nvery"
     assert lines[3].value == stack
@@ -171,16 +178,21 @@ def test_exceptions() -> None:
 @pytest.mark.parametrize(
     ("attributes", "title"),
     [
-        ({"exception.type": "KeyError"}, "KeyError"),
-        ({"exception.message": "gone"}, "gone"),
-        ({"exception.message": 5, "exception.type": ["a"]}, '["a"]: 5'),
-        ({}, ""),
+        ({"exception.type": "KeyError"}, "✖ KeyError"),
+        ({"exception.message": "gone"}, "✖ gone"),
+        ({"exception.message": 5, "exception.type": ["a"]}, '✖ ["a"]: 5'),
+        ({}, "✖ exception"),
+        ({"exception.type": "E", "exception.stacktrace": "not python"}, "✖ E"),
+        ({"exception.type": "E", "exception.stacktrace": 5}, "✖ E"),
     ],
 )
 def test_half_an_exception(attributes: dict[str, Any], title: str) -> None:
     """An exception without type or message says what it has, of whatever kind that is."""
     event = {"name": "exception", "timestamp": None, "attributes": attributes}
-    assert shown(lines_of("Events", Builder().span(events=[event])))[0] == ("exception", title)
+    first, *more = shown(lines_of("Events", Builder().span(events=[event])))
+    assert first == ("", title)
+    stack = attributes.get("exception.stacktrace")
+    assert [text for _, text in more] == ([] if stack is None else [str(stack)])
 
 
 def test_links() -> None:
@@ -350,7 +362,7 @@ def test_a_long_key_goes_on_below() -> None:
     assert "".join(line.key for line in lines[:-1]) == key
     assert "".join(line.text for line in lines[:-1]) == "y" * 100
     assert shown(lines)[-1] == ("k", "v")
-    assert max(len(line.key) for line in lines) == 20
+    assert max(len(line.key) for line in lines) == 24
 
 
 def test_wide_characters_are_never_cut_in_two() -> None:

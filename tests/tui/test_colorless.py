@@ -138,7 +138,7 @@ async def test_details_and_lists() -> None:
         await look.until_shown("[Attributes")
         assert any(line.startswith("· ") for line in look.lines)
         await look.press("tab")
-        assert "[Events" in look.text
+        assert "[Resource" in look.text
         for keys in (["escape", "t"], ["enter"], ["escape", "escape", "question_mark"], ["escape", "colon"]):
             await look.press(*keys)
             await look.until(lambda: sum(line.startswith("› ") for line in look.lines) == 1)
@@ -159,7 +159,7 @@ async def test_the_selected_block_of_a_lane() -> None:
     """Functions are letters and names, what is full stays full, and the selected block begins with its mark."""
     async with looking_at(*documents(), opening=PLAIN, size=(110, 36)) as look:
         await look.press("L")
-        await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.is_known)
+        await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.live.has_answer)
         await look.press("f")
         top = look.line_of("› ")
         assert any(f"›{name}█" in look.lines[top] for name in ("late", "batch"))

@@ -84,7 +84,7 @@ def test_a_column_of_names_is_as_wide_as_its_longest() -> None:
     assert table.fit(100, wanted=4).heads_text("count") == "NAME  COUNT ▾    ERRORS   TIME      P95 STATE   "
     assert table.fit(50, wanted=4).heads_text("count").split()[-2:] == ["P95", "STATE"]
     (name, *_) = table.fit(34, wanted=40).parts_of("my_module.process_batch")
-    assert name.text == "my_mod…ocess_batch"
+    assert name.text == "my_mo…rocess_batch"
 
 
 def test_the_first_of_a_family_says_of_what() -> None:

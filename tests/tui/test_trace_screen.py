@@ -25,6 +25,7 @@ from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
 from viewers import Look, looking_at
 
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from spanview.tui.trace.trace_model import TraceModel
 
 SMALL, USUAL = (80, 24), (120, 40)
+LITTLE = (80, 22)
+"""Too few lines for the spans of a longer trace and for details."""
 
 
 def documents() -> list[Document]:
@@ -62,6 +65,12 @@ def documents() -> list[Document]:
     drawn[6] |= {"status": {"status_code": "ERROR"}}
     drawn[1] |= {"attributes": {"path": "/data/file", "tries": 3}}
     return drawn
+
+
+def more_documents() -> list[Document]:
+    """Return the spans of the drawing, and some more."""
+    build = Builder()
+    return [*documents(), *(build.span("tail", span=20 + number, parent=1, start=950) for number in range(9))]
 
 
 def waterfall(look: Look) -> Waterfall:
@@ -161,7 +170,7 @@ async def test_search() -> None:
         await look.press("escape")
         assert not waterfall(look).matched
         assert look.is_on(TraceScreen)
-        assert "╱" not in look.body[0]
+        assert "╱" not in look.body[1]
         await look.press("escape")
         assert look.is_on(TracesScreen)
 
@@ -260,7 +269,7 @@ async def test_search_without_matches_and_with_mistakes() -> None:
             await look.press("backspace")
         assert "character" not in look.text
         await look.press("enter")
-        assert "╱" not in look.body[0]
+        assert "╱" not in look.body[1]
 
 
 async def test_errors() -> None:
@@ -328,7 +337,7 @@ async def test_fit() -> None:
         window, span = model(look).shown, model(look).stitched.interval(waterfall(look).node or 0)
         assert span is not None
         assert (window.start_ns, window.end_ns) == (span[0] - 10_000, span[1] + 10_000)
-        assert "90 µs" in look.body[1]
+        assert "90 µs" in look.body[2]
 
 
 # -- details ----------------------------------------------------------------------------------------------------------
@@ -338,21 +347,21 @@ async def test_details_follow_the_cursor() -> None:
     """Where there is room, the selected span's details stand below, and follow the cursor."""
     async with looking_at(*documents(), size=USUAL) as look:
         await look.press("enter")
-        await look.until_shown("run   INTERNAL   1 ms", "Attributes  Events", "no attributes", "spans/1.json @ 0")
+        await look.until_shown("run   INTERNAL   1 ms", "Attributes 0  Events 0", "no attributes", "spans/1.json @ 0")
         await look.press("down")
         await look.until_shown("load   INTERNAL   200 µs", "Attributes 2", "path   /data/file")
         await look.press("down")
-        await look.until_shown("read   ✖ ERROR OSError: gone   INTERNAL   80 µs", "Events 1")
+        await look.until_shown("read ✖ OSError: gone   INTERNAL   80 µs", "Events 1")
 
 
 async def test_sections() -> None:
-    """Tab goes from section to section, o to the record and back, a click on a title to its section."""
+    """Tab goes to the next section that isn't empty, o to the record and back, a click on a title to its section."""
     async with looking_at(*documents(), size=USUAL) as look:
         await look.press("enter", "down", "down")
-        await look.until_shown("read   ✖ ERROR")
+        await look.until_shown("read ✖")
         await look.press("tab")
-        await look.until_shown("OSError: gone   +70 µs", 'File "a.py", line 3')
-        await look.press("tab", "tab", "tab")
+        await look.until_shown("✖ OSError: gone   +70 µs", 'File "a.py", line 3')
+        await look.press("tab")
         await look.until_shown("in the trace", "+120 µs after its start")
         await look.press("o")
         await look.until_shown('"name": "read"')
@@ -364,17 +373,17 @@ async def test_sections() -> None:
         await look.pilot.click(TabLine, offset=(titles.index("Raw") + 1, 0))
         await look.until_shown('"name": "read"')
         await look.press("tab")
-        await look.until_shown("no attributes")
+        await look.until_shown("OSError: gone   +70 µs")
 
 
 async def test_details_on_a_screen_of_their_own() -> None:
     """On a small screen Enter shows the details alone, and leads back to the span."""
-    async with looking_at(*documents(), size=SMALL) as look:
+    async with looking_at(*more_documents(), size=LITTLE) as look:
         await look.press("enter", "down", "down")
         assert not look.screen.query_one(Details).display
         await look.press("enter")
         assert look.is_on(SpanScreen)
-        await look.until_shown(" ‹ run › read", "read   ✖ ERROR OSError: gone", "no attributes")
+        await look.until_shown(" ‹ run › read", "read ✖ OSError: gone", "no attributes")
         await look.press("tab")
         await look.until_shown('File "a.py", line 3')
         await look.press("q")
@@ -383,9 +392,11 @@ async def test_details_on_a_screen_of_their_own() -> None:
 
 async def test_details_where_there_is_little_room() -> None:
     """On a small screen Tab shows the details over the lower half, o the record; Esc hides them again."""
-    async with looking_at(*documents(), size=SMALL) as look:
+    async with looking_at(*more_documents(), size=LITTLE) as look:
         await look.press("enter", "down", "down", "tab")
-        await look.until_shown("Attributes  Events 1", "no attributes", "attributes of the span; Esc hides the details")
+        await look.until_shown(
+            "Attributes 0  Events 1", "no attributes", "attributes of the span; Esc hides the details"
+        )
         assert here(look) == "read"
         await look.press("tab")
         await look.until_shown("OSError: gone   +70 µs", "events of the span")
@@ -416,15 +427,46 @@ async def test_details_without_any_room() -> None:
 
 
 async def test_resizing() -> None:
-    """The details come and go with the room for them."""
-    async with looking_at(*documents(), size=SMALL) as look:
+    """The details come and go with the room for them, and move beside the rows where the screen is wide."""
+    async with looking_at(*more_documents(), size=LITTLE) as look:
         await look.press("enter", "down")
         await look.pilot.resize_terminal(*USUAL)
         await look.until(lambda: look.screen.query_one(Details).display)
         await look.press("down", "up")
         await look.until_shown("/data/file")
-        await look.pilot.resize_terminal(*SMALL)
+        await look.pilot.resize_terminal(160, 20)
+        await look.until(lambda: look.screen.query_one(Details).region.x > 90)
+        top = look.screen.query_one(Minimap).region.y
+        assert look.screen.query_one(Details).region.y == top
+        assert "/data/file" in look.lines[top + 2]
+        assert waterfall(look).region.width < 100
+        await look.pilot.resize_terminal(*LITTLE)
         await look.until(lambda: not look.screen.query_one(Details).display)
+        assert waterfall(look).region.width == LITTLE[0]
+
+
+async def test_room_of_the_details() -> None:
+    """A short trace leaves the rest to its details; in a long one they are as high as their content, within limits."""
+    async with looking_at(*documents(), size=SMALL) as look:
+        await look.press("enter", "down")
+        await look.until_shown("/data/file")
+        rows, below = waterfall(look).region, look.screen.query_one(Details).region
+        assert (rows.height, below.y) == (7, rows.bottom)
+        assert below.bottom == SMALL[1] - 1
+        await look.press("left_square_bracket")
+        await look.until(lambda: waterfall(look).region.height == 1)
+    build = Builder()
+    many = {f"key {number}": number for number in range(60)}
+    spans = [build.span(f"s{number}", attributes=many if number == 2 else {"k": 1}) for number in range(60)]
+    async with looking_at(*spans, size=USUAL) as look:
+        await look.press("enter")
+        pane = look.screen.query_one(Details)
+        await look.press("R", "down")
+        await look.until(lambda: pane.region.height == 4)
+        await look.press("down")
+        await look.until(lambda: pane.region.height == 16)
+        await look.press("e")
+        assert pane.region.height == 16
 
 
 async def test_what_is_clicked_in_the_details_stays_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -492,11 +534,13 @@ async def test_hostile_texts_are_shown_as_they_are() -> None:
     async with looking_at(Builder().span(HOSTILE, status="ERROR", **said), size=(300, 60)) as look:
         assert f" {SHOWN} " in look.text
         await look.press("enter")
-        headline = f" {SHOWN}   ✖ ERROR {first_line}   INTERNAL   10 µs   {SHOWN}"
+        headline = f" {SHOWN} ✖ {first_line}   INTERNAL   10 µs   {SHOWN[:20]}"
         await look.until_shown(f" ‹ {SHOWN}   ", f"  {SHOWN} ", headline)
         assert f"k␛  {first_line} " in look.text
         assert "  \\x9b[/nope] " in look.text
-        await look.press("tab", "tab", "tab")
+        await look.press("tab")
+        await look.until_shown(f" ✖ {first_line} ")
+        await look.press("tab")
         await look.until_shown("r\\u202e       1 ")
         await look.press("enter")
         await look.until_shown(f"‹ {SHOWN} › {SHOWN}   {1:016x}")
@@ -525,8 +569,8 @@ async def test_copying() -> None:
 async def test_nothing_to_copy() -> None:
     """Where a section is empty, the clipboard is left as it is."""
     async with looking_at(Builder().span(), size=(120, 30)) as look:
-        await look.press("enter", "enter", "tab")
-        assert "no events" in look.text
+        await look.press("enter", "enter")
+        assert "no attributes" in look.text
         await look.press("y")
         assert look.app.clipboard == ""
         assert "nothing to copy" in look.footer

@@ -20,6 +20,7 @@ from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces import traces_model
 from spanview.tui.traces.group_list import GroupList
+from spanview.tui.traces.preview import Preview
 from spanview.tui.traces.trace_list import TraceList
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.prompt import Prompt
@@ -149,7 +150,7 @@ async def test_services() -> None:
             ["cart", "+1"],
             ["1", "shop"],
         ]
-        assert any(line.split("?")[0].endswith("stock                 ● ") for line in look.lines)
+        assert "  stock                ● ? parent not seen" in look.text
         await look.pilot.resize_terminal(100, 24)
         await look.pilot.pause()
         assert "SERVICE" not in look.text
@@ -171,7 +172,7 @@ async def test_heads_stand_above_their_columns() -> None:
     for width in (80, 120, 200):
         async with looking_at(*documents(), size=(width, 24)) as look:
             heads = look.body[0]
-            row = look.lines[roots(look).index("batch") + 2]
+            row = look.body[roots(look).index("batch") + 1]
             assert row.index("batch") == heads.index("TRACE") == row.index("✖") + 2
             assert row[heads.index("SPANS") + 4] == "2"
             assert row[heads.index("ERR") + 2] == "1"
@@ -501,3 +502,19 @@ async def test_a_mistake_is_told_whole() -> None:
         told = " ".join(" ".join(look.lines[at:heads]).split())
         assert told == look.screen.query_one(Prompt)._result
         assert told.endswith('is asked for with "trace.size" in quotes')
+
+
+async def test_the_preview() -> None:
+    """On a wide screen the selected trace stands beside the list, follows the cursor, and a double click opens it."""
+    async with looking_at(*documents(), size=(180, 30)) as look:
+        await look.until(lambda: look.screen.query(Waterfall))
+        names = roots(look)
+        await look.until(lambda: look.screen.query_one(Waterfall).model.trace == look.app.first_screen.traces.selected)
+        await look.press("G")
+        await look.until(lambda: f"  {names[-1]}   " in look.text and look.screen.query(Waterfall))
+        await look.until(lambda: look.screen.query_one(Waterfall).model.trace == look.app.first_screen.traces.selected)
+        await look.press("r")
+        assert not look.screen.query_one(Preview).display
+        await look.press("r")
+        await look.pilot.resize_terminal(120, 30)
+        await look.until(lambda: not look.screen.query_one(Preview).display)

@@ -148,7 +148,7 @@ async def test_the_palette_does_what_the_keys_do() -> None:
     """Some letters find an action, Enter does it on the screen below."""
     async with looking_at(*documents()) as look:
         await look.press("ctrl+p")
-        await look.until_shown("some words of an action", "traces by the names of their roots", "theme: light")
+        await look.until_shown("some words of an action", "traces by the names of their roots", "Requests H")
         await look.type("names of their roots")
         await look.until_shown("1 action")
         await look.press(ENTER)

@@ -11,6 +11,7 @@ findings       how many things the check finds, for the header
 terminal       what reads the terminal
 warm           what keeps later keys quick: imports and garbage
 views          going from view to view
+exporting      exports of what is looked at
 palette_match  which actions some words mean
 palette        all actions by their names
 app            the application, which opens the screens

@@ -418,6 +418,15 @@ class SpanviewApp(App[None]):
         self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         self.say(f"copied the {what}")
 
+    def export(self, name: str) -> None:
+        """Write the traces that the bar names to a new file of the current folder, in a format."""
+        from spanview.tui.app.exporting import export_traces
+
+        traces = self._views.traces()
+        self.say("exporting …")
+        # A work of its own: a second export doesn't end the first.
+        Work(self).begin(lambda _: export_traces(self._store, traces, name), self.say)
+
     def mark(self, side: ComparedSide | None) -> None:
         """Mark something else to be compared, or nothing."""
         self.marked = side

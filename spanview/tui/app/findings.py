@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.app.app import SpanviewApp
 
-_MAX_SPANS: Final = 300_000
-"""More are looked at when somebody opens the check: that takes seconds of a core."""
+_MAX_SPANS: Final = 2_000_000
+"""More are looked at when somebody opens the check: these take half a second of a core for each million."""
 _MIN_INTERVAL_S: Final = 5.0
 _REST_PER_WORK: Final = 19.0
 """So many times as long as the last count took nothing is counted: a twentieth of a core is busy with it."""

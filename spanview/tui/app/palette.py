@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.binding import Binding
 
 from spanview.display.units import count
+from spanview.tui.app.exporting import OFFERED
 from spanview.tui.app.palette_match import fit
 from spanview.tui.app.themes import ANSI, NAMES
 from spanview.tui.keys import keys_on, spelt
@@ -36,6 +37,8 @@ class Command:
     text: str
     run: Callable[[], object]
     """Returns an awaitable, or None when it is done."""
+    other_words: str = ""
+    """What people call it besides."""
 
 
 class CommandLines(TableList[Command], can_focus=False):
@@ -79,11 +82,17 @@ class PaletteScreen(BaseScreen):
     async def on_mount(self) -> None:
         """Offer everything."""
         keys = [key for key in keys_on(self._below.ON) if key.action != "palette"]
-        self._commands = [Command(key.shown, key.text, partial(self._below.run_action, key.action)) for key in keys]
-        self._commands.append(Command("Ctrl+C", "quit", self.app.exit))
+        self._commands = [
+            Command(key.shown, key.text, partial(self._below.run_action, key.action), key.other_words) for key in keys
+        ]
+        for name, text in OFFERED.items():
+            run = partial(self.viewer.export, name)
+            self._commands.append(Command("", f"export as {name}: {text}", run, "save write file"))
+        self._commands.append(Command("Ctrl+C", "quit", self.app.exit, "exit close leave"))
         for name in NAMES:
             text = f"theme: {name}" + (", the terminal's own colours" if name == ANSI else "")
-            self._commands.append(Command("", text, partial(self.viewer.show_theme, name)))
+            run = partial(self.viewer.show_theme, name)
+            self._commands.append(Command("", text, run, "color colour colors colours"))
         self._commands.append(Command("", "forget settings: the defaults are back", self.viewer.forget_settings))
         await self.query_one(Prompt).open()
         self._find()
@@ -104,7 +113,7 @@ class PaletteScreen(BaseScreen):
         text = self.query_one(Prompt).text.strip()
         if text != self._sought:
             self._sought = text
-            fits = [(fit(text, command.text), command) for command in self._commands]
+            fits = [(fit(text, f"{command.text} {command.other_words}"), command) for command in self._commands]
             ranked = sorted(((rank, position) for position, (rank, _) in enumerate(fits) if rank is not None))
             self.rows.show([self._commands[position] for _, position in ranked])
             self.query_one(Prompt).say(count(len(ranked), "action"))

@@ -10,7 +10,7 @@ from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.view_bar import BarState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from spanview.index.store import Store
     from spanview.tui.app.app import SpanviewApp
@@ -114,6 +114,10 @@ class Views:
         if self._app.screen is base:
             await base.run_action("back")
         self._go_down_to(base)
+
+    def traces(self) -> Sequence[int] | None:
+        """Return the traces that the bar names; None for all."""
+        return self._scope()[1].traces().choose().traces
 
     def _go_down_to(self, base: BaseScreen) -> None:
         while self._app.screen is not base and base in self._app.screen_stack:

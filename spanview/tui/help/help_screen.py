@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rich.cells import cell_len
 from rich.segment import Segment
 
 from spanview.display.cells import in_lines
 from spanview.docs import PAGES, summary_of
-from spanview.tui.keys import KEYS, Key, On, spelt
+from spanview.tui.keys import KEYS, Group, Key, On, keys_on, spelt
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.linelist import LineList
 
@@ -31,20 +31,51 @@ class Page:
     """What it is about."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """Something that is drawn on a screen."""
+
+    shown: str
+    text: str
+    """What it stands for."""
+
+
+Line: TypeAlias = "Key | Page | Sign | str"
+"""What a line of the help is of."""
+_SIGNS: Final = (
+    (On.TRACES, Sign("●", "growing: a span has just come, or the process of one that is open still lives")),
+    (On.TRACES, Sign("◌", "incomplete: a parent is in none of the files")),
+    (On.TRACES | On.TRACE, Sign("✖", "an error: a span whose status is ERROR")),
+    (On.TRACES, Sign("▂▅█", "in the plot: how many traces took so long at that time; · is a trace of another group")),
+    (On.TRACE, Sign("████", "the span itself runs")),
+    (On.TRACE, Sign("████", "the same, dim: something below it runs; without colours, ░░░░")),
+    (On.TRACE, Sign("┈┈┈┈", "it was submitted and waits to start")),
+    (On.TRACE, Sign("────", "it is being submitted")),
+    (On.TRACE, Sign("╌╌╌╌", "not seen: a parent that is missing, or an end that was never written")),
+    (On.TRACE, Sign("░▒▓█", "similar siblings in one row: how many of them run")),
+    (On.TRACE, Sign("◆", "an event")),
+    (On.TRACE, Sign("•", "on the critical path, where c lights it; all else is dim")),
+    (On.TRACE, Sign("‹ ›", "it runs before, or after, the time that is shown")),
+    (On.TRACE, Sign("?", "a parent that is in none of the files, and what it probably is")),
+    (On.TRACE, Sign("a b c", "letters before names, without colours: what the line of colours says of each")),
+)
+"""What is drawn where."""
+
+
 class KeyLines(LineList):
     """A line a key, or more where what it does has no room on one."""
 
-    def __init__(self, keys: list[Key | Page | str], *, spells: bool) -> None:
+    def __init__(self, keys: list[Line], *, spells: bool) -> None:
         super().__init__()
         self._keys = keys
         self._spells = spells
-        self._lines: list[tuple[Key | Page | str, str, str]] = []
+        self._lines: list[tuple[Line, str, str]] = []
         """What each line is of, the key as it is shown, and what it does."""
         self._width = 0
         """Cells that they were wrapped for."""
 
     @property
-    def selected(self) -> Key | Page | str | None:
+    def selected(self) -> Line | None:
         """What the cursor stands on; None before there are lines."""
         return self._lines[self.cursor][0] if self._lines else None
 
@@ -89,15 +120,19 @@ class HelpScreen(BaseScreen, on=On.HELP):
     def __init__(self, below: BaseScreen) -> None:
         super().__init__()
         self._below = below
-        here = [key for key in KEYS if key.on & below.ON]
-        others = [key for key in KEYS if not key.on & below.ON]
-        lines: list[Key | Page | str] = ["on this screen", *here]
-        lines += ["", "pages of the manual", *(Page(page, summary_of(page)) for page in PAGES)]
-        if others:
-            lines += ["", "on the other screens", *others]
+        here, others = keys_on(below.ON), [key for key in KEYS if not key.on & below.ON]
+        lines: list[Line] = ["on this screen"]
+        for group in Group:
+            keys = [key for key in here if key.group is group]
+            lines += ["", group.value, *keys] if keys else []
+        signs = [sign for on, sign in _SIGNS if on & below.ON]
+        lines += ["", "what is drawn", *signs] if signs else []
         lines += ["", "the mouse: click selects, a second click opens, the wheel scrolls; a column's head sorts"]
         lines += ["while typing: Tab takes what is proposed, ↑ ↓ mark another, a click takes one"]
         lines.append("a hint in the footer does what it says, and so do the lines above: ? and : have the rest")
+        lines += ["", "pages of the manual", *(Page(page, summary_of(page)) for page in PAGES)]
+        if others:
+            lines += ["", "on the other screens", *others]
         self.rows: KeyLines = KeyLines(lines, spells=self.viewer.spells)
 
     def on_mount(self) -> None:

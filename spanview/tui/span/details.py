@@ -13,7 +13,8 @@ from textual.widget import Widget
 
 from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import RAW, SECTIONS, View, detail_lines, section_titles
+from spanview.display.span_text import RAW, SECTIONS, View, detail_lines, empty_sections, section_titles
+from spanview.display.stacks import raised_in
 from spanview.display.units import duration
 from spanview.model.codes import ERROR
 from spanview.tui.widgets.linelist import LineList
@@ -21,7 +22,7 @@ from spanview.tui.widgets.paint import fixed, right
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from textual import events
     from textual.app import ComposeResult
@@ -29,13 +30,17 @@ if TYPE_CHECKING:
     from spanview.display.parts import Path
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
+    from spanview.model.span import Span
     from spanview.tui.widgets.work import Owner
 
+EVENTS: Final = "Events"
 LINKS: Final = "Links"
 _TIMING: Final = "Timing"
+_HEADS: Final = 2
+"""Lines above those of a section."""
 _SHORTEST_PLACE: Final = 12
 """Cells that the end of a file's name and an offset take."""
-_SHORTEST_ERROR: Final = 80
+_SHORTEST_ERROR: Final = 40
 """So many characters of what an error says are shown, whatever stands behind them."""
 _SOON_COUNTED: Final = 10_000
 """So many spans are counted before anybody notices."""
@@ -43,17 +48,27 @@ _BRIGHT: Final = Style(bold=True)
 _STYLES: Final = {Tone.DIM: "dim", Tone.ERROR: "error", Tone.LINK: "accent"}
 
 
-def headline(subject: SpanInTree, room: int) -> str:
-    """Return name, status, kind, duration and service of a span in one line; what an error says has the rest of it."""
+def headline(subject: SpanInTree, room: int, failure: str = "") -> str:
+    """Return name, state, kind, duration and service of a span in one line; what an error says has the rest of it.
+
+    Args:
+        room: Cells of the line.
+        failure: What of it failed without an error, in words.
+    """
     span, failed = subject.span, subject.span.status.code_value == ERROR
-    name = sanitise(span.name, 120) or "(no name)"
-    status = "✖ ERROR" if failed else "" if span.status.name == "UNSET" else span.status.name
-    rest = [span.kind_name or "no kind", duration(span.duration_ns), sanitise(span.service or "", 40)]
+    mark = "✖" if failed else "!" if failure else "◌" if span.end_ns is None else ""
+    name = " ".join(filter(None, (sanitise(span.name, 120) or "(no name)", mark)))
+    lasted = "no end" if span.end_ns is None else duration(span.duration_ns)
+    rest = [span.kind_name or "no kind", lasted, sanitise(span.service or "", 40)]
+    if span.status.name == "OK":
+        rest.insert(0, "OK")
+    said = failure
     if failed and span.status.description:
-        first_line = span.status.description.strip(" \r\n").split("\n")[0]
-        left = room - cell_len("   ".join(filter(None, (name, status, *rest)))) - 1
-        status = f"{status} {sanitise(first_line, max(_SHORTEST_ERROR, left))}".rstrip()
-    return "   ".join(filter(None, (name, status, *rest)))
+        text = span.status.description.strip(" \r\n")
+        first_line = (raised_in(text) or text.split("\n"))[0]
+        left = room - cell_len("   ".join(filter(None, (name, *rest)))) - 1
+        said = sanitise(first_line, max(_SHORTEST_ERROR, left))
+    return "   ".join(filter(None, (f"{name} {said}".rstrip(), *rest)))
 
 
 class DetailLines(LineList):
@@ -82,7 +97,7 @@ class DetailLines(LineList):
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one line."""
         line = self.lines[row]
-        key = fixed(line.key, self._column) + "  " if self._column else ""
+        key = fixed(line.key, self._column) + "  " if self._column and not line.part.is_wide else ""
         tone = line.part.tone
         style = _BRIGHT if tone is Tone.OWN else self.paint_style(_STYLES[tone]) if tone in _STYLES else None
         return [
@@ -108,33 +123,47 @@ class DetailLines(LineList):
 
 
 class TabLine(Widget):
-    """The titles of the sections, and where the record stands; a click opens a section."""
+    """The titles of the sections, dim where they are empty, and where the record is; a click opens a section."""
 
     _titles: Sequence[str] = ()
     _section = SECTIONS[0]
     _place = ""
+    _empty: Collection[str] = ()
 
-    def show(self, titles: list[str], section: str, place: str) -> None:
-        """Show other titles."""
-        self._titles, self._section, self._place = titles, section, place
+    def show(self, titles: Sequence[str], section: str, place: str, empty: Collection[str] = ()) -> None:
+        """Show other titles.
+
+        Args:
+            titles: Of the sections, in their order.
+            section: The open one.
+            place: Where the record is.
+            empty: The sections without anything in them.
+        """
+        self._titles, self._section, self._place, self._empty = titles, section, place, empty
         self.refresh()
+
+    def _texts(self) -> list[tuple[str, str]]:
+        """Return each title as it is painted, and its section; where there is no room for all, without blanks."""
+        pad = " " if sum(len(title) + 2 for title in self._titles) <= self.size.width else ""
+        texts = [(f"{pad}{title}{pad or ' '}", title.split()[0]) for title in self._titles]
+        if self.app.no_color:
+            texts = [(f"[{text.strip()}]" if section == self._section else text, section) for text, section in texts]
+        return texts
 
     def render(self) -> Content:
         """Return the line."""
-        texts = [(f" {title} ", title.split()[0] == self._section) for title in self._titles]
-        if self.app.no_color:
-            texts = [(f"[{text[1:-1]}]" if is_open else text, is_open) for text, is_open in texts]
-        content = Content.assemble(*[(text, "reverse" if is_open else "") for text, is_open in texts])
-        used = sum(len(text) for text, _ in texts)
-        room = self.size.width - used - 1
+        styles = dict.fromkeys(self._empty, "$quiet") | {self._section: "reverse"}
+        texts = self._texts()
+        content = Content.assemble(*[(text, styles.get(section, "")) for text, section in texts])
+        room = self.size.width - sum(len(text) for text, _ in texts) - 1
         place = self._place if len(self._place) <= room else "…" + self._place[1 - room :]
         return content + Content(right(place, room) if room >= _SHORTEST_PLACE else "")
 
     def on_click(self, event: events.Click) -> None:
         """Open the section that was clicked."""
         end = 0
-        for title, section in zip(self._titles, SECTIONS, strict=False):
-            end += len(title) + 2
+        for text, section in self._texts():
+            end += len(text)
             if event.x < end:
                 event.stop()
                 if isinstance(self.parent, Details):
@@ -157,6 +186,10 @@ class Details(Vertical):
         self._facts: tuple[SpanInTree, TimingFacts] | None = None
         self._linked: tuple[DetailPart, ...] = ()
         self._counting: Work | None = None
+        self.failure_of: Callable[[int], str] = lambda _: ""
+        """Says of a row what of its span failed without an error."""
+        self._before_error: str | None = None
+        """The section that was open before that of an error was; None where none was opened for one."""
 
     def compose(self) -> ComposeResult:
         """Make the pane."""
@@ -169,12 +202,19 @@ class Details(Vertical):
         """Whether what is shown has been counted among all spans."""
         return self.section == _TIMING and self.display
 
+    @property
+    def wanted_height(self) -> int:
+        """Lines that headline, titles and the lines of the open section take."""
+        return _HEADS + max(1, len(self.lines.lines))
+
     def show(self, subject: SpanInTree, facts: TimingFacts | None = None) -> None:
         """Show another span, or the same one again, with what was counted for it, where that is known."""
         if facts is not None:
             self._facts = subject, facts
         if self.subject is None or subject.row != self.subject.row:
             self._folds, self._linked = {}, ()
+            if self.subject is not None and self._before_error is not None:
+                self.section, self._before_error = self._before_error, None
         self.subject = subject
         self._refresh()
 
@@ -190,10 +230,11 @@ class Details(Vertical):
     def _refresh(self) -> None:
         if self.subject is None:
             return
-        source = self.subject.span.source
-        self.query_one(Headline).say(headline(self.subject, self.size.width - 2))
+        span, source = self.subject.span, self.subject.span.source
+        failure = self.failure_of(self.subject.row)
+        self.query_one(Headline).say(headline(self.subject, self.size.width - 2, failure))
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
-        self.query_one(TabLine).show(section_titles(self.subject.span), self.section, place)
+        self.query_one(TabLine).show(section_titles(span), self.section, place, self._empty_of(span))
         view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked)
         shown = self.subject.row, self.section
         self.lines.show(
@@ -201,10 +242,13 @@ class Details(Vertical):
         )
         self._shown = shown
 
+    def _empty_of(self, span: Span) -> set[str]:
+        return empty_sections(span, is_linked=bool(self._linked))
+
     def show_linked(self, linked: tuple[DetailPart, ...]) -> None:
         """Show what is known of the spans that link to this one."""
-        self._linked = linked
-        if self.section == LINKS:
+        had_any, self._linked = bool(self._linked), linked
+        if self.section == LINKS or had_any != bool(linked):
             self._refresh()
 
     # -- what is to be counted ---------------------------------------------------------------------------------------
@@ -268,12 +312,22 @@ class Details(Vertical):
 
     def open_section(self, section: str) -> None:
         """Show another section."""
-        self.section = section
+        self.section, self._before_error = section, None
+        self._refresh()
+
+    def open_for_error(self, subject: SpanInTree) -> None:
+        """Show what a span that failed says of it; other spans begin with the section that was open before."""
+        before = self.section if self._before_error is None else self._before_error
+        is_empty = EVENTS in empty_sections(subject.span)
+        self.subject, self._folds, self._linked = subject, {}, ()
+        self.section, self._before_error = before if is_empty else EVENTS, before
         self._refresh()
 
     def next_section(self) -> None:
-        """Show the next section."""
-        self.open_section(SECTIONS[(SECTIONS.index(self.section) + 1) % len(SECTIONS)])
+        """Show the next section that has something to show."""
+        empty = set[str]() if self.subject is None else self._empty_of(self.subject.span)
+        behind = SECTIONS.index(self.section) + 1
+        self.open_section(next(section for section in SECTIONS[behind:] + SECTIONS[:behind] if section not in empty))
 
     def toggle_raw(self) -> None:
         """Show the record as the file has it, or what was shown before."""

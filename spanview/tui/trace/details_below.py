@@ -1,8 +1,15 @@
-"""The details of a trace's selected span: below the waterfall where there is room, or where they are asked for."""
+"""The details of a trace's selected span: beside the waterfall or below it, where there is room, or if asked for.
+
+wide          the rows, and the details beside them
+short trace   as many lines as there are rows, the details have the rest
+else          the details as high as what is in them, two fifths at most; on a small screen only if asked for
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
+
+from textual.widget import Widget
 
 from spanview.display.sanitise import sanitise
 from spanview.display.span_in_tree import SpanInTree
@@ -27,7 +34,16 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.base_screen import BaseScreen
 
 ROOM_FOR_DETAILS: Final = 30
-"""Lines from which on the details, and what colours stand for, are shown below the waterfall."""
+"""Lines from which on the details of a long trace, and what colours stand for, are shown below the waterfall."""
+_ROOM_BESIDE: Final = 150
+"""Cells from which on the details are beside the waterfall."""
+_LARGEST_SHARE: Final = 0.4
+"""Of the screen's lines, for the details of a long trace."""
+_LEAST_HEIGHT: Final = 4
+"""Of the details, for their border, headline, titles and one line."""
+_BORDER: Final = 1
+_SPARE: Final = 3
+"""So many lines may be left blank below what is in the details, so that not each move of the cursor moves them."""
 _CURSOR_RESTS_S: Final = 0.03
 """The details follow the cursor when it rests for so long."""
 _LEAST_ROOM: Final = 16
@@ -47,6 +63,8 @@ class DetailsBelow:
         self._are_asked_for = False
         """Whether details are to be shown where the screen alone has no room to spare for them."""
         self._timer: Timer | None = None
+        self._height = 0
+        """Of the details of a long trace, as they were laid out last."""
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._timing_version)
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = Live(screen, scope, self._count, self._take_counted)
         """Keeps what is counted among all spans up to date."""
@@ -83,7 +101,10 @@ class DetailsBelow:
     def show(self) -> None:
         """Show the details, where they are in sight."""
         node = self._rows.node
-        if self._screen.is_left or not self._pane.display or node is None:
+        if self._screen.is_left or node is None:
+            return
+        self.take_room()
+        if not self._pane.display:
             return
         if run := self._model.run(node):
             self._show_run(node, run)
@@ -93,6 +114,7 @@ class DetailsBelow:
             self._pane.show_lines(text, self._missing.lines_of(span_id))
         else:
             self._pane.show(self._subject(node))
+        self.take_room()
 
     def _show_run(self, node: int, run: Run) -> None:
         store, row = self._store, self._model.tree.rows[node]
@@ -126,14 +148,53 @@ class DetailsBelow:
     # -- room --------------------------------------------------------------------------------------------------------
 
     def take_room(self) -> None:
-        """Show the details where there is room for them."""
-        least = _LEAST_ROOM if self._are_asked_for else ROOM_FOR_DETAILS
-        self._pane.display = self._screen.size.height >= least
+        """Lay rows and details out, as far as there is room for both."""
+        pane, size = self._pane, self._screen.size
+        is_beside = size.width >= _ROOM_BESIDE
+        pane.set_class(is_beside, "beside")
+        lines = self._lines_for_both()
+        rest = lines - max(1, len(self._model.rows))
+        height: int | None = None
+        rows_height: int | None = None
+        if is_beside:
+            pane.display = True
+        elif self._is_short(rest):
+            pane.display, rows_height = True, lines - rest
+        else:
+            least = _LEAST_ROOM if self._are_asked_for else ROOM_FOR_DETAILS
+            pane.display = size.height >= least
+            height = max(_LEAST_HEIGHT, rest, self._height_of_content())
+        _set_height(self._rows, rows_height)
+        _set_height(pane, height)
+
+    def _is_short(self, rest: int) -> bool:
+        """Tell whether the details have room enough in what the rows of the trace leave."""
+        is_small = self._screen.size.height < ROOM_FOR_DETAILS and not self._are_asked_for
+        return rest >= (_LEAST_HEIGHT if is_small else _BORDER + self._pane.wanted_height)
+
+    def _height_of_content(self) -> int:
+        """Return as many lines as the details need, with a few to spare where they are there already."""
+        wanted = _BORDER + self._pane.wanted_height
+        if wanted <= self._height <= wanted + _SPARE:
+            wanted = self._height
+        self._height = min(wanted, int(_LARGEST_SHARE * self._screen.size.height))
+        return self._height
+
+    def _lines_for_both(self) -> int:
+        """Return the lines that rows and details share: all that the others leave."""
+        others = self._screen.query("Screen > *, #trace > *").results(Widget)
+        taken = [
+            other.outer_size.height or 1
+            for other in others
+            if other.display and other not in {self._rows, self._pane, self._pane.parent}
+        ]
+        return self._screen.size.height - sum(taken)
 
     def _ask_for_room(self) -> bool:
         """Show the details over the lower half; return False where there is too little room even for that."""
-        self._are_asked_for = True
-        self.take_room()
+        if not self._pane.display:
+            self._are_asked_for = True
+            self.take_room()
         self.show()
         return self._pane.display
 
@@ -148,6 +209,8 @@ class DetailsBelow:
             return False
         self._are_asked_for = False
         self.take_room()
+        if self._pane.display:
+            return False
         self._screen.viewer.say("the details are hidden; Tab shows them")
         return True
 
@@ -163,6 +226,13 @@ class DetailsBelow:
         else:
             self._screen.viewer.say("no room for details here: Enter shows them on a screen of their own")
 
+    def show_error(self) -> None:
+        """Show what the selected span says of its error, where there is any room for it."""
+        subject = self.span
+        if subject is not None:
+            self._pane.open_for_error(subject)
+            self._ask_for_room()
+
     def toggle_raw(self) -> bool:
         """Show the record as the file has it, and back; return False where there is no room for it."""
         was_in_sight = self._pane.display
@@ -176,3 +246,13 @@ class DetailsBelow:
     def _say_section(self) -> None:
         hides = "; Esc hides the details" if self._can_hide else ""
         self._screen.viewer.say(f"{self._pane.section.lower()} of the span{hides}")
+
+
+def _set_height(widget: Widget, height: int | None) -> None:
+    """Give a widget a height, or None for as much as others leave; what is laid out so already stays."""
+    styles = widget.styles
+    if height is None:
+        if styles.inline.has_rule("height"):
+            styles.height = None
+    elif not styles.inline.has_rule("height") or styles.height is None or styles.height.value != height:
+        styles.height = height

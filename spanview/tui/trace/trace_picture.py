@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from itertools import count as counted
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -43,7 +41,6 @@ _MOST_IN_LEGEND: Final = 8
 _LONGEST_IN_LEGEND: Final = 30
 _DIGITS: Final = 8
 """Of the trace's id, in a picture's name."""
-_MAX_PATH_LENGTH: Final = 70
 _MAX_COPIED_ROWS: Final = 150
 """So many rows are copied as text."""
 _MAX_COPIED_BYTES: Final = 48_000
@@ -104,6 +101,9 @@ class _Rows:
         is_missing, run = tree.is_missing(node), model.run(node)
         name = sanitise(self._texts.name(node), _LONGEST_NAME)
         arrow, marks, lasted = self._texts.arrow(node), tuple(self._texts.marks(node)), tuple(self._texts.lasted(node))
+        if waited := self._texts.waited(node)[0]:
+            # A picture has no column for it.
+            marks = (f"{marks[0]} wait {waited}".strip(), *marks)
         row = 0 if is_missing else tree.rows[node]
         color = 0 if is_missing else self._appearance.color_number(row)
         about = "\n".join(filter(None, (name, " ".join(filter(None, (marks[0], lasted[0]))), self._when(node))))
@@ -220,45 +220,17 @@ def picture_to_copy(store: Store, model: TraceModel, appearance: Appearance) -> 
 def write_picture(store: Store, model: TraceModel, appearance: Appearance) -> str:
     """Draw what is shown into a new file of the current folder, and return in words what came of it; for a thread."""
     from spanview.display.picture_svg import svg_chunks
+    from spanview.exports.files import shown_path, write_anew
 
     picture, trace_id = picture_of(store, model, appearance), store.trace_table.trace_id(model.trace)
     stem = f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "trace-without-id"
     try:
-        path = _write_anew(stem, [*svg_chunks([picture])])
+        path = write_anew(stem, "svg", lambda: svg_chunks([picture]))
     except ExportError as error:
         return str(error)
-    return f"wrote {_shown_path(path)}{_but(picture, len(model.rows))}"
+    return f"wrote {shown_path(path)}{_but(picture, len(model.rows))}"
 
 
 def _but(picture: Picture, rows: int) -> str:
     """Return what is left out, in words."""
     return f": the first {len(picture.rows):,} of {count(rows, 'row')}" if picture.left_out else ""
-
-
-def _write_anew(stem: str, chunks: list[bytes]) -> str:
-    """Write a file whose name is free, and return its path.
-
-    Raises:
-        ExportError: It can't be written.
-    """
-    from spanview.exports.files import write_atomically
-
-    for number in counted(1):
-        path = f"{stem}.svg" if number == 1 else f"{stem}-{number}.svg"
-        try:
-            write_atomically(path, chunks, force=False)
-        except ExportError:
-            if not os.path.lexists(path):
-                raise
-        else:
-            return path
-    raise AssertionError  # the numbers don't end
-
-
-def _shown_path(path: str) -> str:
-    """Return a path from the root on, as far as a footer has room for it."""
-    try:
-        whole = os.path.abspath(path)
-    except OSError:
-        return path
-    return whole if len(whole) <= _MAX_PATH_LENGTH else f"…{whole[1 - _MAX_PATH_LENGTH :]}"

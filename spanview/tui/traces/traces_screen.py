@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
@@ -20,6 +21,7 @@ from spanview.tui.traces.filtering import TraceFilter
 from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_listed
 from spanview.tui.traces.plot import Plot
+from spanview.tui.traces.preview import ROOM_FOR_PREVIEW, Preview
 from spanview.tui.traces.trace_list import TraceList
 from spanview.tui.traces.traces_model import TracesModel
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
@@ -102,16 +104,20 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             Sorting(self, self.groups, "group_sort", self._sort_groups),
         )
         self._empty = Static(Content(""), id="nothing")
+        self._preview = Preview(self, store)
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield self._prompt
         yield self._plot
-        for rows in (self.traces, self.groups):
-            yield rows.heads
-            yield rows
-        yield self._empty
+        with Horizontal():
+            with Vertical():
+                for rows in (self.traces, self.groups):
+                    yield rows.heads
+                    yield rows
+                yield self._empty
+            yield self._preview
 
     def on_mount(self) -> None:
         """Begin with the list of traces, or of groups."""
@@ -184,6 +190,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if self.grouped:
             self._count_groups(can_wait=can_wait)
         self._say_if_nothing()
+        self._take_room_for_preview()
         self._count_matches()
         if can_wait:
             self._is_plotted = False
@@ -198,6 +205,12 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def on_resize(self, event: events.Resize) -> None:
         """Show the plot where there is room for it."""
         self._plot.display = event.size.height >= _ROOM_FOR_PLOT
+        self._take_room_for_preview()
+
+    def _take_room_for_preview(self) -> None:
+        has_room = self.size.width >= ROOM_FOR_PREVIEW and not self.grouped and bool(self._model.order)
+        self._preview.display = has_room
+        self._preview.follow(self.traces.selected)
 
     def limit_to(self, choose: Callable[[Store], set[int] | None]) -> None:
         """List only the traces that are chosen, and those that are yet to come."""
@@ -363,9 +376,13 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._light()
 
     def on_line_list_moved(self, event: LineList.Moved) -> None:
-        """Set the traces of the group under the cursor off from the others."""
-        if not self.is_left and event.sender is self.groups:
+        """Set the traces of the group under the cursor off from the others; let the preview follow."""
+        if self.is_left:
+            return
+        if event.sender is self.groups:
             self._light()
+        elif event.sender is self.traces:
+            self._preview.follow(self.traces.selected)
 
     def _sort_groups(self, order: RowOrder) -> None:
         self.groups.put_in_order(order)

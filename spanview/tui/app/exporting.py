@@ -1,0 +1,50 @@
+"""Exports from the viewer: what is looked at, in a new file of the current folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.model.ids import format_trace_id
+from spanview.model.problems import ExportError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.index.store import Store
+
+OFFERED: Final = {
+    "otlp": "OTLP JSON lines, for collectors and most backends",
+    "trace-tree": "JSON, a tree for each trace",
+    "jsonl": "JSON lines, one for each span",
+    "jaeger": "JSON for Jaeger's interface",
+    "zipkin": "JSON for Zipkin",
+    "chrome": "JSON for Perfetto and chrome://tracing",
+}
+"""The formats, and what they are good for."""
+_DIGITS: Final = 8
+"""Of a trace's id, in a file's name."""
+
+
+def export_traces(store: Store, traces: Sequence[int] | None, name: str) -> str:
+    """Write traces in a format, and return in words what came of it; for a thread.
+
+    Args:
+        traces: Their numbers; None for all.
+        name: One of `OFFERED`.
+    """
+    from spanview.display.units import count
+    from spanview.exports.by_name import ENDINGS, chunks_of
+    from spanview.exports.files import shown_path, write_anew
+    from spanview.exports.losses import Losses
+
+    chosen = range(len(store.trace_table)) if traces is None else traces
+    trace_id = store.trace_table.trace_id(chosen[0]) if len(chosen) == 1 else 0
+    stem = f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "traces"
+    losses = Losses(name)
+    try:
+        path = write_anew(f"{stem}-{name}", ENDINGS[name], lambda: chunks_of(store, chosen, name, losses))
+    except ExportError as error:
+        return str(error)
+    lost = [*losses.lines()]
+    more = f"; {lost[0]}" + (f" and {len(lost) - 1} more" if len(lost) > 1 else "") if lost else ""
+    return f"wrote {count(len(chosen), 'trace')} to {shown_path(path)}{more}"

@@ -1,0 +1,112 @@
+"""The selected trace beside the list, where the screen is wide: its tree and waterfall, as `Enter` opens them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.widgets import Static
+
+from spanview.display.units import count, duration
+from spanview.tui.widgets.linelist import LineList
+from spanview.tui.widgets.paint import fixed
+from spanview.tui.widgets.work import Work
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+    from textual.timer import Timer
+
+    from spanview.index.store import Store
+    from spanview.tui.trace.appearance import Appearance
+    from spanview.tui.trace.trace_model import TraceModel
+    from spanview.tui.widgets.base_screen import BaseScreen
+
+ROOM_FOR_PREVIEW: Final = 150
+"""Columns from which on it is shown."""
+_CURSOR_RESTS_S: Final = 0.08
+"""The preview follows the cursor when it rests for so long."""
+_MAX_SPANS: Final = 50_000
+"""A trace with more spans is shown when it is opened."""
+
+
+class Preview(Vertical):
+    """The selected trace, in brief.
+
+    Args:
+        screen: The list that it stands beside.
+    """
+
+    def __init__(self, screen: BaseScreen, store: Store) -> None:
+        super().__init__()
+        self._list = screen
+        self._store = store
+        self._work = Work(screen)
+        self._timer: Timer | None = None
+        self._shown: tuple[int, int, bool] | None = None
+        """The trace, how many spans it had, and whether calls are rows."""
+        self._title = Static(Content(""), classes="heads")
+
+    def compose(self) -> ComposeResult:
+        """Make the title; the rows come with the first trace."""
+        yield self._title
+
+    def follow(self, trace: int | None) -> None:
+        """Show a trace when the cursor rests on it; None for none."""
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        if self.display and trace is not None:
+            self._timer = self.set_timer(_CURSOR_RESTS_S, lambda: self._make(trace))
+
+    def _make(self, trace: int) -> None:
+        spans, joins = self._store.trace_table.span_count[trace], self._list.viewer.settings.joins
+        if self._list.is_left or self._shown == (trace, spans, joins):
+            return
+        self._shown = trace, spans, joins
+        if spans > _MAX_SPANS:
+            self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"))
+            self.query(LineList).remove()
+            return
+        store, folds = self._store, self._list.viewer.settings.folds
+
+        def made() -> tuple[TraceModel, Appearance]:
+            # A trace's modules aren't needed for the first rows of the list.
+            from spanview.tui.trace.appearance import Appearance
+            from spanview.tui.trace.stitched_trace import StitchedTrace
+            from spanview.tui.trace.trace_model import TraceModel
+
+            model = TraceModel(store, trace, StitchedTrace(store, trace, store.tree(trace), joins=joins))
+            if folds != model.folds:
+                model.toggle_folds()
+            appearance = Appearance(store, model)
+            appearance.find_beforehand(model.stitched)
+            return model, appearance
+
+        self._work.begin(lambda _: made(), self._show)
+
+    def _show(self, made: tuple[TraceModel, Appearance]) -> None:
+        from spanview.tui.trace.waterfall import Waterfall
+
+        model, appearance = made
+        if self._list.is_left or not self.display:
+            return
+        parts = [self._list.viewer.root_name(model.trace), duration(model.whole.length_ns)]
+        parts += [count(self._store.trace_table.span_count[model.trace], "span")]
+        self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)))
+        self.query(LineList).remove()
+        rows = Waterfall(self._store, model, appearance)
+        rows.can_focus = False
+        self.mount(rows)
+        rows.rows_have_changed(len(model.rows), 0)
+
+    def on_line_list_chosen(self, event: LineList.Chosen) -> None:
+        """Open the trace at the span that was double-clicked."""
+        from spanview.tui.trace.waterfall import Waterfall
+
+        event.stop()
+        rows = event.sender
+        if isinstance(rows, Waterfall) and rows.node is not None:
+            trace, tree = rows.model.trace, rows.model.tree
+            row = None if tree.is_missing(rows.node) else tree.rows[rows.node]
+            self.app.call_later(lambda: self._list.viewer.open_trace(trace, at_row=row))

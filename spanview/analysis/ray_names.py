@@ -18,7 +18,7 @@ from spanview.model.codes import CONSUMER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable
+    from collections.abc import Callable, Collection, Container, Iterable
 
     from spanview.index.arrays import Places
     from spanview.index.store import Store
@@ -137,6 +137,12 @@ def short_names(names: Iterable[str], others: Container[str] = (), *, tells_halv
         keeps_endings = tells_halves and len(of_text) > 1
         short |= {name: text + name[len(function_of(name)) :] if keeps_endings else text for name in of_text}
     return short
+
+
+def names_in_list(names: Collection[str]) -> dict[str, str]:
+    """Return the short names of Ray's functions in a list that has each name once, calls and attempts told apart."""
+    of_ray = [name for name in names if name.endswith((SUBMITTED, RAN))]
+    return short_names(of_ray, {*names}, tells_halves=True) if of_ray else {}
 
 
 class ShortNames:

@@ -54,7 +54,7 @@ class Settings:
     """What colours stand for; empty for what goes with the trace."""
     folds: bool = True
     """Whether runs of like siblings are one row each."""
-    joins: bool = False
+    joins: bool = True
     """Whether Ray calls with one attempt are one row each."""
     sort: str = "START"
     """The column that traces are sorted by."""

@@ -266,7 +266,7 @@ async def test_what_is_set_is_there_again(path: Path) -> None:
         sort="DURATION",
         descending=False,
         statistics_sort="count",
-        workers_sort="busy share",
+        workers_sort="name",
     )
     async with looking_at(*documents(), opening=opening(path)) as look:
         assert look.app.settings == first
@@ -275,7 +275,7 @@ async def test_what_is_set_is_there_again(path: Path) -> None:
         await look.press("t")
         await look.until_shown("COUNT ▾")
         await look.press("escape", "L")
-        await look.until_shown("by busy share")
+        await look.until_shown("by name")
         await look.press("escape", "end", "enter")
         assert look.is_on(TraceScreen)
         assert "SHARE" in look.text

@@ -170,7 +170,7 @@ async def test_search() -> None:
         await look.press("escape")
         assert not waterfall(look).matched
         assert look.is_on(TraceScreen)
-        assert "╱" not in look.body[0]
+        assert "╱" not in look.body[1]
         await look.press("escape")
         assert look.is_on(TracesScreen)
 
@@ -269,7 +269,7 @@ async def test_search_without_matches_and_with_mistakes() -> None:
             await look.press("backspace")
         assert "character" not in look.text
         await look.press("enter")
-        assert "╱" not in look.body[0]
+        assert "╱" not in look.body[1]
 
 
 async def test_errors() -> None:
@@ -337,7 +337,7 @@ async def test_fit() -> None:
         window, span = model(look).shown, model(look).stitched.interval(waterfall(look).node or 0)
         assert span is not None
         assert (window.start_ns, window.end_ns) == (span[0] - 10_000, span[1] + 10_000)
-        assert "90 µs" in look.body[1]
+        assert "90 µs" in look.body[2]
 
 
 # -- details ----------------------------------------------------------------------------------------------------------

@@ -143,6 +143,7 @@ class Appearance:
         """Find out, in a thread, what painting a trace needs of all of its spans."""
         for column in {*_COLUMNS.values()}:
             stitched.tally(column)
+        _ = stitched.short_names, stitched.has_calls
         if SELF in self.columns:
             _ = stitched.own
         if self.color_by is ColorBy.NODE:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from textual.containers import Vertical
 
+from spanview.analysis.ray_names import call_names
 from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
 from spanview.index.tree import ROOT
@@ -23,9 +24,11 @@ from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
+from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.legend import Legend
+from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope, ViewScope
@@ -33,18 +36,20 @@ from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.events import ScreenResume
 
+    from spanview.analysis.answer import Answer
+    from spanview.analysis.telling import Tell
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.linelist import LineList
-    from spanview.tui.widgets.live import Live
     from spanview.tui.widgets.work import Owner
 
 _ACTIONS_ON_ROWS: Final = frozenset(
@@ -100,6 +105,11 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._missing = MissingParents(self, rows, self._show_details_soon)
         self._details = DetailsBelow(self, rows, pane, self._missing)
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
+        self._answer_line = AnswerLine()
+        scope = TraceScope(lambda: ChosenTraces([trace], ""), lambda: len(self._model.stitched.unjoined.rows))
+        self._answer: Live[tuple[Answer, Mapping[str, str]]] = Live(self, scope, self._find_answer, self._take_answer)
+        """Where the trace's time went, of as much of it as is shown."""
+        self._answered: tuple[Answer, Mapping[str, str]] | None = None
         self._copying = Work(self)
         self.zoom = Zoom(
             rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
@@ -110,6 +120,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
+        yield self._answer_line
         yield self._prompt
         yield Vertical(self._minimap, self._ruler, self.rows, self._legend, self._pane, id="trace")
 
@@ -127,6 +138,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._missing.ask_what_runs()
         self.set_interval(ASK_AGAIN_S, self._missing.ask_what_runs)
         self.live.begin_with(None, ChosenTraces(None, ""), 0)
+        self.stitcher.when_stitched(self._begin_answer)
         if self._at_error or self._at_row is not None:
             self.stitcher.when_stitched(self._begin_elsewhere)
 
@@ -208,6 +220,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self._missing.guess()
         self.refresh_frame()
         self.live.catch_up()
+        self._answer.catch_up()
+        self._say_answer()
+
+    def on_screen_resume(self, event: ScreenResume) -> None:  # noqa: ARG002 - the base class' own is called, too
+        """Say where the time went of what has come meanwhile."""
+        self._answer.catch_up()
 
     def _show(self, stitched: StitchedTrace, path: LitPath | None) -> None:
         """Show the trace as it was stitched anew; the cursor stays on its span."""
@@ -223,6 +241,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._legend.refresh()
         self.refresh_frame()
         self._find_own_times()
+        self._answer.catch_up()
         # What has come may be the first that is told apart.
         self._explain_colors()
         if self.stitcher.has_rows:
@@ -241,6 +260,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if not self.viewer.paused and (is_growing := self.viewer.is_growing(self.trace)) != self._is_growing:
             self._is_growing = is_growing
             self.refresh_frame()
+            self._say_answer()
 
     def on_line_list_moved(self, event: LineList.Moved) -> None:
         """Let the details follow."""
@@ -420,6 +440,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def action_join_calls(self) -> None:
         """Show each Ray call with one attempt as one row, or as its two spans."""
+        if call_names(self._store)[0].isdisjoint(self._model.stitched.tally("name")[0]):
+            self.viewer.say("there are no Ray calls in this trace: its rows stay as they are")
+            return
         joins = not self.stitcher.joins_calls
         self.viewer.keep(joins=joins)
         self.stitcher.join_calls(joins=joins)
@@ -499,6 +522,31 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._legend.display = self._appearance.is_explained = shown
         self._legend.refresh()
 
+    # -- where the time went -----------------------------------------------------------------------------------------
+
+    def _begin_answer(self) -> None:
+        if not self.is_left:
+            self._answer.begin()
+
+    def _find_answer(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[Answer, Mapping[str, str]]:
+        """Called in a thread."""
+        from spanview.analysis.answer import answer_of
+
+        stitched = self._model.stitched
+        return answer_of(self._store, self.trace, stitched.unjoined), stitched.short_names
+
+    def _take_answer(self, answered: tuple[Answer, Mapping[str, str]]) -> None:
+        self._answered = answered
+        self._say_answer()
+
+    def _say_answer(self) -> None:
+        from spanview.display.answer_text import answer_texts
+
+        if self._answered is not None:
+            so_far = "so far " if self._is_growing or self.viewer.feed_state.loading else ""
+            hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
+            self._answer_line.say([so_far + text for text in answer_texts(*self._answered)], hint)
+
     # -- the critical path -------------------------------------------------------------------------------------------
 
     def action_critical(self) -> None:
@@ -506,6 +554,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._appearance.lit_path is not None:
             self._appearance.lit_path = None
             self.viewer.say("critical path no longer lit")
+            self._say_answer()
             self.rows.refresh()
         else:
             self.viewer.say("critical path: looking for it …")
@@ -521,6 +570,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             return
         self._appearance.lit_path = path
         self.viewer.say(path.text)
+        self._say_answer()
         self.rows.refresh()
 
     # -- time --------------------------------------------------------------------------------------------------------

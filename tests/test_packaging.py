@@ -79,7 +79,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("lowest") / "venv"
     run([*_UV, "venv", "-q", "-p", sys.executable, folder], ROOT)
     interpreter = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    words = [*_UV, "pip", "install", "-q", "-p", str(interpreter), *lowest()]
+    words = [*_UV, "pip", "install", "-q", "--system-certs", "-p", str(interpreter), *lowest()]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if "Failed to fetch" in done.stderr:
         pytest.skip("uv reaches no index here, so nothing can be installed")

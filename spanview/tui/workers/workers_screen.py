@@ -193,9 +193,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         if gap is None:
             parts.append("the first here")
         else:
-            parts.append(
-                f"idle {self._model.at_most(index)}{duration(gap)} before" if gap else "others ran before"
-            )
+            parts.append(f"idle {self._model.at_most(index)}{duration(gap)} before" if gap else "others ran before")
         is_failed, failed = spans.status[row] == ERROR, lane.blocks.has_failed(block)
         rest, place = "   ".join(["", *parts]), f"{block + 1:,} of {len(lane.blocks.rows):,}"
         mark = "✖ " if is_failed else "(✖ inside) " if failed else ""

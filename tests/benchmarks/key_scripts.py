@@ -30,6 +30,7 @@ PLACES: Final = {
     "functioncalls": On.CALLS,
     "workers": On.WORKERS,
     "serve": On.SERVE,
+    "log": On.LOG,
     "check": On.CHECK,
     "help": On.HELP,
 }
@@ -101,10 +102,18 @@ _DIFF: Final[Script] = (
     ("spans", "escape"),
     ("diff", "escape"),
 )
+_LOG: Final[Script] = (
+    ("log", "~"),
+    *_on("log", ("log", "right left w W tab slash")),
+    ("log, typed", "m o r e enter"),
+    ("log", "~ n ~ N ~ escape q"),
+)
 _CALLS: Final[Script] = (
     ("calls", "~"),
-    *_on("calls", ("calls", "s s s s s s e ~ enter")),
-    ("functioncalls", "~ s s s s s e down ~ enter"),
+    *_on("calls", ("calls", "s s s s s s e ~ v ~ enter")),
+    ("functioncalls", "~ s s s s s e down ~ v"),
+    *_LOG,
+    ("functioncalls", "enter"),
     ("trace", "~ escape"),
     ("functioncalls", "q"),
     ("calls", "q"),
@@ -184,7 +193,9 @@ _SEARCHED: Final[Script] = (
 )
 _SPAN: Final[Script] = (
     ("span", "~"),
-    *_on("span", ("span", "tab tab tab ~ tab tab tab o o right left enter w W p w Y ~ I X escape")),
+    *_on("span", ("span", "tab tab tab ~ tab tab tab o o right left enter w W p w Y ~ I X v")),
+    *_LOG,
+    ("span", "escape"),
 )
 OPENED: Final[Script] = (
     ("traces", "enter"),
@@ -201,6 +212,8 @@ OPENED: Final[Script] = (
     *_SEARCHED,
     ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X P ~ V ~ d d g ~ enter"),
     *_SPAN,
+    ("trace", "v"),
+    *_LOG,
     ("trace", "e enter"),
     ("span", "w w q"),
     ("trace", "t"),

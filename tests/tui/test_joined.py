@@ -70,7 +70,7 @@ async def test_one_row_a_call() -> None:
             "g 2 attempts",
             "g ✖ attempt 1 4 µs 5 µs",
             "g attempt 2 10 µs 5 µs",
-            "h ◌ no attempt seen",
+            "h ! no attempt seen",
         ]
         # The attempt is what is selected: its whole name, its attributes, its parent.
         await look.until_shown(" m.f ray.remote_worker   CONSUMER")

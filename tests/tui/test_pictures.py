@@ -91,12 +91,13 @@ async def test_a_trace() -> None:
 
 
 async def test_a_failure() -> None:
-    """The newest failure is one key away, its stack trace another one."""
+    """The newest failure is one key away, with the line of code that failed; what was recorded is further down."""
     async with recording("ray-tasks-bundled-hook") as look:
         await look.press("e")
         await look.until_shown("error 1 of 1")
-        await look.press("enter")
-        await look.until_shown("✖ KeyError", "prog_tasks.py:67 fail")
+        await look.until_shown("✖ KeyError: 'nope'", 'prog_tasks.py:67 fail     raise KeyError("nope")')
+        await look.press("enter", "G", "k", "enter")
+        await look.until_shown("Traceback (most recent call last):")
 
 
 async def test_groups() -> None:

@@ -210,6 +210,10 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         if chosen is not None and self._calls is not None:
             await self.app.push_screen(FunctionCallsScreen(self._store, self.live, self._calls, chosen.function))
 
+    def action_log(self) -> None:
+        """Say where logs are."""
+        self.viewer.say("Enter lists the calls of this function: v opens the log of one")
+
     def action_error(self, _: int) -> None:
         """Go to the next function some of whose calls failed, or left no attempt."""
         if not self.rows.move_on(lambda function: bool(function.failures or function.no_attempt)):

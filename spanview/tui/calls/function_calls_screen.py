@@ -17,6 +17,7 @@ from spanview.analysis.telling import part
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
+from spanview.tui.calls.call_log import CallLog
 from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.live import Live
@@ -176,12 +177,14 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         self._sort = next(iter(_SORTS))
         self._sorting = Work(self)
         self._thinking = Work(self)
+        self._log = CallLog(store, classes="heads")
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield Static(Content(self.rows.table.fit(0).heads_text()), classes="heads")
         yield self.rows
         yield Static(Content(_ENDED), classes="heads", id="note")
+        yield self._log
 
     def on_mount(self) -> None:
         """Begin with the slowest."""
@@ -197,6 +200,8 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         ended = RUN_NOT_KNOWN if rows.is_generator else _ENDED
         text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
         self.query_one("#note", Static).update(Content(text))
+        selected = rows.selected
+        self._log.show(selected.attempts[-1] if selected is not None and selected.attempts else None)
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""
@@ -296,6 +301,13 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         row = self._chosen
         if row is not None:
             await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+
+    async def action_log(self) -> None:
+        """Show the log of the call's last attempt."""
+        if (call := self.rows.selected) is not None and not call.attempts:
+            self.viewer.say("no log: this call has no attempt")
+        else:
+            await self._log.open()
 
     def action_copy(self) -> None:
         """Copy the span id."""

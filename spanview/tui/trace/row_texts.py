@@ -11,6 +11,7 @@ from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
+from spanview.tui.trace.stitched_trace import is_any_between
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from spanview.tui.trace.trace_model import TraceModel
 
 _ON_PATH: Final = "•"
+_SILENT: Final = "!"
+"""Behind the name of what failed without an error, or hides something that did."""
 _LONGEST_GUESS: Final = 60
 _DEPTH: Final = 8
 """Cells that the number of a depth may take."""
@@ -73,6 +76,8 @@ class RowTexts:
         """Return what stands behind a name: the longest first, for where there is room, then shorter ones."""
         model, tree, lit = self._model, self._model.tree, self._appearance.lit_path
         first = [_ON_PATH] if lit is not None and lit.is_between(*model.reach(node)) else []
+        if is_any_between(self._appearance.silent_positions, *model.reach(node)):
+            first.append(_SILENT)
         if run := model.run(node):
             figures = () if self._is_call(tree.rows[node]) else figures_of_run(run)
             return marks_of_run(first, run, model.stitched.failed_between(run.first, run.end), figures)
@@ -81,7 +86,7 @@ class RowTexts:
         last = ["↻ cycle"] if node in tree.cut else []
         if not model.is_collapsed(node):
             marks = " ".join([*first, *last])
-            of_call = self._text_of_call(node)
+            of_call = self._text_of_call(node) or self._silent_text(node)
             if not of_call:
                 return [marks]
             # Where there is no room for the reason, its mark still says that there is no attempt.
@@ -108,7 +113,15 @@ class RowTexts:
         if attempts:
             return count(attempts, "attempt")
         why = self._appearance.reasons.get(tree.rows[node])
-        return "◌ no attempt seen" if why is None else f"◌ {why.label}"
+        mark = "" if tree.rows[node] in self._appearance.silent else "◌ "
+        return f"{mark}no attempt seen" if why is None else f"{mark}{why.label}"
+
+    def _silent_text(self, node: int) -> str:
+        """Return how a span failed without an error; empty for all others."""
+        failure = (
+            None if self._model.tree.is_missing(node) else self._appearance.silent.get(self._model.tree.rows[node])
+        )
+        return "" if failure is None else failure.label
 
     def waited(self, node: int) -> list[str]:
         """Return how long a call waited, of like siblings the median, then what is shorter; nothing for all else."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from textual.containers import Vertical
@@ -19,6 +20,7 @@ from spanview.tui.keys import On, View
 from spanview.tui.span.details import Details
 from spanview.tui.trace.appearance import EXTRAS, SELF, Appearance, ColorBy
 from spanview.tui.trace.details_below import ROOM_FOR_DETAILS, DetailsBelow
+from spanview.tui.trace.failures import Failures
 from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.search import Search
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
 
 _ACTIONS_ON_ROWS: Final = frozenset(
     (
-        *("move", "page", "edge", "open", "copy", "copy_json", "raw", "next_pane"),
+        *("move", "page", "edge", "open", "copy", "copy_json", "raw", "next_pane", "log"),
         *("collapse", "expand", "collapse_all", "expand_all", "runs"),
         *("match", "only_matches", "parent", "same_name", "error"),
         *("zoom", "pan", "fit", "critical", "picture", "copy_text"),
@@ -72,15 +74,15 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     Args:
         trace: The trace's row in the trace table.
-        at_error: Whether to begin at the first error.
+        at_failure: Above 0 to begin at the first failure, below 0 at the last one.
         at_row: The span to begin at, by its row in the span table.
     """
 
-    def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
+    def __init__(self, store: Store, trace: int, *, at_failure: int = 0, at_row: int | None = None) -> None:
         super().__init__()
         self._store = store
         self.trace = trace
-        self._at_error = at_error
+        self._at_failure = at_failure
         self._at_row = at_row
         self.scope = ViewScope(self._traces, lambda: self.viewer.root_name(trace), self._compare, trace)
         self._counts: tuple[int, int] | None = None
@@ -104,6 +106,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """The positions of the spans with a name, of which trace and of which name."""
         self._missing = MissingParents(self, rows, self._show_details_soon)
         self._details = DetailsBelow(self, rows, pane, self._missing)
+        self._failures = Failures(self, rows, self._missing, self._show_details_soon)
+        pane.failure_of = self._failures.text_of
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
         self._answer_line = AnswerLine()
         scope = TraceScope(lambda: ChosenTraces([trace], ""), lambda: len(self._model.stitched.unjoined.rows))
@@ -134,13 +138,24 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._details.show_soon()
         self.stitcher.begin()
         if self.stitcher.has_rows:
-            self._missing.guess()
+            self._find_out()
         self._missing.ask_what_runs()
-        self.set_interval(ASK_AGAIN_S, self._missing.ask_what_runs)
+        self.set_interval(ASK_AGAIN_S, self._ask_again)
         self.live.begin_with(None, ChosenTraces(None, ""), 0)
         self.stitcher.when_stitched(self._begin_answer)
-        if self._at_error or self._at_row is not None:
+        if self._at_failure or self._at_row is not None:
             self.stitcher.when_stitched(self._begin_elsewhere)
+
+    def _find_out(self) -> None:
+        """Find out what the trace itself doesn't tell."""
+        self._missing.guess()
+        self._failures.find()
+
+    def _ask_again(self) -> None:
+        """Ask what may still run."""
+        self._missing.ask_what_runs()
+        if self.stitcher.has_rows and not self.viewer.paused:
+            self._failures.find()
 
     def _begin_elsewhere(self) -> None:
         if self.is_left:
@@ -148,13 +163,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._at_row is not None:
             self.rows.go_to(self._model.stitched.node_of.get(self._at_row, 0))
             self.call_after_refresh(self.rows.reveal)
-        if self._at_error:
-            self.call_after_refresh(self._show_first_error)
-
-    def _show_first_error(self) -> None:
-        if not self.is_left:
+        if self._at_failure:
             # The root may be the first one.
-            self._go_to_error(1, stay=True)
+            self.call_after_refresh(self._go_to_failure, self._at_failure, stay=True)
 
     def on_resize(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
@@ -217,7 +228,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self.stitcher.trace_has_grown()
         elif self.stitcher.has_rows:
             # While files load, nothing is guessed.
-            self._missing.guess()
+            self._find_out()
         self.refresh_frame()
         self.live.catch_up()
         self._answer.catch_up()
@@ -232,6 +243,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         node = self.rows.node
         key = None if node is None else self._model.stitched.key(node)
         self._model.take(stitched, key)
+        self._failures.lay_out()
         if (lit := self._appearance.lit_path) is not None:
             self._appearance.lit_path = path
             if path is not None and path.text != lit.text:
@@ -245,7 +257,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         # What has come may be the first that is told apart.
         self._explain_colors()
         if self.stitcher.has_rows:
-            self._missing.guess()
+            self._find_out()
 
     def _refresh_time(self) -> None:
         self._ruler.refresh()
@@ -307,6 +319,14 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """Show the record as the file has it, and back."""
         if not self._details.toggle_raw():
             await self._open_span(RAW)
+
+    async def action_log(self) -> None:
+        """Show the log of the selected span."""
+        subject = self._details.span
+        if subject is None:
+            self.viewer.say(f"no log: {self._details.why_no_span()}")
+        else:
+            await self._pane.open_log(subject)
 
     def action_back(self) -> None:
         """Hide the details that were asked for, then drop the search, then go back to the traces."""
@@ -377,13 +397,36 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         else:
             self.rows.go_to(parent)
 
-    def action_error(self, by: int) -> None:
-        """Go to the next error, or to the one before."""
-        self._go_to_error(by)
+    async def action_error(self, by: int) -> None:
+        """Go to the next failure, or to the one before; behind the last one to the next trace with one."""
+        await self._go_to_failure(by)
 
-    def _go_to_error(self, by: int, *, stay: bool = False) -> None:
-        self._go_to_next(self._model.stitched.failed, by, "error", stay=stay)
-        self._details.show_error()
+    async def _go_to_failure(self, by: int, *, stay: bool = False) -> None:
+        """Go to the next failure, or to the one before: errors, then what failed without one.
+
+        Args:
+            by: Below 0 for the one before.
+            stay: Whether to begin anew, at the first one or at the last.
+        """
+        if self.is_left:
+            return
+        failures = self._failures
+        number = failures.next(by, stay=stay)
+        is_past = stay or (by > 0 and number >= len(self._model.stitched.failed))
+        if is_past and failures.when_known(lambda: self.call_later(partial(self._go_to_failure, by, stay=stay))):
+            self.viewer.say("looking for what failed without an error …")
+            return
+        if stay:
+            number = 0 if by > 0 else failures.count - 1
+        elif not 0 <= number < failures.count and await self.viewer.open_next_failure(self.trace, by):
+            return
+        if failures.count:
+            number %= failures.count
+            self.rows.go_to(failures.node(number))
+            self.viewer.say(failures.name_of(number))
+            self._details.show_error()
+        else:
+            self.viewer.say("nothing has failed in this trace")
 
     def _go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""

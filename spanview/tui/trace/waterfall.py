@@ -227,7 +227,8 @@ class Waterfall(LineList):
             segment = Segment(data_text(name, room), style)
         segments = [Segment(indent + arrow, dim), segment]
         if marks:
-            segments.append(Segment(" " + marks, error if "✖" in marks else dim))
+            warning = self.paint_style("warning") if "!" in marks else dim
+            segments.append(Segment(" " + marks, error if "✖" in marks else warning))
         return segments
 
     def _lit_style(self, node: int) -> Style | None:

@@ -132,8 +132,8 @@ class SpanviewApp(App[None]):
         self.tidy = Tidy()
         self._importing = Work(self)
         self._keeping = Keeping(self, opening.settings)
-        self._views = Views(self, store, opening.session)
-        self._findings = FindingsCount(self, store)
+        self._views = Views(self, self, lambda: self.first_screen, store, opening.session)
+        self._findings = FindingsCount(self, self, store)
         self._sheets: dict[str, Stylesheet] = {}
         """By theme."""
         self.no_color = opening.colorless

@@ -15,12 +15,14 @@ import gc
 import itertools
 import os
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from seeds import THOROUGH
+from spanview.analysis import log_times
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -40,6 +42,21 @@ settings.load_profile("busy")
 # Hundreds of programs are started: each would compile all of its modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+
+@pytest.fixture
+def universal_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the local zone be that of the recordings."""
+    if sys.platform == "win32":
+        pytest.skip("the zone of a process can't be set here")
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        # Minutes that were looked up in another zone are kept.
+        log_times._seconds.cache_clear()
+        yield
+    time.tzset()
+    log_times._seconds.cache_clear()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

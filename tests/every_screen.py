@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from viewers import Look
 
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
+LOGGED: Final = FIXTURES / "session-with-logs" / "logs" / "spans" / "25109.txt"
 WAYS: Final[dict[str, tuple[str, ...]]] = {
     "traces_screen": (),
     "trace_screen": ("enter", "c", "1", "2", "R", "a", "C"),
@@ -32,6 +33,7 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     "function_calls_screen": ("A", "enter"),
     "serve_screen": ("H", "s"),
     "requests_screen": ("H", "enter"),
+    "log_screen": ("enter", "v"),
     "workers_screen": ("L", "right", "plus"),
     "flame_screen": ("F", "s"),
     "diff_screen": ("d", "down", "d"),
@@ -57,6 +59,12 @@ def documents() -> Iterator[Document]:
                 text = text[end:].lstrip()
 
 
+def call_with_log() -> Iterator[Document]:
+    """Yield the span of a call whose log is there, as the root of the newest trace."""
+    document = json.loads(LOGGED.read_text(encoding="utf-8").splitlines()[-1])
+    yield document | {"parent_id": None}
+
+
 def is_at_rest(look: Look) -> bool:
     """Tell whether no work goes on behind a screen."""
     return all(worker.is_finished for worker in look.app.workers)
@@ -65,6 +73,7 @@ def is_at_rest(look: Look) -> bool:
 async def open_every_screen() -> None:
     """Go each way, in a viewer of its own; print the module of what has the keys there."""
     data = Growing(*documents())
+    data.add(*call_with_log(), path=str(LOGGED))
     for keys in WAYS.values():
         async with looking_at(data=data) as look:
             for key in keys:

@@ -48,6 +48,7 @@ _SCREENS: Final = (
     (On.CALLS, "Calls"),
     (On.WORKERS, "Workers"),
     (On.SERVE, "Requests"),
+    (On.LOG, "Log"),
     (On.CHECK, "Check"),
 )
 

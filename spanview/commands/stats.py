@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from spanview.commands.coloring import paint_for
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.display.columns import aligned
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
-from spanview.display.units import duration
+from spanview.display.shades import ERROR, WARNING
+from spanview.display.units import count_or_blank, duration
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.problems import QueryError
 
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     _Report: TypeAlias = tuple[Callable[[], dict[str, Any]], Callable[[], Sequence[tuple[str, ...]]]]
     """What was counted: for `--json`, and as a table, heads first, of figures and in its last column texts."""
 
+_SHADES: Final = {"ERRORS": ERROR, "NOT SUBMITTED": ERROR, "RETRIED": WARNING, "NO ATTEMPT": WARNING}
+"""The shades of columns by their heads."""
+
 
 def run(options: Options) -> int:
     """Print the statistics of all spans, or of those in the traces that match."""
@@ -42,7 +48,10 @@ def run(options: Options) -> int:
     if options.json:
         write_to_standard_output([dumps_strict(value()) + b"\n"])
     else:
-        _print_table(lines())
+        rows = lines()
+        heads = rows[0]
+        for line in aligned(rows, paint_for(options), lambda _, column: _SHADES.get(heads[column], "")):
+            sys.stdout.write(line + "\n")
     return 0
 
 
@@ -63,7 +72,7 @@ def _lines(store: Store, groups: Sequence[Group], by: str) -> list[tuple[str, ..
     rows = [
         (
             f"{group.count:,}",
-            _count_or_blank(group.errors),
+            count_or_blank(group.errors),
             *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
             *(duration(ns) for ns in (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns)),
             group_text(group.key, by) + _generator_note(generators.get(group.key)),
@@ -84,10 +93,6 @@ def _generators(store: Store, groups: Sequence[Group]) -> dict[str | None, Certa
     return {function + RAN: certainty for function, certainty in generators_of(store).items()}
 
 
-def _count_or_blank(number: int) -> str:
-    return f"{number:,}" if number else ""
-
-
 def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
     from spanview.analysis import calls
     from spanview.analysis.ray_names import SUBMITTED
@@ -103,18 +108,19 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
 
     header = (
         *("CALLS", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED", "EXISTING"),
-        *("WAIT P50", "P95", "MAX", "COLD", "COLD WAIT", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
+        *("TOTAL WAIT", "WAIT P50", "P95", "MAX", "COLD", "COLD WAIT", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
     )
     rows = [
         (
             *(f"{number:,}" for number in (function.calls, function.attempts)),
-            *map(_count_or_blank, (function.errors, function.submit_errors, function.retried, function.no_attempt)),
-            *map(_count_or_blank, (function.untraced, function.existing)),
+            *map(count_or_blank, (function.errors, function.submit_errors, function.retried, function.no_attempt)),
+            *map(count_or_blank, (function.untraced, function.existing)),
+            duration(function.total_wait_ns) if function.waits_ns else "–",
             *map(duration, percentiles(function.waits_ns).values()),
-            _count_or_blank(function.cold_starts),
+            count_or_blank(function.cold_starts),
             duration(function.cold_wait_ns) if function.cold_starts else "",
             *map(duration, percentiles(function.known_runs_ns).values()),
-            "" if function.generator else _count_or_blank(function.max_concurrency),
+            "" if function.generator else count_or_blank(function.max_concurrency),
             (sanitise(function.function) or "(no name)") + _generator_note(function.generator),
         )
         for function in functions
@@ -157,10 +163,3 @@ def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
         for group in groups
     ]
     return [("COUNT", "ERRORS", *times, "STATUS", "REQUEST"), *rows]
-
-
-def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    for row in rows:
-        figures = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
-        sys.stdout.write(f"{figures}  {row[-1]}".rstrip() + "\n")

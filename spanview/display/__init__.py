@@ -4,6 +4,8 @@ sanitise      from data to the screen: nothing that a file says can act on the t
 units         numbers with the units a person reads
 cells         texts in columns of so many cells
 colors        the colours of services and processes
+shades        the colours of printed lines
+columns       printed tables
 bars          bars of eighth blocks
 timeline      round times along a line of time
 histogram     durations counted by power of ten
@@ -13,6 +15,7 @@ raw_text      a record as lines that can be folded
 stacks        stack traces, taken apart
 stack_text    stack traces as lines, what matters unfolded
 span_in_tree  a span and its position in its tree
+log_text      lines of logs that belong to a span
 timing_text   when a span ran
 span_text     a span's details, section by section
 tree_text     a trace as lines of text

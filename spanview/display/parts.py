@@ -15,6 +15,8 @@ from spanview.formats.jsontext import dumps_strict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from spanview.analysis.log_lines import LogPlace
+
 MAX_TEXT_LENGTH: Final = 100_000
 """Characters of one value that are shown."""
 _MAX_LINES: Final = 20_000
@@ -56,6 +58,8 @@ class DetailPart:
     """Cells by which further lines of it are indented."""
     target: int | None = None
     """The row of the span that it leads to."""
+    log_place: LogPlace | None = None
+    """The line of a log that it leads to."""
     is_wide: bool = False
     """Whether its lines take the cells of the keys, too."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.select import traces_beginning
 from spanview.display.json_text import NestedValue, nested_in
+from spanview.display.log_text import count_text, log_parts
 from spanview.display.parts import DetailLine, DetailPart, Folds, Tone, key_column, value_text, wrapped
 from spanview.display.raw_text import raw_parts
 from spanview.display.stack_text import FoldedStack, is_stack
@@ -18,13 +19,15 @@ from spanview.model.ids import format_span_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from spanview.analysis.log_lines import SpanLog
     from spanview.display.parts import Path
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.model.span import Event, Resource, Scope, Span
 
 RAW: Final = "Raw"
-SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", RAW)
+LOG: Final = "Log"
+SECTIONS: Final = ("Attributes", "Events", "Links", "Resource", "Timing", LOG, RAW)
 _MAX_ROWS_SEARCHED: Final = 50_000
 """Rows of the tables that are searched for names."""
 _EXTRA_MARK: Final = "· "
@@ -52,18 +55,28 @@ class View:
     """What the section of times needs; None while it is counted."""
     linked: tuple[DetailPart, ...] = ()
     """What is known of the spans that link to this one."""
+    log: SpanLog | None = None
+    """The lines of logs that belong to it; None while they are looked for."""
 
 
-def section_titles(span: Span) -> list[str]:
+def section_titles(span: Span, log: SpanLog | None = None) -> list[str]:
     """Return the titles of the sections, with counts where things can be counted."""
-    counts = {"Attributes": len(span.attributes), "Events": len(span.events), "Links": len(span.links)}
+    counts: dict[str, int | str] = {
+        "Attributes": len(span.attributes),
+        "Events": len(span.events),
+        "Links": len(span.links),
+    }
+    if log is not None:
+        counts[LOG] = count_text(log)
     return [f"{title} {counts[title]}" if title in counts else title for title in SECTIONS]
 
 
-def empty_sections(span: Span, *, is_linked: bool = False) -> set[str]:
+def empty_sections(span: Span, log: SpanLog | None = None, *, is_linked: bool = False) -> set[str]:
     """Return the sections that have nothing to show.
 
     Args:
+        span: The span.
+        log: The lines of logs that belong to it; None while they are looked for.
         is_linked: Whether something is known of spans that link to this one.
     """
     resource, scope = span.resource, span.scope
@@ -72,6 +85,7 @@ def empty_sections(span: Span, *, is_linked: bool = False) -> set[str]:
         "Events": bool(span.events) or has_unexplained_error(span),
         "Links": bool(span.links) or is_linked,
         "Resource": bool(resource.attributes or resource.schema_url or resource.extra or scope),
+        LOG: log is not None and bool(log.count),
     }
     return {section for section, has_something in has.items() if not has_something}
 
@@ -107,6 +121,8 @@ def _section(subject: SpanInTree, section: str, view: View, width: int) -> Itera
         from spanview.display.timing_text import timing_parts
 
         return timing_parts(subject, view.timing)
+    if section == LOG:
+        return [DetailPart("", "looking for logs …", "", Tone.DIM)] if view.log is None else log_parts(view.log)
     return _of_record(subject, view.folds, max(10, width - 3))
 
 

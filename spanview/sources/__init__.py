@@ -17,5 +17,7 @@ kept         the index of a large folder, kept for the next session
 session      PATHs into a sink, once or for as long as they change
 follow       hints of changes, and a search all the same
 loading      the short way from PATHs to a store
+line_file    a file of lines that may be huge, read where it is looked at
+logs         the logs that Ray leaves beside spans, and the lines of a span
 processes    what the processes of this host show: who is alive, and what Ray's workers run
 """

@@ -12,6 +12,7 @@ flame/     where the time goes, as blocks
 calls/     Ray calls
 workers/   a timeline of each worker
 serve/     Ray Serve requests
+log/       logs beside spans
 diff/      comparisons
 check/     findings and problems
 help/      keys, and the pages of the manual

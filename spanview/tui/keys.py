@@ -20,9 +20,10 @@ class On(Flag):
     CALLS = auto()
     WORKERS = auto()
     SERVE = auto()
+    LOG = auto()
     CHECK = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | CHECK | HELP
+    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | LOG | CHECK | HELP
 
 
 class Group(Enum):
@@ -36,7 +37,7 @@ class Group(Enum):
 
 
 _GROUPS: Final = {
-    Group.GO: "help view move page edge open back leave parent sibling next_pane palette",
+    Group.GO: "help view move page edge open back leave parent sibling next_pane log next_log own_lines palette",
     Group.FIND: "search match only_matches same_name error pick mark",
     Group.ZOOM: "zoom pan fit whole",
     Group.COPY: "copy copy_json copy_trace_id copy_command copy_text picture",
@@ -66,6 +67,7 @@ _OTHER_WORDS: Final = {
     "mark": "diff",
     "pause": "tail live stop freeze",
     "leave": "exit close",
+    "log": "logs output stdout stderr print file",
     "fit": "zoom",
     "whole": "zoom out reset",
 }
@@ -133,6 +135,8 @@ class View(Enum):
 
 
 _TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
+_TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
+"""Screens whose lists have columns to sort by."""
 _WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS | On.WORKERS
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
@@ -145,9 +149,10 @@ KEYS: Final = (
     Key("down,j", "move(1)", "↓ j", "one row down", On.EVERYWHERE),
     Key("pageup", "page(-1)", "PgUp", "one page up", On.EVERYWHERE),
     Key("pagedown", "page(1)", "PgDn", "one page down", On.EVERYWHERE),
+    Key("space", "page(1)", "␣", "a page further, as `less` does", On.LOG),
     Key("g,home", "edge(0)", "g Home", "to the first row", On.EVERYWHERE),
     Key("G,end", "edge(1)", "G End", "to the last row", On.EVERYWHERE),
-    Key("enter", "open", "⏎", "open what is selected", On.EVERYWHERE ^ On.SPAN ^ On.CHECK ^ On.HELP, "open"),
+    Key("enter", "open", "⏎", "open what is selected", On.EVERYWHERE ^ On.SPAN ^ On.LOG ^ On.CHECK ^ On.HELP, "open"),
     Key(
         "enter",
         "open",
@@ -156,7 +161,7 @@ KEYS: Final = (
         On.CHECK,
         "open",
     ),
-    Key("enter", "open", "⏎", "follow the link, or unfold the value, under the cursor", On.SPAN),
+    Key("enter", "open", "⏎", "follow the link, unfold the value, or open the log, under the cursor", On.SPAN),
     Key("enter", "open", "⏎", "do what the line under the cursor says; open the page", On.HELP, "do it"),
     Key("escape", "back", "Esc", "back; clears the filter first", On.EVERYWHERE, "back"),
     Key("q", "leave", "q", "back; on the first screen: quit", On.EVERYWHERE),
@@ -166,9 +171,21 @@ KEYS: Final = (
     Key("right_square_bracket", "expand_all", "]", "expand all", On.TRACE),
     Key("R", "runs", "R", "fold or unfold ten or more similar siblings", On.TRACE),
     Key("a", "join_calls", "a", "one row for each Ray call, with its wait and its run, or one for each span", On.TRACE),
-    Key("slash", "search", "/", "filter the traces; in a trace: search", On.TRACES | On.TRACE, "find"),
-    Key("n", "match(1)", "n", "next match", On.TRACE),
-    Key("N", "match(-1)", "N", "previous match", On.TRACE),
+    Key(
+        "slash",
+        "search",
+        "/",
+        "filter the traces; in a trace or a log: search",
+        On.TRACES | On.TRACE | On.LOG,
+        "find",
+    ),
+    Key("n", "match(1)", "n", "next match", On.TRACE | On.LOG),
+    Key("N", "match(-1)", "N", "previous match", On.TRACE | On.LOG),
+    Key("left,h", "pan_text(-1)", "← h", "text further to the left", On.LOG),
+    Key("right,l", "pan_text(1)", "→ l", "text further to the right", On.LOG),
+    Key("w", "own_lines(1)", "w", "next lines of the span", On.LOG, "span's lines"),
+    Key("W", "own_lines(-1)", "W", "previous lines of the span", On.LOG),
+    Key("tab", "next_log", "Tab", "next log of the process, or of the request", On.LOG, "next log"),
     Key("m", "only_matches", "m", "show only what matches, and the spans above it; or everything", On.TRACE),
     Key("p", "parent", "p", "go to the parent of the selected span", On.TRACE | On.SPAN),
     Key("w", "same_name(1)", "w", "next span with the same name", On.TRACE | On.SPAN),
@@ -205,10 +222,10 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS | On.WORKERS | On.SERVE,
+        _TABLES | On.FLAME | On.WORKERS,
         "sort",
     ),
-    Key("S", "turn", "S", "reverse the order", On.TRACES | On.WORKERS),
+    Key("S", "turn", "S", "reverse the order", _TABLES | On.WORKERS),
     Key("b", "group", "b", "group by the next thing: name, service, kind, …", On.STATS, "group by"),
     Key("B", "by_key", "B", "statistics by any attribute: type its key", On.STATS, "attribute"),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
@@ -228,6 +245,7 @@ KEYS: Final = (
         On.TRACE | On.SPAN,
         "section",
     ),
+    Key("v", "log", "v", "log of the selected span, at its lines", On.TRACE | On.SPAN | On.CALLS),
     Key("o", "raw", "o", "raw JSON, and back", On.TRACE | On.SPAN, "raw"),
     Key("y", "copy", "y", "copy the trace id, the span id, or the value in the line", On.EVERYWHERE, "copy"),
     Key("Y", "copy_json", "Y", "copy the span as JSON, as `spanview spans` has it", On.TRACE | On.SPAN),
@@ -238,7 +256,7 @@ KEYS: Final = (
         "pause",
         "␣",
         "pause following, or resume it; if nothing is followed, begin to follow",
-        On.EVERYWHERE ^ On.HELP,
+        On.EVERYWHERE ^ On.LOG ^ On.HELP,
         "pause",
     ),
     Key("T", "theme", "T", "next theme: dark, light, high contrast, the terminal's own colours", On.EVERYWHERE),

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from spanview.analysis.log_lines import SpanLog
     from spanview.analysis.running import Running
+    from spanview.sources.line_file import LineFile
+    from spanview.sources.logs import Logs
     from spanview.tui.app.feed import FeedState
     from spanview.tui.app.settings import Settings
     from spanview.tui.diff.side import ComparedSide
@@ -44,6 +47,10 @@ class Viewer(Protocol):
     @property
     def running(self) -> Running:
         """What is probably still running."""
+
+    @property
+    def logs(self) -> Logs:
+        """What finds the logs beside the spans."""
 
     @property
     def follows(self) -> bool:
@@ -138,6 +145,9 @@ class Viewer(Protocol):
 
     def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
         """Show one trace, by its row in the trace table; begin at its first error, or at a span's row."""
+
+    def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]:
+        """Show a log at a line, with those that belong to the span of a name, which is safe to print."""
 
     def open_other_side(self, side: ComparedSide | None) -> Awaitable[None]:
         """Ask what a side is compared with; None for all traces, which a query divides in two."""

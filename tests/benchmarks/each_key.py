@@ -18,7 +18,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from .figures import Figure
-from .folders import late_span
+from .folders import late_span, write_logs
 from .key_scripts import REST, SIZE, pressed, sent
 from .terminal import Terminal
 from .timed_viewer import DONE, TIMES
@@ -55,6 +55,7 @@ def each_key(folder: Path, script: Script, rounds: int, *, followed: bool = Fals
         rounds: How often all of it is pressed.
         followed: Whether traces come meanwhile.
     """
+    write_logs()
     with tempfile.TemporaryDirectory() as scratch:
         times, new = Path(scratch) / "times", Path(scratch) / "new"
         times.mkdir()

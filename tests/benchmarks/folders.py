@@ -48,6 +48,7 @@ _STARTED_US: Final = 1_780_000_000_000_000
 _TRACE_ID: Final = 0xA1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1
 _SPAN_ID, _PARENT_ID, _TASK_ID = 0xB1B1B1B1B1B1B1B1, 0xC1C1C1C1C1C1C1C1, "d1" * 24
 _PID, _WORKER_ID, _INSTANCE_ID = "e1" * 4, "f1" * 28, "a2" * 16
+_LOG_LINES: Final = 20_000
 _START_NS, _END_NS = 1_111_111_111_111_111_000, 1_222_222_222_222_222_000
 
 
@@ -124,6 +125,15 @@ def folder_of(shape: Shape) -> Path:
         finally:
             shutil.rmtree(half, ignore_errors=True)
     return folder
+
+
+def write_logs() -> None:
+    """Write a log of each process beside the folders, with a line every millisecond, where there is none yet."""
+    for process in range(PROCESSES):
+        path = KEPT / f"worker-{process:056x}-{JOB_ID}-{10_000 + process}.err"
+        if not path.exists():
+            times = (_time((_STARTED_US + 1_000 * number) * 1_000) for number in range(_LOG_LINES))
+            path.write_text("".join(f"{time} INFO stage one more is done\n" for time in times))
 
 
 def _write(folder: Path, shape: Shape) -> None:

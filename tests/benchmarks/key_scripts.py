@@ -30,6 +30,7 @@ PLACES: Final = {
     "functioncalls": On.CALLS,
     "workers": On.WORKERS,
     "serve": On.SERVE,
+    "log": On.LOG,
     "check": On.CHECK,
     "help": On.HELP,
 }
@@ -79,10 +80,10 @@ def _on(place: str, *more: tuple[str, str]) -> Script:
 
 _STATS: Final[Script] = (
     ("stats", "~"),
-    *_on("stats", ("stats", "s s s s s s b ~ b ~ b ~ b ~ b ~ B")),
+    *_on("stats", ("stats", "s s s s s s S b ~ b ~ b ~ b ~ b ~ B")),
     ("stats, typed", "r a y full_stop p i d enter"),
     ("stats", "~ down b ~ enter"),
-    *_on("spans", ("spans", "down enter")),
+    *_on("spans", ("spans", "s S s s down enter")),
     ("trace", "~ escape"),
     ("spans", "q"),
     ("stats", "enter"),
@@ -97,14 +98,22 @@ _FLAME: Final[Script] = (
 )
 _DIFF: Final[Script] = (
     ("diff", "~"),
-    *_on("diff", ("diff", "s s s s s down enter ~")),
+    *_on("diff", ("diff", "s s s s s S S down enter ~")),
     ("spans", "escape"),
     ("diff", "escape"),
 )
+_LOG: Final[Script] = (
+    ("log", "~"),
+    *_on("log", ("log", "right left w W tab slash")),
+    ("log, typed", "m o r e enter"),
+    ("log", "~ n ~ N ~ escape q"),
+)
 _CALLS: Final[Script] = (
     ("calls", "~"),
-    *_on("calls", ("calls", "s s s s s s e ~ enter")),
-    ("functioncalls", "~ s s s s s e down ~ enter"),
+    *_on("calls", ("calls", "s s s s s s S e ~ v ~ enter")),
+    ("functioncalls", "~ s s s s s S e down ~ v"),
+    *_LOG,
+    ("functioncalls", "enter"),
     ("trace", "~ escape"),
     ("functioncalls", "q"),
     ("calls", "q"),
@@ -121,7 +130,7 @@ _WORKERS: Final[Script] = (
     ("trace", "~ escape"),
     ("workers", "escape"),
 )
-_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s enter q")))
+_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s S enter q")))
 _CHECK: Final[Script] = (("check", "~"), *_on("check", ("check", "down enter escape")))
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""
@@ -184,7 +193,9 @@ _SEARCHED: Final[Script] = (
 )
 _SPAN: Final[Script] = (
     ("span", "~"),
-    *_on("span", ("span", "tab tab tab ~ tab tab tab o o right left enter w W p w Y ~ I X escape")),
+    *_on("span", ("span", "tab tab tab ~ tab tab tab o o right left enter w W p w Y ~ I X v")),
+    *_LOG,
+    ("span", "escape"),
 )
 OPENED: Final[Script] = (
     ("traces", "enter"),
@@ -201,6 +212,8 @@ OPENED: Final[Script] = (
     *_SEARCHED,
     ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X P ~ V ~ d d g ~ enter"),
     *_SPAN,
+    ("trace", "v"),
+    *_LOG,
     ("trace", "e enter"),
     ("span", "w w q"),
     ("trace", "t"),

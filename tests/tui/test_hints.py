@@ -16,6 +16,7 @@ from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
+from spanview.tui.log.log_screen import LogScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
@@ -45,6 +46,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (FunctionCallsScreen, ("A", "enter")),
     (WorkersScreen, ("L",)),
     (ServeScreen, ("H",)),
+    (LogScreen, ("enter", "v")),
     (CheckScreen, ("exclamation_mark",)),
     (HelpScreen, ("question_mark",)),
 ]
@@ -54,6 +56,7 @@ MOVES: Final = frozenset(
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
         *("view", "by_key", "palette"),
         *("sibling", "parent", "error", "collapse", "expand"),
+        *("log", "own_lines", "pan_text"),
     )
 )
 """Actions that change no more than where one is."""
@@ -61,18 +64,20 @@ MOVES: Final = frozenset(
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the current folder be a new one: a picture is drawn there."""
+    """Let the current folder be a new one: a picture is drawn there, and a log lies beside the spans."""
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "spans").mkdir()
+    (tmp_path / "spans" / "worker-abc1-01000000-7.out").write_text("loading\n")
 
 
 def documents() -> list[Document]:
     """Return four traces, the newest one with an error, the oldest ones a call and a request."""
-    build = Builder()
+    build, of_worker = Builder(), {"ray.worker_id": "abc1", "ray.pid": "7", "ray.job_id": "01000000"}
     return [
         build.span("call ray.remote", trace=3, start=-50, kind="PRODUCER"),
         build.span("early", trace=2, start=0),
         build.span("proxy_http_request shop GET /", trace=4, start=-90),
-        build.span("batch", trace=1, span=1, start=100, duration=100, service="shop"),
+        build.span("batch", trace=1, span=1, start=100, duration=100, service="shop", attributes=of_worker),
         build.span("load", trace=1, parent=1, start=110, status="ERROR", service="store"),
     ]
 
@@ -250,7 +255,7 @@ async def test_the_palette_by_the_mouse() -> None:
 
 async def test_the_help_does_what_it_tells() -> None:
     """From the help each action of the screen below is a second click, or Enter, away; others are not done."""
-    async with looking_at(*documents(), size=(120, 90)) as look:
+    async with looking_at(*documents(), size=(120, 100)) as look:
         await click_hint(look, "? help")
         assert look.is_on(HelpScreen)
         at = look.line_of("sort by the next column")

@@ -18,6 +18,7 @@ from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.help.help_screen import HelpScreen, KeyLines, Page
 from spanview.tui.help.page_screen import PageScreen
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
+from spanview.tui.log.log_screen import LogScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
@@ -44,6 +45,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.CALLS, FunctionCallsScreen),
     (On.WORKERS, WorkersScreen),
     (On.SERVE, ServeScreen),
+    (On.LOG, LogScreen),
 ]
 
 
@@ -137,7 +139,7 @@ async def test_the_help_scrolls() -> None:
 
 async def test_the_help_is_whole_where_it_is_narrow() -> None:
     """What has no room on a line goes on below; each of its lines is the key's."""
-    async with looking_at(Builder().span(), size=(60, 200)) as look:
+    async with looking_at(Builder().span(), size=(60, 220)) as look:
         await look.press("question_mark")
         told = " ".join(" ".join(look.lines).split())
         assert all(" ".join(key.text.split()) in told for key in KEYS)

@@ -32,6 +32,7 @@ from spanview.tui.diff.other_side_screen import OtherSideScreen
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.help.page_screen import PageScreen
+from spanview.tui.log.log_screen import LogScreen
 from spanview.tui.serve.requests_screen import RequestsScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
@@ -131,8 +132,8 @@ WAYS: Final = [
     Way(RequestsScreen, ("H", "enter"), _request),
     Way(CheckScreen, ("exclamation_mark",), _finding),
 ]
-WITHOUT_FIGURES: Final = {HelpScreen, PageScreen, PaletteScreen, OtherSideScreen}
-"""Screens that show nothing of the store, and the one in which a query is typed."""
+WITHOUT_FIGURES: Final = {HelpScreen, PageScreen, PaletteScreen, OtherSideScreen, LogScreen}
+"""Screens that show nothing of the store, a log among them, and the one in which a query is typed."""
 
 
 def _request_of(trace: int, parent: int, start: int, status: int = 200) -> list[Document]:

@@ -48,9 +48,12 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import AwaitMount
 
+    from spanview.analysis.log_lines import SpanLog
     from spanview.analysis.running import Running
     from spanview.index.store import Store
     from spanview.model.problems import SpanviewError
+    from spanview.sources.line_file import LineFile
+    from spanview.sources.logs import Logs
     from spanview.tui.app.feed import Feed
     from spanview.tui.app.opening import Opening
     from spanview.tui.app.settings import Settings
@@ -389,6 +392,13 @@ class SpanviewApp(App[None]):
 
         return Running(self._store, Processes())
 
+    @cached_property
+    def logs(self) -> Logs:
+        """What finds the logs beside the spans."""
+        from spanview.sources.logs import Logs
+
+        return Logs(self._opening.session)
+
     # -- what is said, and compared ----------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
@@ -467,6 +477,12 @@ class SpanviewApp(App[None]):
         if other is not None:
             await self.switch_screen(TraceScreen(self._store, other, at_failure=by))
         return other is not None
+
+    def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> AwaitMount:
+        """Show a log at a line, with those that belong to the span of a name, which is safe to print."""
+        from spanview.tui.log.log_screen import LogScreen
+
+        return self.push_screen(LogScreen(file, offset, log, name))
 
     def open_other_side(self, side: ComparedSide | None) -> AwaitMount:
         """Ask what a side is compared with; None for all traces, which a query divides in two."""

@@ -13,10 +13,11 @@ from textual.widget import Widget
 
 from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import RAW, SECTIONS, View, detail_lines, empty_sections, section_titles
+from spanview.display.span_text import LOG, RAW, SECTIONS, View, detail_lines, empty_sections, section_titles
 from spanview.display.stacks import raised_in
 from spanview.display.units import duration
 from spanview.model.codes import ERROR
+from spanview.tui.log.span_logs import SpanLogs, of_span
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import fixed, right
 from spanview.tui.widgets.work import Work
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from spanview.analysis.log_lines import SpanLog
     from spanview.display.parts import Path
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
@@ -186,6 +188,7 @@ class Details(Vertical):
         self._facts: tuple[SpanInTree, TimingFacts] | None = None
         self._linked: tuple[DetailPart, ...] = ()
         self._counting: Work | None = None
+        self.logs = SpanLogs(self, self._refresh)
         self.failure_of: Callable[[int], str] = lambda _: ""
         """Says of a row what of its span failed without an error."""
         self._before_error: str | None = None
@@ -215,6 +218,8 @@ class Details(Vertical):
             self._folds, self._linked = {}, ()
             if self.subject is not None and self._before_error is not None:
                 self.section, self._before_error = self._before_error, None
+        elif self.section == LOG:
+            self.logs.look_again(of_span(subject))
         self.subject = subject
         self._refresh()
 
@@ -234,16 +239,17 @@ class Details(Vertical):
         failure = self.failure_of(self.subject.row)
         self.query_one(Headline).say(headline(self.subject, self.size.width - 2, failure))
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
-        self.query_one(TabLine).show(section_titles(span), self.section, place, self._empty_of(span))
-        view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked)
+        log = self.logs.of(of_span(self.subject))
+        self.query_one(TabLine).show(section_titles(span, log), self.section, place, self._empty_of(span, log))
+        view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked, log)
         shown = self.subject.row, self.section
         self.lines.show(
             detail_lines(self.subject, self.section, self.lines.line_width, view), stay=shown == self._shown
         )
         self._shown = shown
 
-    def _empty_of(self, span: Span) -> set[str]:
-        return empty_sections(span, is_linked=bool(self._linked))
+    def _empty_of(self, span: Span, log: SpanLog | None) -> set[str]:
+        return empty_sections(span, log, is_linked=bool(self._linked))
 
     def show_linked(self, linked: tuple[DetailPart, ...]) -> None:
         """Show what is known of the spans that link to this one."""
@@ -274,6 +280,11 @@ class Details(Vertical):
         if subject is self.subject:
             self._facts = subject, facts
             self._refresh()
+
+    async def open_log(self, subject: SpanInTree) -> None:
+        """Show the log of a span, which may be another than the one that is shown, at the line under the cursor."""
+        part = self.lines.selected if self.section == LOG and self.subject is subject else None
+        await self.logs.open(of_span(subject), None if part is None else part.log_place)
 
     # -- folding -----------------------------------------------------------------------------------------------------
 
@@ -324,8 +335,13 @@ class Details(Vertical):
         self._refresh()
 
     def next_section(self) -> None:
-        """Show the next section that has something to show."""
-        empty = set[str]() if self.subject is None else self._empty_of(self.subject.span)
+        """Show the next section that has something to show, or that says what of the logs can't be shown."""
+        empty = set[str]()
+        if self.subject is not None:
+            log = self.logs.of(of_span(self.subject))
+            empty = self._empty_of(self.subject.span, log)
+            if log is not None and log.parts:
+                empty.discard(LOG)
         behind = SECTIONS.index(self.section) + 1
         self.open_section(next(section for section in SECTIONS[behind:] + SECTIONS[:behind] if section not in empty))
 

@@ -188,8 +188,20 @@ class SpanScreen(BaseScreen, on=On.SPAN):
 
     async def action_open(self) -> None:
         """Unfold or fold what the cursor is on, or follow it."""
-        if not self.details.toggle() and not await self._follow():
-            self.viewer.say("Enter follows a link, under Links, and unfolds a value")
+        if not (self.details.toggle() or await self._follow() or await self._open_log_line()):
+            self.viewer.say("Enter follows a link, under Links, opens a log, under Log, and unfolds a value")
+
+    async def _open_log_line(self) -> bool:
+        """Open the log at the line under the cursor; return False where it is on none."""
+        part = self.details.lines.selected
+        if part is None or part.log_place is None:
+            return False
+        await self.details.open_log(self._subject)
+        return True
+
+    async def action_log(self) -> None:
+        """Show the log, at the line under the cursor or at the span's lines."""
+        await self.details.open_log(self._subject)
 
     def action_expand(self) -> None:
         """Unfold what the cursor is on, or go into it."""

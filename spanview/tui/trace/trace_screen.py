@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 _ACTIONS_ON_ROWS: Final = frozenset(
     (
-        *("move", "page", "edge", "open", "copy", "copy_json", "raw", "next_pane"),
+        *("move", "page", "edge", "open", "copy", "copy_json", "raw", "next_pane", "log"),
         *("collapse", "expand", "collapse_all", "expand_all", "runs"),
         *("match", "only_matches", "parent", "same_name", "error"),
         *("zoom", "pan", "fit", "critical", "picture", "copy_text"),
@@ -326,6 +326,14 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """Show the record as the file has it, and back."""
         if not self._details.toggle_raw():
             await self._open_span(RAW)
+
+    async def action_log(self) -> None:
+        """Show the log of the selected span."""
+        subject = self._details.span
+        if subject is None:
+            self.viewer.say(f"no log: {self._details.why_no_span()}")
+        else:
+            await self._pane.open_log(subject)
 
     def action_back(self) -> None:
         """Hide the details that were asked for, then drop the search, then go back to the traces."""

@@ -77,7 +77,7 @@ async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
         await look.press("j", "e")
         await look.until_shown("no error recorded, 1 of 1: lost, likely: its process has ended")
         await look.press("escape")
-        await look.until_shown("! lost parent")
+        await look.until_shown("! ? parent not seen", "lost parent")
 
 
 async def test_a_job_without_a_span_around_it_grows(host: FakeHost) -> None:

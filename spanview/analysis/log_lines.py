@@ -21,7 +21,7 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from spanview.analysis.log_times import log_time
+from spanview.analysis.log_times import log_time, may_have_times
 from spanview.analysis.query_values import REQUEST_ID_KEYS, text_of
 from spanview.index.tree import ROOT
 
@@ -52,6 +52,9 @@ class Lines(Protocol):
 
     size: int
     """Its bytes."""
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes of the file, fewer at its end."""
 
     def line_start(self, offset: int) -> int:
         """Return where the line begins that the byte at an offset belongs to."""
@@ -284,6 +287,8 @@ def _begin(lines: Lines, start_ns: int) -> int | None:
 
 def _timed_from(lines: Lines, start: int, near_ns: int, end: int) -> tuple[int, LogTime] | None:
     """Return the next line that begins with a time, where there is one not far behind."""
+    if not may_have_times(lines.read(start, _PROBED_BYTES)):
+        return None
     for offset, text in lines.lines_from(start):
         if offset >= min(end, start + _PROBED_BYTES):
             break

@@ -72,8 +72,6 @@ def _line(line: LogLine, part: LogPart, key: str) -> DetailPart:
     return DetailPart(key, text, text, tone, hang=4, log_place=LogPlace(part.path, line.offset))
 
 
-def count_text(log: SpanLog | None) -> str:
-    """Return how many lines there are, for a title; empty where there is no log."""
-    if log is None or log.reason:
-        return ""
+def count_text(log: SpanLog) -> str:
+    """Return how many lines there are, for a title."""
     return f"{log.count:,}{'+' if log.is_cut else ''}"

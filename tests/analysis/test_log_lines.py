@@ -39,6 +39,10 @@ class Text:
         self.data = "".join(f"{line}\n" for line in lines).encode()
         self.size = len(self.data)
 
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes."""
+        return self.data[offset : offset + length]
+
     def line_start(self, offset: int) -> int:
         """Return where a line begins."""
         return self.data.rfind(b"\n", 0, offset) + 1

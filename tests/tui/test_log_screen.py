@@ -250,6 +250,8 @@ async def test_a_log_that_is_replaced(session: Path, change: str) -> None:
         await look.pilot.pause()
         assert (under_cursor(look) == "new") == (change != "removed")
         assert ("replaced or truncated" in look.footer) == (change != "removed")
+        await look.press("tab")
+        assert under_cursor(look) == "printed"
 
 
 async def test_long_logs_are_read_where_they_are_looked_at(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,6 +279,12 @@ async def test_long_logs_are_read_where_they_are_looked_at(session: Path, monkey
         await look.until(lambda: under_cursor(look) == "line 777")
         rows.action_edge(0)
         assert under_cursor(look) == "line 0"
+        for _ in range(3):
+            # As the wheel does.
+            rows.scroll_to(y=rows.max_scroll_y, animate=False, immediate=True)
+            await look.pilot.pause()
+        assert rows.row_count > 1000
+        assert under_cursor(look) == "line 0"
 
 
 async def test_rubbish_is_harmless(session: Path) -> None:
@@ -290,6 +298,21 @@ async def test_rubbish_is_harmless(session: Path) -> None:
         await look.press("l", "G", "tab", "G", "k", "l", "h", "w", "N")
         assert look.is_on(LogScreen)
         assert look.text.isprintable() or all(line.isprintable() for line in look.lines)
+
+
+async def test_long_lines_move(session: Path) -> None:
+    """To the right as far as there is text, and back."""
+    (session / f"{NAME}.err").write_text("short\n" + "".join(f"{number:04}" for number in range(60)) + "\n")
+    async with looking_at(data=data_of(session), size=(80, 24)) as look:
+        await open_log(look)
+        assert ("0017" in look.text, "0059" in look.text) == (True, False)
+        for _ in range(20):
+            await look.press("l")
+        assert "0059" in look.text
+        assert "short" not in look.text
+        for _ in range(20):
+            await look.press("h")
+        assert "short" in look.text
 
 
 async def test_a_log_that_is_gone(session: Path) -> None:

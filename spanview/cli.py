@@ -27,6 +27,7 @@ _RESERVED: Final = frozenset(("push", "receive", "collect", "html", "explain", "
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
+_COLOR: Final = ("auto", "always", "never")
 _TAKES_QUERY: Final = {
     "-q": ("--query",),
     "-fq": ("--follow", "--query"),
@@ -40,7 +41,7 @@ USAGE_ERROR: Final = 2
 _MIN_SIMILARITY: Final = 0.65
 """Similarity from which a word is taken for a command: `tre` and `veiw`, not `data`."""
 _MIN_OPTION_SIMILARITY: Final = 0.75
-"""The same for options, of which more are similar: `--folow`, but not `--color` for `--follow`."""
+"""The same for options, of which more are similar: `--folow`, but not `--filter` for `--follow`."""
 _INTERRUPTED: Final = 130
 
 _OVERVIEW: Final = """\
@@ -60,6 +61,7 @@ options:
       --since WHEN       only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run
       --trace ID         this trace; a unique prefix is enough
       --demo             a recording that comes with spanview, instead of a PATH
+      --color MODE       colours: auto, always or never
       --max-span-size N  longest record to keep, in bytes (default 16MiB)
       --no-cache         neither read nor write a kept index
       --completion SHELL print the completion script for bash, zsh or fish
@@ -372,6 +374,14 @@ _OPTIONS: Final = (
         metavar="N",
         help=f"columns with --bars (default {_DEFAULT_WIDTH})",
     ),
+    _option(
+        "view tree stats check diff",
+        "--color",
+        choices=_COLOR,
+        default=_COLOR[0],
+        metavar="MODE",
+        help=f"{', '.join(_COLOR[:-1])} or {_COLOR[-1]} (default {_COLOR[0]}: on a terminal, unless NO_COLOR is set)",
+    ),
     _option("stats", "--by", default="name", metavar="KEY", help=f"by {', '.join(_BY)} or any attribute"),
     _option("stats check diff", "--json", action="store_true", help="as JSON"),
     _option(
@@ -398,6 +408,7 @@ _TAKES_VALUE: Final = {"-fq", *(flag for _, flags, how in _OPTIONS if "metavar" 
 _WORDS: Final = {
     "FORMAT": FORMATS,
     "KEY": _BY,
+    "MODE": _COLOR,
     "WHEN": ("last", "10m", "1h", "1d"),
 }
 """What a shell may propose for a value, by its name in the help."""

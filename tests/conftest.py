@@ -6,7 +6,7 @@ ray       real Ray programs                                              first, 
 machine   what watches time, or all that a machine has of something      the same, in another process
           everything else                                                wherever there is time; what takes long first
 
-Tests that wait are let run beside tests that calculate: there is one process more than there are processors.
+Tests that wait are let run beside tests that calculate: there are two processes more than CI has processors.
 """
 
 from __future__ import annotations

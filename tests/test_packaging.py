@@ -1,6 +1,6 @@
 """What is published: it runs with the lowest versions that it says it takes, and the source archive has its tests.
 
-Both are tried in an environment of their own, which pip fills from its index; without one the tests are skipped.
+Both are tried in an environment of their own, which uv fills from the index; without one the tests are skipped.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.xdist_group("lowest")
 
 ROOT: Final = Path(__file__).parent.parent
 RECORDING: Final = ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans"
-_INSTALL: Final = ("-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check", "--retries=1")
-"""What isn't imported needs no bytecode."""
+_UV: Final = (sys.executable, "-m", "uv")
+"""In a third of the time that pip takes for the same."""
 COMMANDS: Final[tuple[Sequence[str], ...]] = (
     ("tree",),
     ("tree", "--bars"),
@@ -76,13 +76,13 @@ def lowest() -> list[str]:
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an interpreter that has the lowest versions, and nothing but these and what they need."""
-    folder = tmp_path_factory.mktemp("lowest")
-    run([sys.executable, "-m", "venv", folder], ROOT)
+    folder = tmp_path_factory.mktemp("lowest") / "venv"
+    run([*_UV, "venv", "-q", "-p", sys.executable, folder], ROOT)
     interpreter = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    words = [str(interpreter), *_INSTALL, *lowest()]
+    words = [*_UV, "pip", "install", "-q", "--system-certs", "-p", str(interpreter), *lowest()]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if "(from versions: none)" in done.stderr:
-        pytest.skip("pip reaches no index here, so nothing can be installed")
+    if "Failed to fetch" in done.stderr:
+        pytest.skip("uv reaches no index here, so nothing can be installed")
     assert done.returncode == 0, done.stderr
     return interpreter
 

@@ -10,7 +10,8 @@ newest           this process, newest first, and kept;       by the times of the
                  then it is taken
 
 The folder has what makes a choice necessary: equal starts and durations, spans three times over, other spans under the
-same ids, parents that are missing, circles, torn records, calls, and requests of Serve.
+same ids, parents that are missing, circles, torn records, calls, and requests of Serve. With `THOROUGH=1` it is as
+large as what several processes read otherwise; without, they read what is a fifth of that, too.
 """
 
 from __future__ import annotations
@@ -23,8 +24,14 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from builders import EPOCH_NS
+from quick.folders import quick_from
+from seeds import THOROUGH
 from spanview import cli
+from spanview.analysis import misses, select
 from spanview.commands import check, diff, export, reading, spans, stats, tree
+from spanview.exports import span_texts
+from spanview.index import intake
+from spanview.index import store as index_store
 from spanview.index.store import Store
 from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.times import format_time
@@ -34,16 +41,19 @@ from spanview.sources.session import Session
 from spanview.sources.terms import SCAN_FROM_BYTES, ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from spanview.commands.options import Options
 
 _FILES: Final = 24
-_SPANS: Final = 2_500
+_SHARE: Final = 1 if THOROUGH else 5
+_SPANS: Final = 2_500 // _SHARE
 """Of each file, about."""
+_QUICK_FROM_BYTES: Final = SCAN_FROM_BYTES // _SHARE
+_NUMPY_FROM_SPANS: Final = NUMPY_FROM_SPANS // _SHARE
 _TICK_NS: Final = 1_000_000
-_MOMENTS: Final = 400
+_MOMENTS: Final = 400 // _SHARE
 """So many moments there are at which a trace begins: of those that begin at the same one, all else decides."""
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "ray", "serve")
 _FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
@@ -157,7 +167,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder that several processes read."""
     made = tmp_path_factory.mktemp("spans")
     _Writer(made, random.Random(22)).write()
-    assert sum(path.stat().st_size for path in made.rglob("*.json")) > SCAN_FROM_BYTES
+    assert sum(path.stat().st_size for path in made.rglob("*.json")) > _QUICK_FROM_BYTES
     return made
 
 
@@ -182,7 +192,7 @@ class _Way:
             key = (given.paths, decodes_all)
             if key not in known:
                 known[key] = really(given, decodes_all=decodes_all)
-                assert len(known[key].spans) > NUMPY_FROM_SPANS
+                assert len(known[key].spans) > _NUMPY_FROM_SPANS
             return known[key]
 
         outputs = {}
@@ -207,7 +217,18 @@ def _read_newest_first(folder: Path) -> None:
     session.keep()
 
 
+@pytest.fixture
+def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let the quick ways begin with what the folder has."""
+    for module in (index_store, intake, misses, select, span_texts):
+        monkeypatch.setattr(module, "NUMPY_FROM_SPANS", _NUMPY_FROM_SPANS)
+    with quick_from(_QUICK_FROM_BYTES):
+        yield
+
+
+@pytest.mark.shortened
 @pytest.mark.timeout(900)
+@pytest.mark.usefixtures("_quick")
 def test_same_bytes(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:

@@ -46,6 +46,8 @@ unseen             what missing parents probably are
 serve              Serve's requests: proxy, routing and replica as one
 serve_pairs        the two traces of one FastAPI request
 serve_groups       requests by application, deployment, route and status
+answer             where the time of a trace went, in a few parts that add up to it
+silent             what failed, though no error says so
 log_times          when a line of a log was written
 log_lines          which lines of logs belong to a span
 linked             which spans link to a span

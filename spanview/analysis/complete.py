@@ -74,6 +74,10 @@ class Vocabulary:
     """Keys of attributes, and values that were seen, as `text_of` writes them."""
     events: Sequence[str] = ()
     scopes: Sequence[str] = ()
+    counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, compare=False)
+    """How many of all spans have a text, by the language's own key; empty where that isn't known."""
+    attribute_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, compare=False)
+    """The same by the key of an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +90,8 @@ class Candidate:
     """What goes into the query."""
     rest: str
     """What of it is still to be typed, if what was typed is its beginning."""
+    spans: int | None = None
+    """How many spans have this value; None where that isn't known, or it isn't one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +146,9 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
         if len(proposal) > len(current) or _written(stretch, proposal) != current
     ]
     last = _anywhere(stretch, cursor)
-    candidates = (*(_candidate(stretch, proposal) for proposal in proposals[: MAX_CANDIDATES - len(last)]), *last)
+    counts = _counts(stretch, vocabulary)
+    shown = (_candidate(stretch, proposal, counts) for proposal in proposals[: MAX_CANDIDATES - len(last)])
+    candidates = (*shown, *last)
     is_started = bool(stretch.typed) or stretch.key is not None
     return Completion(stretch.start, stretch.end, candidates, len(proposals) + len(last), is_started)
 
@@ -312,10 +320,18 @@ def _fitting(stretch: _Stretch, texts: Iterable[str]) -> list[str]:
 # -- how it is written -------------------------------------------------------------------------------------------------
 
 
-def _candidate(stretch: _Stretch, text: str) -> Candidate:
+def _counts(stretch: _Stretch, vocabulary: Vocabulary) -> Mapping[str, int]:
+    """Return how many spans have each value, where the operator asks for whole ones."""
+    if stretch.key is None or stretch.operator not in {"=", "!="}:
+        return {}
+    key = _own_or_written(stretch.key)
+    return vocabulary.counts.get(key) or vocabulary.attribute_counts.get(_meant_key(key), {})
+
+
+def _candidate(stretch: _Stretch, text: str, counts: Mapping[str, int]) -> Candidate:
     written = _written(stretch, text)
     if stretch.key is not None:
-        return Candidate(text, written, _rest(text, stretch.typed))
+        return Candidate(text, written, _rest(text, stretch.typed), counts.get(text))
     return Candidate(text, written, _rest(_meant_key(text), stretch.typed, written.removeprefix(text)))
 
 

@@ -19,6 +19,9 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from spanview.index.arrays import Places
 
 
@@ -49,6 +52,36 @@ class Covered:
     def _until(self, ns: int) -> int:
         number = bisect_left(self.starts, ns)
         return self.sums[number] - (max(0, self.ends[number - 1] - ns) if number else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """How many intervals run at each time."""
+
+    times: NDArray[np.int64]
+    """When the number changes, in nanoseconds, ascending."""
+    counts: NDArray[np.int64]
+    """The number from each of these times on."""
+
+    @classmethod
+    def of(cls, starts: Places, ends: Places) -> Self:
+        """Return how many of some intervals run when; none of them has no length, or ends before it starts."""
+        import numpy as np
+
+        times, changes = np.append(ends, starts), np.repeat((-1, 1), len(starts))
+        # What ends as another starts is over.
+        order = np.lexsort((changes, times))
+        return cls(times[order], np.cumsum(changes[order]))
+
+    def most_between(self, edges: Sequence[int]) -> list[int]:
+        """Return how many run at once at the most from each of some times to the next one; they are in order."""
+        import numpy as np
+
+        indices = np.searchsorted(self.times, np.asarray(edges, np.int64), "right")
+        most = np.append(0, self.counts)[indices[:-1]]
+        within = np.maximum.reduceat(np.append(self.counts[: indices[-1]], 0), indices[:-1])
+        counts: list[int] = np.where(indices[1:] > indices[:-1], np.maximum(most, within), most).tolist()
+        return counts
 
 
 def time_between(start_ns: int, end_ns: int) -> int | None:

@@ -8,7 +8,9 @@ c                 |====|       gap              ||
   d                  |====|    most at once  2: c and e
 e                   |===|
 
-A process is a file, or its generation, and a service: in files that several write, each service has a lane.
+A process is a file, or its generation, and a service: in files that several write, each service has a lane. The
+processes of an actor that was restarted are joined to one lane, as soon as it is known whose they are.
+
 Times may be centuries apart, so they are added and subtracted as unsigned 64 bits.
 """
 
@@ -16,19 +18,20 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from spanview.analysis.intervals import Covered, most_at_once_of_each
+from spanview.analysis.ray_names import call_names
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
-from spanview.model.codes import ERROR
+from spanview.model.codes import ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = tuple[int, int]
 """The numbers of a source and of a service."""
+_NO_SOURCE: Final = -1
+"""Instead of the number of a source, where a process has written nothing yet."""
 _LANES_PER_REPORT: Final = 64
 """Lanes that are made between two progress reports."""
 
@@ -56,6 +61,8 @@ class Blocks:
     starts: Sequence[int]
     ends: Sequence[int]
     """A block that ends before it starts, or has no end, ends at its start."""
+    unended: Sequence[int]
+    """Indices of those without an end."""
     reach: Sequence[int]
     """For each block, the index of the last block up to it with the greatest end so far."""
     failed: Sequence[int]
@@ -100,6 +107,8 @@ class Lane:
     service: int
     first_row: int
     """The span that was read first."""
+    call_row: int
+    """The first span that submits a Ray call, by row; `NO_ROW` if there is none."""
     spans: int
     errors: int
     """Spans with the status ERROR."""
@@ -110,6 +119,8 @@ class Lane:
     """The longest time in which no span runs, the first of several; None if there is no such time."""
     max_concurrency: int
     """The greatest number of blocks that run at once, including those without length."""
+    restarts: Sequence[int] = ()
+    """When the further processes of an actor began to run something."""
 
     @property
     def start_ns(self) -> int:
@@ -175,10 +186,17 @@ class _Columns(NamedTuple):
     """For each span, its topmost ancestor that is reached without leaving the lane, or itself."""
     fails: Flags
     """Whether something within a block failed."""
+    calls: Flags
+    """Whether each span submits a Ray call."""
 
 
-def lanes_in(forest: Forest, tell: Tell = unheard) -> Lanes:
-    """Return what each process did in the trees of a forest."""
+def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = ()) -> Lanes:
+    """Return what each process did in the trees of a forest.
+
+    Args:
+        forest: The trees that count.
+        without: Numbers of names; blocks that have one of them are left out, with all that is in them.
+    """
     store = forest.store
     sources, services = forest.of("source").astype(np.int64), forest.of("service")
     width = len(store.services.texts) + 1
@@ -189,8 +207,14 @@ def lanes_in(forest: Forest, tell: Tell = unheard) -> Lanes:
     failed = failed == ERROR
     fails = np.zeros(len(forest), np.bool_)
     fails[outermost[failed]] = True
-    columns = _Columns(forest.rows, starts, ends, names, failed, forest.parents, outermost, fails)
+    calls = (forest.of("kind") == PRODUCER) & np.isin(names, [*call_names(store)[0]])
+    columns = _Columns(forest.rows, starts, ends, names, failed, forest.parents, outermost, fails, calls)
     order = np.lexsort((starts, lane))
+    if left_out := [*without]:
+        order = order[~np.isin(names[outermost[order]], left_out)]
+        # Of some lanes nothing may be left.
+        kept = np.unique(lane[order])
+        numbers, lane = numbers[kept], np.searchsorted(kept, lane)
     tell(0.6)
     parts = np.split(order, np.flatnonzero(np.diff(lane[order])) + 1) if len(order) else []
     keys = [divmod(number, width) for number in numbers.tolist()]
@@ -239,10 +263,12 @@ def _lane(key: Key, positions: Places, columns: _Columns, max_concurrency: int) 
     timed = (starts != NO_TIME) & (ends != NO_TIME)
     busy = _covered(starts[timed], np.maximum(starts, ends)[timed])
     blocks = _blocks(positions[(columns.outermost[positions] == positions) & (starts != NO_TIME)], columns)
+    calls = columns.rows[positions[columns.calls[positions]]]
     return Lane(
         source=key[0],
         service=key[1],
         first_row=int(columns.rows[positions].min()),
+        call_row=int(calls.min()) if len(calls) else NO_ROW,
         spans=len(positions),
         errors=int(columns.failed[positions].sum()),
         blocks=blocks,
@@ -262,22 +288,86 @@ def _covered(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Covered:
 
 
 def _blocks(positions: Places, columns: _Columns) -> Blocks:
-    starts = columns.starts[positions]
-    # A missing end is the least of all integers.
-    ends = np.maximum(starts, columns.ends[positions])
-    numbers = np.arange(len(positions))
-    reach = np.maximum.accumulate(np.where(ends >= np.maximum.accumulate(ends), numbers, 0))
-    parents = columns.parents[positions]
-    failed = np.flatnonzero(columns.fails[positions])
-    return Blocks(
-        rows=_packed("I", columns.rows[positions]),
-        names=_packed("I", columns.names[positions]),
-        parents=_packed("I", np.where(parents < 0, NO_ROW, columns.rows[np.maximum(parents, 0)])),
-        starts=_packed("q", starts),
-        ends=_packed("q", ends),
-        reach=_packed("I", reach),
-        failed=_packed("I", failed),
-        failures=_packed("q", np.sort(ends[failed])),
+    starts, parents = columns.starts[positions], columns.parents[positions]
+    return _BlockColumns(
+        rows=columns.rows[positions],
+        names=columns.names[positions],
+        parents=np.where(parents < 0, NO_ROW, columns.rows[np.maximum(parents, 0)]),
+        starts=starts,
+        # A missing end is the least of all integers.
+        ends=np.maximum(starts, columns.ends[positions]),
+        unended=columns.ends[positions] == NO_TIME,
+        failed=columns.fails[positions],
+    ).packed()
+
+
+class _BlockColumns(NamedTuple):
+    """Blocks by start, then row, in columns of numpy."""
+
+    rows: NDArray[Any]
+    names: NDArray[Any]
+    parents: NDArray[Any]
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    unended: Flags
+    failed: Flags
+
+    @classmethod
+    def of(cls, blocks: Blocks) -> Self:
+        """Return the columns of some blocks."""
+        flags = np.zeros((2, len(blocks.rows)), np.bool_)
+        for flag, indices in zip(flags, (blocks.unended, blocks.failed), strict=True):
+            flag[np.asarray(indices, np.int64)] = True
+        columns = (blocks.rows, blocks.names, blocks.parents, blocks.starts, blocks.ends)
+        return cls(*map(np.asarray, columns), *flags)
+
+    def packed(self) -> Blocks:
+        """Return them with what follows from them."""
+        numbers, failed = np.arange(len(self.rows)), np.flatnonzero(self.failed)
+        reach = np.maximum.accumulate(np.where(self.ends >= np.maximum.accumulate(self.ends), numbers, 0))
+        return Blocks(
+            rows=_packed("I", self.rows),
+            names=_packed("I", self.names),
+            parents=_packed("I", self.parents),
+            starts=_packed("q", self.starts),
+            ends=_packed("q", self.ends),
+            unended=_packed("I", np.flatnonzero(self.unended)),
+            reach=_packed("I", reach),
+            failed=_packed("I", failed),
+            failures=_packed("q", np.sort(self.ends[failed])),
+        )
+
+
+def lane_of_process(pid: int) -> Lane:
+    """Return the lane of a process of which no span is known yet."""
+    blocks = Blocks(*[()] * len(fields(Blocks)))
+    return Lane(_NO_SOURCE, pid, NO_ROW, NO_ROW, 0, 0, blocks, Covered((), (), (0,)), None, 0)
+
+
+def joined(lanes: Sequence[Lane]) -> Lane:
+    """Return one lane for the processes of an actor, one after the other; it is known by the first one."""
+    lanes = sorted(lanes, key=lambda lane: (lane.start_ns == NO_TIME, lane.start_ns))
+    of_each = (_BlockColumns.of(lane.blocks) for lane in lanes)
+    columns = _BlockColumns._make(map(np.concatenate, zip(*of_each, strict=True)))
+    order = np.lexsort((columns.rows, columns.starts))
+    columns = _BlockColumns._make(column[order] for column in columns)
+    begins, stops = (
+        np.concatenate([np.asarray(times, np.int64) for times in column])
+        for column in zip(*((lane.busy.starts, lane.busy.ends) for lane in lanes), strict=True)
+    )
+    by_start = np.argsort(begins, kind="stable")
+    busy = _covered(begins[by_start], stops[by_start])
+    owners = np.zeros(len(order), np.int64)
+    return replace(
+        lanes[0],
+        call_row=min(lane.call_row for lane in lanes),
+        spans=sum(lane.spans for lane in lanes),
+        errors=sum(lane.errors for lane in lanes),
+        blocks=columns.packed(),
+        busy=busy,
+        gap=_longest_gap(busy),
+        max_concurrency=most_at_once_of_each(columns.starts, columns.ends, owners, 1)[0],
+        restarts=tuple(lane.start_ns for lane in lanes[1:] if lane.start_ns != NO_TIME),
     )
 
 

@@ -8,6 +8,7 @@ name~model           no name has it inside, and one does in another case: name~"
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _GATHERED_FOR_S: Final = 0.5
 _ANY_CASE: Final = "(?i)"
+_SEPARATOR: Final = re.compile(r"[._-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +123,16 @@ def _near_attribute(key: str, attributes: Iterable[str]) -> str | None:
     from difflib import get_close_matches
 
     wanted, known = key.lower(), {other.lower(): other for other in attributes if other != key}
-    parts = (
-        attribute
-        for lower, attribute in known.items()
-        if lower.endswith((f".{wanted}", f"_{wanted}")) or lower.startswith((f"{wanted}.", f"{wanted}_"))
-    )
+    whole = "".join(_SEPARATOR.split(wanted))
+    parts = (attribute for lower, attribute in known.items() if whole in _parts(lower))
     spelled = (known[near] for near in get_close_matches(wanted, known, n=1, cutoff=MIN_SIMILARITY))
     return known.get(wanted) or next(parts, None) or next(spelled, None)
+
+
+def _parts(key: str) -> set[str]:
+    """Return the beginnings and ends of a key: `ray.job_id` ends in `id` and `jobid`, and begins with `ray`."""
+    words = _SEPARATOR.split(key)
+    return {"".join(part) for cut in range(len(words)) for part in (words[cut:], words[: cut + 1])}
 
 
 def _texts_of(store: Store, term: RawTerm, traces: Collection[int] | None, vocabulary: Vocabulary) -> Iterable[str]:

@@ -27,6 +27,8 @@ _OPERATOR: Final = re.compile(r"!=|<=|>=|[=<>~]")
 _WORD: Final = re.compile(r'(?:(?!!=)[^\s=<>~()"])+')
 # `ERROR`, and `2024-05-28 18:05:04` as screens show it.
 _VALUE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[^\s()\"]*|[^\s()\"]+")
+# `17.2 ms` as screens show it.
+_DURATION: Final = re.compile(r"([0-9.]+) ((?:[nuµμm]?s|[mhd])(?=[\s()]|$))")
 _QUOTED: Final = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 ESCAPED: Final = re.compile(r'\\(["\\])')
 """An escaped character in quotes."""
@@ -45,6 +47,8 @@ OWN_KEYS: Final = frozenset(
     )
 )
 """The language's own keys; all others are attributes."""
+_DURATIONS: Final = frozenset(("duration", "self", "trace.duration"))
+"""Those that are compared with durations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +243,7 @@ def _term(text: str, position: int, *, negated: bool) -> tuple[RawTerm, int]:
         if operator[0] == ">" and (lineage := _LINEAGE.match(text, key_start)) is not None:
             fail(key_start, f"expected a term before {lineage[0]}")
         fail(key_start, f'expected a key before {operator[0]}, as in name{operator[0]}x, or the whole in quotes: "…"')
-    value, value_start, end = _value(text, operator)
+    value, value_start, end = _value(text, operator, "" if is_quoted else key.lower())
     is_spaced = operator.start() > position and value_start > operator.end()
     return RawTerm(
         negated,
@@ -285,13 +289,16 @@ def _key(text: str, position: int, *, negated: bool) -> tuple[str, bool, int]:
     return "", False, position
 
 
-def _value(text: str, operator: re.Match[str]) -> tuple[str, int, int]:
+def _value(text: str, operator: re.Match[str], key: str) -> tuple[str, int, int]:
     if text.startswith(">>", operator.start()):
         fail(operator.start(), "expected spaces around >>, as in a >> b")
     position = end_of(_BLANK, text, operator.end())
     if text.startswith('"', position):
         value, _, end = _quoted(text, position)
         return value, position, end
+    duration = _DURATION.match(text, position) if key in _DURATIONS else None
+    if duration is not None:
+        return duration[1] + duration[2], position, duration.end()
     value_match = _VALUE.match(text, position)
     if value_match is None:
         what = (

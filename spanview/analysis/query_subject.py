@@ -15,8 +15,9 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from spanview.analysis.diagnosis.finding import Kind
-    from spanview.analysis.query_base import OfBelow
     from spanview.analysis.timetext import Clock
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -42,8 +43,8 @@ class TreeFacts:
         self._selves: list[int | None] = []
         self._of_findings: dict[Kind, tuple[Store, array[int], frozenset[int]]] = {}
         """The spans of findings, with the number of spans of each trace at that time."""
-        self._above: dict[tuple[int, int], tuple[Store, int, frozenset[int]]] = {}
-        """By what must be below and by trace: the spans above it, with the number of the trace's spans at that time."""
+        self._above: dict[tuple[Callable[[Subject], bool], bool, int], tuple[Store, int, frozenset[int]]] = {}
+        """By what must be below, and in which trace: the spans above, with the number of the trace's spans then."""
         self._moments: dict[Clock, tuple[Store, int, int]] = {}
         """What times of day mean, with the number of spans at that time."""
 
@@ -57,25 +58,35 @@ class TreeFacts:
             known = self._moments[clock] = store, spans, 0 if last == NO_TIME else clock.between(first, last)
         return known[2]
 
-    def is_above(self, store: Store, row: int, below: OfBelow) -> bool:
-        """Return whether one of the spans below a span matches, or one of its children."""
+    def is_above(self, store: Store, row: int, test: Callable[[Subject], bool], *, is_child: bool) -> bool:
+        """Return whether one of the spans below a span passes a test.
+
+        Args:
+            store: Where the span is.
+            row: Its row.
+            test: What one of them must pass.
+            is_child: Whether only its children are asked.
+        """
         trace = store.spans.trace[row]
         spans = store.trace_table.span_count[trace]
-        known = self._above.get((id(below), trace))
+        known = self._above.get((test, is_child, trace))
         if known is None or known[:2] != (store, spans):
-            known = self._above[id(below), trace] = store, spans, self._rows_above(store, trace, below)
+            above = self._rows_above(store, trace, test, is_child=is_child)
+            known = self._above[test, is_child, trace] = store, spans, above
         return row in known[2]
 
-    def _rows_above(self, store: Store, trace: int, below: OfBelow) -> frozenset[int]:
+    def _rows_above(
+        self, store: Store, trace: int, test: Callable[[Subject], bool], *, is_child: bool
+    ) -> frozenset[int]:
         tree = store.tree(trace)
         above = set[int]()
         for node, row in enumerate(tree.rows):
-            if not below.term.test(Subject(store, self, trace, row)):
+            if not test(Subject(store, self, trace, row)):
                 continue
             parent = tree.parents[node]
             while parent >= 0 and not tree.is_missing(parent) and parent not in above:
                 above.add(parent)
-                parent = ROOT if below.is_child else tree.parents[parent]
+                parent = ROOT if is_child else tree.parents[parent]
         return frozenset(tree.rows[node] for node in above)
 
     def is_in_finding(self, store: Store, row: int, kind: Kind) -> bool:

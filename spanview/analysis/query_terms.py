@@ -73,13 +73,12 @@ def _group(raw: RawGroup) -> Term:
 
 
 def _below(raw: RawBelow) -> Term:
-    below = OfBelow(raw.is_child, compile_part(raw.part))
-    return Term(
-        False,
-        max(Cost.TREE, below.term.cost),
-        lambda subject: subject.facts.is_above(subject.store, subject.row, below),
-        below,
-    )
+    term, is_child = compile_part(raw.part), raw.is_child
+
+    def test(subject: Subject) -> bool:
+        return subject.facts.is_above(subject.store, subject.row, term.test, is_child=is_child)
+
+    return Term(False, max(Cost.TREE, term.cost), test, OfBelow(is_child, term))
 
 
 def _single(raw: RawTerm) -> Term:
@@ -117,9 +116,9 @@ def _root_name(subject: Subject) -> str:
 
 def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], str]) -> Term:
     """Return the test of a column with a closed set of values; it has the name of the key."""
-    if raw.operator == "~":
-        return text_term(raw, read, column=raw.key)
     wanted = raw.value.upper()
+    if raw.operator not in {"=", "!="}:
+        return text_term(raw, read, column=raw.key)
     if wanted not in names:
         fail(raw.value_start, f"expected one of {', '.join(names)}, not {raw.value!r}")
     return text_term(raw, read, lambda text, _: text == wanted, column=raw.key)

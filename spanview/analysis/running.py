@@ -52,7 +52,7 @@ from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from spanview.analysis.ray_names import NameNumbers
     from spanview.analysis.workers import Writer
@@ -142,6 +142,8 @@ class Assessment:
     """Whether a process is named after it, and no other call can be meant except one that it waits for."""
     one_of: Sequence[int] = ()
     """The rows of the calls, including itself, for one of which a process is named."""
+    pids: Sequence[int] = ()
+    """The processes that are named after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,18 @@ class Growth:
     def __bool__(self) -> bool:
         """Whether it may."""
         return bool(self.parents or self.calls)
+
+
+@dataclass(frozen=True, slots=True)
+class RunsNow:
+    """What a process runs, likely: a missing parent, or a call without an attempt."""
+
+    pid: int
+    title: str
+    """What Ray names the process after, empty where it isn't Ray's; to be sanitised."""
+    since_ns: int
+    """When a missing parent's first child started, or when the call was submitted: it started earlier, or later."""
+    is_call: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +251,30 @@ class Running:
         with self._lock:
             self._take_in_new_spans()
             return self._growth_of(trace)
+
+    def runs_now(self, traces: Container[int] | None = None) -> list[RunsNow]:
+        """Return what probably runs in some traces, or in all: of each process one thing, rather a missing parent.
+
+        Args:
+            traces: Numbers of traces; None for all.
+        """
+        found, starts, ends = dict[int, RunsNow](), self._store.spans.start_ns, self._store.spans.end_ns
+        with self._lock:
+            self._take_in_new_spans()
+            titles = {worker.pid: worker.title for worker in self._host.ray_workers()}
+            calls = list[int]()
+            for trace in self._candidates:
+                if traces is not None and trace not in traces:
+                    continue
+                growth = self._growth_of(trace)
+                calls += growth.calls
+                for span_id, pid in growth.parents.items():
+                    begun = min(map(starts.__getitem__, self._gaps_of(trace).children[span_id]))
+                    found.setdefault(pid, RunsNow(pid, titles.get(pid, ""), begun, is_call=False))
+            for row in calls:
+                for pid in self._assess(row).pids:
+                    found.setdefault(pid, RunsNow(pid, titles.get(pid, ""), ends[row], is_call=True))
+        return [*found.values()]
 
     def _growth_of(self, trace: int) -> Growth:
         gaps, parents, ended = self._gaps_of(trace), dict[int, int](), dict[int, int]()
@@ -355,12 +393,14 @@ class Running:
         if actor_id:
             calls = [call for call in calls if self._facts_of(call).actor == actor_id]
         if len(runners) >= len(calls):
-            return Assessment(True, f"runs, likely: {name}", runs=True)
+            return Assessment(True, f"runs, likely: {name}", runs=True, pids=runners)
         earlier = self._before_restart(actor_id, row, calls) if actor_id else []
         if row not in earlier and len(runners) >= len(calls) - len(earlier):
             is_first = all(self._was_passed(call, actor_id) for call in earlier)
-            return Assessment(True, f"{'runs' if is_first else 'runs or waits'}, likely: {name}", runs=True)
-        return Assessment(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls)
+            return Assessment(
+                True, f"{'runs' if is_first else 'runs or waits'}, likely: {name}", runs=True, pids=runners
+            )
+        return Assessment(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls, pids=runners)
 
     def _is_generator(self, row: int) -> bool:
         """Return whether a call is one of a generator, certainly or likely."""

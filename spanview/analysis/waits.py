@@ -16,7 +16,10 @@ from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spanview.analysis.calls import Calls
+    from spanview.analysis.intervals import Levels
     from spanview.index.arrays import Places
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -104,6 +107,30 @@ def is_cold_start(store: Store, row: int) -> bool:
     start, source = spans.start_ns[row], spans.source[row]
     is_attempt = spans.kind[row] == CONSUMER and texts[spans.name[row]].endswith(RAN)
     return is_attempt and start != NO_TIME and bool(_first_starts(store)[source] == start)
+
+
+def waiting_in(store: Store, calls: Calls, *, without: Iterable[int] = ()) -> Levels:
+    """Return how many calls waited when, until their first attempt.
+
+    Calls without an attempt are left out: no file says how long they wait.
+
+    Args:
+        store: Where the spans are; it may grow.
+        calls: The calls that count.
+        without: Numbers of names; calls that have one of them are left out.
+    """
+    import numpy as np
+
+    from spanview.analysis.intervals import Levels
+    from spanview.index.arrays import copy_of
+
+    spans, chosen = store.spans, np.flatnonzero(calls.counts)
+    chosen = chosen[~np.isin(copy_of(spans.name)[calls.rows[chosen]], [*without])]
+    # The attempts of a call are in order of their starts.
+    firsts = calls.attempts[calls.firsts[chosen]]
+    begins, ends = copy_of(spans.end_ns)[calls.rows[chosen]], copy_of(spans.start_ns)[firsts]
+    waited = (begins != NO_TIME) & (ends != NO_TIME) & (ends > begins)
+    return Levels.of(begins[waited], ends[waited])
 
 
 def _first_starts(store: Store) -> Places:

@@ -11,8 +11,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.complete import MAX_CHARACTERS, Vocabulary
+from spanview.analysis.query_terms import KINDS
 from spanview.analysis.query_values import text_of
 from spanview.index.table import NO_ROW
+from spanview.model.codes import STATUS_NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,8 +45,8 @@ def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda:
         is_wanted: Asked from time to time; once it is false, what was gathered so far is returned.
 
     Returns:
-        How many spans the store had by then, and its vocabulary without names, services and files, the most frequent
-        first.
+        How many spans the store had by then, and its vocabulary without names, services and files: the most frequent
+        first, but of attributes those that have one value in all spans last.
     """
     spans = len(store.spans.next_row)
     roots = _roots(store)
@@ -53,18 +55,49 @@ def gather(store: Store, seconds: float, is_wanted: Callable[[], bool] = lambda:
     values: defaultdict[str, Counter[str]] = defaultdict(Counter)
     events: Counter[str] = Counter()
     scopes: Counter[str] = Counter()
+    records = 0
     for row in _sample(store, spans):
         if not is_wanted() or time.monotonic() > until:
             break
         if store.spans.length[row] <= _MAX_RECORD_BYTES:
             span = store.span(row)
+            records += 1
             _count(span, keys, values)
             events.update(event.name for event in span.events)
             scopes.update(() if span.scope is None else (span.scope.name,))
             # Whoever types gets the next turn.
             time.sleep(0)
-    attributes = {key: [text for text, _ in values[key].most_common()] for key, _ in keys.most_common(_MAX_KEYS)}
-    return spans, Vocabulary(roots=roots, attributes=attributes, events=_short(events), scopes=_short(scopes))
+    # What is the same everywhere tells no span from another.
+    ordered = sorted(
+        (key for key, _ in keys.most_common(_MAX_KEYS)), key=lambda key: [*values[key].values()] == [records]
+    )
+    return spans, Vocabulary(
+        roots=roots,
+        attributes={key: [text for text, _ in values[key].most_common()] for key in ordered},
+        events=_short(events),
+        scopes=_short(scopes),
+        counts=_counts(store, spans),
+        attribute_counts=values if records == spans else {},
+    )
+
+
+def _counts(store: Store, spans: int) -> dict[str, dict[str, int]]:
+    """Return how many spans have each name, service, kind and status."""
+    table = store.spans
+    counts = {}
+    for key, column, texts in (
+        ("name", table.name, store.names.texts),
+        ("service", table.service, store.services.texts),
+        ("kind", table.kind, KINDS),
+        ("status", table.status, STATUS_NAMES),
+    ):
+        tally: Counter[int] = Counter()
+        for start in range(0, spans, _ROWS_PER_TURN):
+            tally.update(column[start : min(start + _ROWS_PER_TURN, spans)])
+            time.sleep(0)
+        counts[key] = dict.fromkeys(texts, 0) if key in {"kind", "status"} else {}
+        counts[key] |= {texts[number]: count for number, count in tally.items()}
+    return counts
 
 
 def _short(texts: Counter[str]) -> tuple[str, ...]:
@@ -72,14 +105,17 @@ def _short(texts: Counter[str]) -> tuple[str, ...]:
 
 
 def _count(span: Span, keys: Counter[str], values: defaultdict[str, Counter[str]]) -> None:
+    """Count the span once for each of its keys and values."""
     everything = span.attributes, span.resource.attributes, *(event.attributes for event in span.events)
+    of_span: dict[str, dict[str, None]] = {}
     for key, value in chain.from_iterable(attributes.items() for attributes in everything):
         if 0 < len(key) <= MAX_CHARACTERS and (key in keys or len(keys) < _MAX_KEYS):
-            keys[key] += 1
-            counts = values[key]
-            for text in filter(None, map(_shortly, value if isinstance(value, list) else [value])):
-                if text in counts or len(counts) < _MAX_VALUES:
-                    counts[text] += 1
+            texts = filter(None, map(_shortly, value if isinstance(value, list) else [value]))
+            of_span.setdefault(key, {}).update(dict.fromkeys(texts))
+    keys.update(of_span.keys())
+    for key, texts_of_span in of_span.items():
+        counts = values[key]
+        counts.update(text for text in texts_of_span if text in counts or len(counts) < _MAX_VALUES)
 
 
 def _shortly(value: Any) -> str:

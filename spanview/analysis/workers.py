@@ -11,15 +11,22 @@ proxy_192.0.2.2_tracing.json                the proxy on 192.0.2.2
 
 What the name doesn't say, a record that the process wrote may: `ray.pid` or `process.pid`, of the span or of its
 resource. A record takes precedence over the name: a file can hold the spans of several processes.
+
+ray.worker_id                     who wrote the span
+-------------                     ------------------
+01000000ffffffffffffffff…         the driver of the job 01000000
+5de2d0bdb6256c1ac6e24a83…         a worker
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER
 
 if TYPE_CHECKING:
@@ -38,12 +45,27 @@ _PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
 _PIDS: Final = ("ray.pid", "process.pid")
+_DRIVER: Final = re.compile(r"([0-9a-f]{8})f{8,}")
+"""The id that Ray gives the worker which is a job's driver."""
 _MAX_PID_DIGITS: Final = 18
 _MAX_BLOCKS: Final = 256
 """Blocks that are searched for one that another process has called."""
 _MAX_CHARACTERS: Final = 200
 SEVERAL: Final = "several processes"
 """The actor of a file that several processes wrote."""
+
+
+class Role(Enum):
+    """What a process does in Ray."""
+
+    DRIVER = "driver"
+    WORKER = "worker"
+    """It runs tasks."""
+    ACTOR = "actor"
+    PROXY = "proxy"
+    REPLICA = "replica"
+    UNKNOWN = ""
+    """It isn't known, or it has nothing to do with Ray."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +78,9 @@ class Worker:
     """The class of an actor, or `proxy`, or application and deployment of a replica."""
     actor_id: str = ""
     """Of an actor or a replica."""
+    role: Role = Role.UNKNOWN
+    job: str = ""
+    """The job that it is the driver of."""
 
 
 def pid_of_file(path: str) -> int | None:
@@ -119,11 +144,11 @@ def named(path: str) -> Worker:
     if pid is not None:
         return Worker(pid=str(pid))
     if match := _PROXY.search(path):
-        return Worker(node=match[1], actor="proxy")
+        return Worker(node=match[1], actor="proxy", role=Role.PROXY)
     if match := _REPLICA.search(path):
         # With more underscores it is unclear where the application's name ends.
         actor = match[1].replace("_", "/") if match[1].count("_") == 1 else match[1]
-        return Worker(actor=actor, actor_id=match[2])
+        return Worker(actor=actor, actor_id=match[2], role=Role.REPLICA)
     return Worker()
 
 
@@ -141,9 +166,13 @@ def worker_of(store: Store, lane: Lane) -> Worker:
     for span in spans:
         attributes = span.attributes
         worker = replace(worker, node=worker.node or node_of(span))
+        if (driver := _DRIVER.fullmatch(_text(attributes.get("ray.worker_id")))) is not None:
+            worker = replace(worker, role=Role.DRIVER, job=driver[1])
+        elif span.kind_value == CONSUMER and attributes.get("ray.remote") and worker.role is Role.UNKNOWN:
+            worker = replace(worker, role=Role.WORKER)
         if not worker.actor and span.kind_value == CONSUMER and attributes.get("ray.actor_class"):
             actor, actor_id = (_text(attributes.get(key)) for key in ("ray.actor_class", "ray.actor_id"))
-            worker = replace(worker, actor=actor, actor_id=actor_id)
+            worker = replace(worker, actor=actor, actor_id=actor_id, role=Role.ACTOR)
         parts = _text(attributes.get("app")), _text(attributes.get("deployment"))
         if worker.actor == "_".join(parts):
             worker = replace(worker, actor="/".join(parts))
@@ -151,10 +180,15 @@ def worker_of(store: Store, lane: Lane) -> Worker:
 
 
 def _representative_rows(store: Store, lane: Lane) -> list[int]:
-    """Return the first block, the first that another process has called, and the last; without blocks, any span."""
+    """Return the last block and the first, the last and the first that another process has called, and a call.
+
+    A worker may have run tasks before it became an actor. Without blocks and calls, any span is returned.
+    """
     rows, kinds = lane.blocks.rows, store.spans.kind
-    called = next((row for row in islice(rows, _MAX_BLOCKS) if kinds[row] == CONSUMER), None)
-    chosen = [*rows[:1], *([] if called is None else [called]), *rows[-1:]]
+    chosen = [*rows[:1], *rows[-1:]]
+    for some in (reversed(rows), iter(rows)):
+        chosen += [*islice((row for row in islice(some, _MAX_BLOCKS) if kinds[row] == CONSUMER), 1)]
+    chosen += [] if lane.call_row == NO_ROW else [lane.call_row]
     return [*dict.fromkeys(chosen)] or [lane.first_row]
 
 

@@ -2,6 +2,7 @@
 
 options         the options of a call
 standard_error  what is said on standard error
+coloring        whether what is printed has colours
 piped           whether standard input is read
 reading         from options to a store that is read
 selection       from options to traces and spans

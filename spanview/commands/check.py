@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.gate import ask
 from spanview.analysis.query import parse_query
+from spanview.commands.coloring import paint_for
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
-from spanview.display.finding_text import finding_lines
+from spanview.display.finding_text import SEVERITIES, finding_lines
 from spanview.display.sanitise import sanitise
+from spanview.display.shades import WARNING
 from spanview.display.units import count, size
 from spanview.formats.jsontext import dumps_strict
 from spanview.index.part import part_of
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from spanview.analysis.gate import Gate
     from spanview.analysis.query import Query
     from spanview.commands.options import Options
+    from spanview.display.shades import Paint
     from spanview.index.store import Store
     from spanview.model.problems import Problem
 
@@ -65,7 +68,7 @@ def run(options: Options) -> int:
         }
         write_to_standard_output([dumps_strict(document) + b"\n"])
     else:
-        _print_report(part, report)
+        _print_report(part, report, paint_for(options))
     if not len(store.spans):
         notice(store, places(options))
     elif traces is not None:
@@ -123,15 +126,18 @@ def _say(gate: Gate, *, allow_empty: bool) -> None:
         say(f"--fail-on {gate.text}: no span has {' or '.join(gate.absent)}")
 
 
-def _print_report(store: Store, report: Report) -> None:
+def _print_report(store: Store, report: Report, paint: Paint) -> None:
+    def noted(number: int) -> str:
+        return paint(f"{number:>12,}", WARNING if number else "")
+
     summary, problems = report.summary, report.problems
     lines = [
         f"files            {summary.files:>12,}   {size(summary.bytes)}",
         f"spans            {summary.spans:>12,}   {count(summary.duplicates, 'duplicate')}",
         f"traces           {summary.traces:>12,}",
         f"roots            {summary.roots:>12,}",
-        f"missing parents  {summary.missing_parents:>12,}   unfinished when the files were written, or lost",
-        f"torn records     {summary.torn:>12,}",
+        f"missing parents  {noted(summary.missing_parents)}   unfinished when the files were written, or lost",
+        f"torn records     {noted(summary.torn)}",
         f"other documents  {summary.skipped:>12,}   JSON that isn't a span",
     ]
     for flag, text in (
@@ -143,15 +149,17 @@ def _print_report(store: Store, report: Report) -> None:
     ):
         number = sum(1 for warnings in store.spans.warnings if warnings & flag)
         if number:
-            lines.append(f"                 {number:>12,}   {text}")
+            lines.append(f"                 {noted(number)}   {text}")
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
-    lines += [line for finding in report.findings for line in finding_lines(finding, width)]
-    lines += [_line(problem) for problem in problems[:_MAX_PROBLEM_LINES]]
+    for finding in report.findings:
+        lines += finding_lines(finding, width, paint)
+    lines += [_line(problem, paint) for problem in problems[:_MAX_PROBLEM_LINES]]
     if len(problems) > _MAX_PROBLEM_LINES:
         lines.append(f"and {len(problems) - _MAX_PROBLEM_LINES:,} more; --json prints them all")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _line(problem: Problem) -> str:
+def _line(problem: Problem, paint: Paint) -> str:
     where = f"{sanitise(problem.file)} @ {problem.offset:,}"
-    return f"{problem.severity}: {problem.kind}: {where}: {sanitise(problem.detail)}"
+    severity = paint(f"{problem.severity}:", SEVERITIES[problem.severity])
+    return f"{severity} {problem.kind}: {where}: {sanitise(problem.detail)}"

@@ -12,6 +12,7 @@ from spanview.analysis.diff import diff, to_json, totals_to_json
 from spanview.analysis.flame import flame
 from spanview.analysis.query import parse_query
 from spanview.analysis.select import find_trace, selected_traces, traces_beginning
+from spanview.commands.coloring import paint_for
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import nothing_in, notice_problems, why_nothing
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from spanview.analysis.flame import Flame
     from spanview.analysis.query import Query
     from spanview.commands.options import Options
+    from spanview.display.shades import Paint
     from spanview.index.store import Store
 
 _MAX_PATHS: Final = 40
@@ -65,7 +67,7 @@ def run(options: Options) -> int:
     if options.json:
         write_to_standard_output(_chunks(merged, sides))
     else:
-        _print(merged, sides)
+        _print(merged, sides, paint_for(options))
     return 0
 
 
@@ -173,11 +175,11 @@ def _chunks(merged: Diff, sides: list[DiffSide]) -> Iterator[bytes]:
     yield b"]}\n"
 
 
-def _print(merged: Diff, sides: list[DiffSide]) -> None:
+def _print(merged: Diff, sides: list[DiffSide], paint: Paint) -> None:
     width = _width() if sys.stdout.isatty() else None
     labels = [f"{side.type} {sanitise(side.value)}" for side in sides]
-    sys.stdout.write("\n".join(side_lines(merged, labels)) + "\n\n")
-    for line in path_lines(merged, width=width, most=None if width is None else _MAX_PATHS):
+    sys.stdout.write("\n".join(side_lines(merged, labels, paint)) + "\n\n")
+    for line in path_lines(merged, width=width, most=None if width is None else _MAX_PATHS, paint=paint):
         sys.stdout.write(line + "\n")
 
 

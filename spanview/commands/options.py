@@ -38,6 +38,8 @@ class Options:
     """Whether trees are printed with bars."""
     width: int = 100
     """Columns of a tree with bars."""
+    color: str = "auto"
+    """`auto`, `always` or `never`."""
     by: str = "name"
     json: bool = False
     fail_on: tuple[str, ...] = ()

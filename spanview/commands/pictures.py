@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.commands.output import write_to_standard_output
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
+from spanview.display.shades import plain
 from spanview.exports.files import write_atomically
 from spanview.model.problems import ExportError
 from spanview.tui.trace.appearance import Appearance
@@ -16,6 +17,7 @@ from spanview.tui.trace.trace_picture import MOST_ROWS, picture_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from spanview.display.shades import Paint
     from spanview.index.store import Store
 
 _MAX_TRACES: Final = 20
@@ -50,15 +52,16 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
         write_atomically(path, chunks, force=force)
 
 
-def bar_lines(store: Store, trace: int, width: int) -> Iterator[str]:
+def bar_lines(store: Store, trace: int, width: int, paint: Paint = plain) -> Iterator[str]:
     """Yield one trace's waterfall in characters.
 
     Args:
         trace: The trace's row in the trace table.
         width: Columns.
+        paint: Colours what it is given.
     """
     model = _folded(store, trace)
-    return picture_lines(picture_of(store, model, Appearance(store, model)), width)
+    return picture_lines(picture_of(store, model, Appearance(store, model)), width, paint)
 
 
 def _folded(store: Store, trace: int) -> TraceModel:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from spanview.commands.coloring import paint_for
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.display.columns import aligned
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
+from spanview.display.shades import ERROR, WARNING
 from spanview.display.units import duration
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.problems import QueryError
@@ -29,6 +32,9 @@ if TYPE_CHECKING:
     _Report: TypeAlias = tuple[Callable[[], dict[str, Any]], Callable[[], Sequence[tuple[str, ...]]]]
     """What was counted: for `--json`, and as a table, heads first, of figures and in its last column texts."""
 
+_SHADES: Final = {"ERRORS": ERROR, "NOT SUBMITTED": ERROR, "RETRIED": WARNING, "NO ATTEMPT": WARNING}
+"""The shades of columns by their heads."""
+
 
 def run(options: Options) -> int:
     """Print the statistics of all spans, or of those in the traces that match."""
@@ -42,7 +48,10 @@ def run(options: Options) -> int:
     if options.json:
         write_to_standard_output([dumps_strict(value()) + b"\n"])
     else:
-        _print_table(lines())
+        rows = lines()
+        heads = rows[0]
+        for line in aligned(rows, paint_for(options), lambda _, column: _SHADES.get(heads[column], "")):
+            sys.stdout.write(line + "\n")
     return 0
 
 
@@ -157,10 +166,3 @@ def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
         for group in groups
     ]
     return [("COUNT", "ERRORS", *times, "STATUS", "REQUEST"), *rows]
-
-
-def _print_table(rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    for row in rows:
-        figures = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
-        sys.stdout.write(f"{figures}  {row[-1]}".rstrip() + "\n")

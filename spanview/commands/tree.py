@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
+from spanview.commands.coloring import paint_for
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import begin, places, read_all
 from spanview.commands.selection import Selection
@@ -70,11 +71,12 @@ def _lines(store: Store, trace: int, options: Options) -> Iterator[str]:
     if options.bars:
         from spanview.commands.pictures import bar_lines
 
-        yield from bar_lines(store, trace, options.width)
+        yield from bar_lines(store, trace, options.width, paint_for(options))
     else:
         tree = store.tree(trace)
-        yield trace_title(store, trace, tree)
-        yield from tree_lines(store, trace, tree)
+        paint = paint_for(options)
+        yield trace_title(store, trace, tree, paint=paint)
+        yield from tree_lines(store, trace, tree, paint)
 
 
 class _FollowingPrinter:

@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
+from spanview.commands.coloring import is_colorless
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.details import RecordReader
@@ -104,7 +105,7 @@ def _shown(
         session=latest_session(options.environment),
         settings=_settings(),
         theme=_theme_for(options.environment),
-        colorless=_is_colorless(options.environment),
+        colorless=is_colorless(options),
     )
     app = SpanviewApp(store, opening, feed)
     app.run()
@@ -141,11 +142,6 @@ def _theme_for(environment: Mapping[str, str]) -> str:
     """Return the theme that goes with the terminal's background, where the terminal reports it."""
     background = environment.get("COLORFGBG", "").rpartition(";")[2]
     return "light" if background in _LIGHT else "dark"
-
-
-def _is_colorless(environment: Mapping[str, str]) -> bool:
-    """Tell whether the terminal is to be sent no colours (https://no-color.org), or can't show any."""
-    return bool(environment.get("NO_COLOR")) or environment.get("TERM") in {"dumb", "unknown"}
 
 
 def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:

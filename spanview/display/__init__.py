@@ -4,6 +4,8 @@ sanitise      from data to the screen: nothing that a file says can act on the t
 units         numbers with the units a person reads
 cells         texts in columns of so many cells
 colors        the colours of services and processes
+shades        the colours of printed lines
+columns       printed tables
 bars          bars of eighth blocks
 timeline      round times along a line of time
 histogram     durations counted by power of ten
@@ -22,6 +24,7 @@ picture_svg   the same as an SVG file
 picture_text  the same as lines of text
 group_text    what a group of spans is called
 serve_text    Serve's requests in words
+answer_text   where the time of a trace went, in a line
 diff_text     two sides merged by call path
 finding_text  findings, and what to do about them
 notices       problems in one line

@@ -28,6 +28,22 @@ def fixed(text: str, width: int) -> str:
     return set_cell_size(text, width - 1) + "…"
 
 
+def name_text(name: str, width: int) -> str:
+    """Return a name from a file, made harmless, in exactly `width` cells; of a longer one, the middle is left out.
+
+    What tells names apart is at their end: `my_modu…process_batch`.
+    """
+    if len(name) <= 2 * width:
+        shown = sanitise(name)
+        if cell_len(shown) <= width:
+            return fixed(shown, width)
+    first = max(0, width - 1) // 3
+    start, end = sanitise(name[: first + 1]), sanitise(name[-max(width, 1) :])
+    while cell_len(end) > width - 1 - first:
+        end = end[1:]
+    return fixed(f"{set_cell_size(start, first)}…{end}", width)
+
+
 def right(text: str, width: int) -> str:
     """Return a short text of our own at the right edge of `width` cells."""
     return " " * (width - cell_len(text)) + text if cell_len(text) <= width else fixed(text, width)

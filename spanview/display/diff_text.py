@@ -8,12 +8,15 @@ SELF A   CHANGE          SELF B  COUNT  PATH
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
 
 from spanview.analysis.diff import PERCENTILES, Only
+from spanview.display.columns import aligned
 from spanview.display.sanitise import sanitise
+from spanview.display.shades import BETTER, ERROR, WARNING, plain
 from spanview.display.units import amount, count, duration
 from spanview.index.tree import ROOT
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from spanview.analysis.diff import Diff, PathDiff
+    from spanview.display.shades import Paint
 
 _BETWEEN: Final = " › "
 _LEAD: Final = f"…{_BETWEEN}"
@@ -38,11 +42,12 @@ _MIN_RATIO_SHOWN: Final = 10.0
 PER_TRACE: Final = "per trace"
 
 
-def side_lines(merged: Diff, labels: Sequence[str]) -> Iterator[str]:
+def side_lines(merged: Diff, labels: Sequence[str], paint: Paint = plain) -> Iterator[str]:
     """Yield the table of what the sides are: a line for each, and one for the change.
 
     Args:
         labels: What each of them is, in words.
+        paint: Colours what it is given.
     """
     a, b = merged.a, merged.b
     has_many = max(a.traces, b.traces) > 1
@@ -55,15 +60,18 @@ def side_lines(merged: Diff, labels: Sequence[str]) -> Iterator[str]:
     changes = [signed_amount(merged.change(figure) or 0) for figure in ("traces", "spans", "errors")]
     changes += [_signed(merged.change(figure)) for figure in ("self_ns", "p50_ns", "p95_ns")[: 3 if has_many else 2]]
     rows.append(("", *changes, f"change {PER_TRACE}" if merged.is_per_trace else "change"))
-    yield from _aligned(rows)
+    yield from aligned(rows, paint)
 
 
-def path_lines(merged: Diff, *, width: int | None = None, most: int | None = None) -> Iterator[str]:
+def path_lines(
+    merged: Diff, *, width: int | None = None, most: int | None = None, paint: Paint = plain
+) -> Iterator[str]:
     """Yield the table of the paths, those whose self times have changed most first, and before it what is per trace.
 
     Args:
         width: Cells that a line may have; None for any number.
         most: So many paths at the most; None for all.
+        paint: Colours what it is given.
     """
     ordered = merged.by_change()
     shown = ordered[:most]
@@ -77,7 +85,8 @@ def path_lines(merged: Diff, *, width: int | None = None, most: int | None = Non
     paths = ["PATH", *(labels.path(path, room) for path in shown)]
     if merged.is_per_trace:
         yield per_trace_text([name.removesuffix(" A") for name in table[0] if name in _SUMMED_COLUMNS])
-    yield from _aligned([(*row, path) for row, path in zip(table, paths, strict=True)])
+    rows = [(*row, path) for row, path in zip(table, paths, strict=True)]
+    yield from aligned(rows, paint, partial(_shade, rows[0]))
     if len(ordered) > len(shown):
         yield f"and {count(len(ordered) - len(shown), 'path')} more; --json has them all, and so has a pipe"
 
@@ -184,12 +193,13 @@ def _width(table: Sequence[Sequence[str]], columns: int) -> int:
     return sum(max(len(row[column]) for row in table) + 2 for column in range(columns))
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield lines with all columns but the last to the right."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
-    for row in rows:
-        figures = "  ".join(f"{text:>{width}}" for text, width in zip(row, widths, strict=False))
-        yield f"{figures}  {row[-1]}".rstrip()
+def _shade(heads: Sequence[str], row: Sequence[str], column: int) -> str:
+    """Return the shade of a cell: red are errors, and changes have two."""
+    if heads[column] == "ERRORS":
+        return ERROR
+    # What the change is relative to A has no head.
+    change = column - 1 if column and not heads[column] else column
+    return {"+": WARNING, "-": BETTER}.get(row[change][:1], "") if heads[change] == "CHANGE" else ""
 
 
 class Labels:

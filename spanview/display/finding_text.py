@@ -14,11 +14,16 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, chop_cells
 
 from spanview.display.sanitise import sanitise
+from spanview.display.shades import ERROR, QUIET, WARNING, plain
 from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.problems import Severity
 
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Finding, Place
+    from spanview.display.shades import Paint
 
+SEVERITIES: Final = {Severity.ERROR: ERROR, Severity.WARNING: WARNING, Severity.INFO: QUIET}
+"""The shades of severities."""
 _INDENT: Final = "    "
 _MAX_NAME_LENGTH: Final = 80
 """Characters of a span's name."""
@@ -50,12 +55,15 @@ def wrapped(text: str, width: int, *, first: str = "", rest: str = "") -> list[s
     return [part for line in lines for part in ([line] if cell_len(line) <= width else chop_cells(line, width))]
 
 
-def finding_lines(finding: Finding, width: int) -> list[str]:
-    """Return a finding as lines of so many cells, but for the one that says where."""
+def finding_lines(finding: Finding, width: int, paint: Paint = plain) -> list[str]:
+    """Return a finding as lines of so many cells, but for the one that says where; `paint` colours them."""
     likely = " (likely)" if finding.certainty == "likely" else ""
     lines = wrapped(f"{finding.severity}: {finding.kind}{likely}: {finding.detail}", width, rest=_INDENT)
+    severity = f"{finding.severity}:"
+    lines[0] = paint(severity, SEVERITIES[finding.severity]) + lines[0].removeprefix(severity)
     if finding.evidence:
         more = finding.count - 1
         # In one line, however long: a path is there to be copied.
-        lines.append(f"{_INDENT}at {place_text(finding.evidence[0])}" + (f", and {more:,} more" if more > 0 else ""))
+        where = f"{_INDENT}at {place_text(finding.evidence[0])}" + (f", and {more:,} more" if more > 0 else "")
+        lines.append(paint(where, QUIET))
     return lines + wrapped(finding.advice.replace("`", ""), width, first=f"{_INDENT}do: ", rest=_INDENT)

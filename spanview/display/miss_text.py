@@ -27,9 +27,9 @@ def miss_lines(misses: Iterable[NoAttribute | TooExact], whose: str = "no span")
 
 def _line(miss: NoAttribute | TooExact, whose: str) -> str:
     if isinstance(miss, NoAttribute):
-        near = f", did you mean {sanitise(miss.near, _MAX_LENGTH)}?" if miss.near else ""
+        near = f" (did you mean {sanitise(miss.near, _MAX_LENGTH)}?)" if miss.near else ""
         return f"{whose} has {sanitise(miss.key, _MAX_LENGTH)}{near}"
     instead = sanitise(miss.instead, _MAX_LENGTH)
     if miss.operator == "~":
-        return f"~ heeds case, {instead} ignores it"
+        return f"~ is case-sensitive, {instead} isn't"
     return f"= is exact, {instead} looks inside{' and ignores case' if '(?i)' in miss.instead else ''}"

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
 from spanview.display.bars import span_cells
 from spanview.display.cells import fitting, fixed, right
+from spanview.display.shades import ERROR, HEAD, QUIET, WARNING, plain, shade_of
 from spanview.display.timeline import ruler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spanview.display.picture import Picture, Row, Stretch
+    from spanview.display.shades import Paint
 
 WIDTH: Final = 100
 """Columns, where nothing else is asked for."""
@@ -27,6 +30,9 @@ _MEANINGS: Final = {
     _EVENT: "event",
     _ERROR: "error",
 }
+_SHADE_OF: Final = {_ERROR: ERROR, _WAIT: QUIET, _INFERRED: WARNING, _EVENT: HEAD}
+# `✖`, `┈┈┈`, `██▒▒▎`
+_SAME_SHADE: Final = re.compile(rf"{_ERROR}+|{_WAIT}+|{_INFERRED}+|{_EVENT}+|[^ {_ERROR}{_WAIT}{_INFERRED}{_EVENT}]+")
 _DURATION: Final = 10
 _MIN_TIME_WIDTH: Final = 13
 """Both labels of the ruler, mostly."""
@@ -35,28 +41,41 @@ _FAILURE_SPACING: Final = 4
 """Cells from one failure among similar siblings to the next, at least."""
 _HALF: Final = 0.5
 _BETWEEN: Final = "   "
+_DOT: Final = " · "
 
 
-def picture_lines(picture: Picture, width: int = WIDTH) -> Iterator[str]:
+def picture_lines(picture: Picture, width: int = WIDTH, paint: Paint = plain) -> Iterator[str]:
     """Yield the lines: the title, a ruler, a line a row, what is left out, and what the characters mean.
 
     Args:
         picture: What is drawn.
         width: Columns; names and bars share what the durations leave.
+        paint: Colours what it is given; where it does, a line says what the colours of bars mean.
     """
     most = max(_MIN_NAME_WIDTH, min(round(width * 0.45), width - _DURATION - 2 - _MIN_TIME_WIDTH))
     name = min(most, max(16, max((len(_indent(row, most)) + _cells_of(row) for row in picture.rows), default=0)))
     time = max(_MIN_TIME_WIDTH, width - name - _DURATION - 2)
-    yield from _wrapped(picture.title.split(" · "), " · ", width)
-    yield f"{fixed('SPAN', name)}{right('DURATION', _DURATION)}  {ruler(picture.first_ns, picture.last_ns, time)}"
+    for line in _wrapped(picture.title.split(_DOT), _DOT, width):
+        yield _DOT.join(paint(part, _shade_in_title(part)) for part in line.split(_DOT))
+    heads = f"{fixed('SPAN', name)}{right('DURATION', _DURATION)}"
+    yield f"{paint(heads, HEAD)}  {ruler(picture.first_ns, picture.last_ns, time)}"
     used: set[str] = set()
     for row in picture.rows:
         bar = _run(row, time) if row.density else _bar(row, time)
         used |= {*bar} & {_ERROR} if row.density else {*bar}
-        yield f"{_label(row, name)}{right(fitting(row.lasted, _DURATION - 1), _DURATION)}  {bar}".rstrip()
+        figures = right(fitting(row.lasted, _DURATION - 1), _DURATION)
+        yield f"{_label(row, name)}{figures}  {_painted(bar.rstrip(), row.color, paint)}".rstrip()
     if picture.left_out:
         yield picture.left_out
     yield from _wrapped([*_key(picture, used)], _BETWEEN, width)
+    if paint is not plain and len(picture.legend) > 1:
+        yield from _colors(picture, width, paint)
+
+
+def _shade_in_title(part: str) -> str:
+    if part.startswith(_ERROR):
+        return ERROR
+    return WARNING if part == "incomplete" else HEAD if part.startswith("trace ") else ""
 
 
 def _key(picture: Picture, used: set[str]) -> Iterator[str]:
@@ -68,6 +87,25 @@ def _key(picture: Picture, used: set[str]) -> Iterator[str]:
         yield f"{_SHADES} how many at once"
     if picture.is_lit:
         yield "• critical path"
+
+
+def _colors(picture: Picture, width: int, paint: Paint) -> Iterator[str]:
+    """Yield what the colours of bars mean."""
+    line, cells = f"{picture.color_by}:", cell_len(picture.color_by) + 1
+    for number, name in picture.legend:
+        more = cell_len(name) + len(_BETWEEN) + (len(f"{_OWN} ") if number >= 0 else 0)
+        if cells + more > width:
+            yield line
+            line, cells = "", 0
+        line += _BETWEEN + (f"{paint(_OWN, shade_of(number))} " if number >= 0 else "") + name
+        cells += more
+    yield line
+
+
+def _painted(bar: str, color: int, paint: Paint) -> str:
+    """Return a bar in its colour; errors have one of their own, and what isn't the span steps back."""
+    own = shade_of(color)
+    return _SAME_SHADE.sub(lambda part: paint(part[0], _SHADE_OF.get(part[0][0], own)), bar)
 
 
 def _wrapped(parts: list[str], between: str, width: int) -> Iterator[str]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.exits import is_exit
 from spanview.analysis.waits import wait_of, wait_word
 from spanview.display.sanitise import sanitise
+from spanview.display.shades import ERROR as ERROR_SHADE
+from spanview.display.shades import HEAD, QUIET, WARNING, plain
 from spanview.display.units import count, duration, moment, zone_name
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
@@ -17,6 +19,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from spanview.display.shades import Paint
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -26,25 +29,26 @@ _MAX_MESSAGE_LENGTH: Final = 200
 _SHOWN_WARNINGS: Final = Warnings.CYCLE | Warnings.DUPLICATE_ID | Warnings.NEGATIVE_DURATION | Warnings.BAD_ID
 
 
-def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = False) -> str:
+def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = False, paint: Paint = plain) -> str:
     """Return the line above a trace's tree.
 
     Args:
         trace: The trace's row in the trace table.
         tree: Its tree.
         in_utc: Whether its time is UTC, for readers elsewhere; without, it is local. It says its zone.
+        paint: Colours what it is given.
     """
     table = store.trace_table
     trace_id, start, end = table.trace_id(trace), table.start_ns[trace], table.end_ns[trace]
     parts = [
-        f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id",
+        paint(f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id", HEAD),
         _start(start, in_utc=in_utc),
         duration(None if NO_TIME in (start, end) else end - start),
         count(table.span_count[trace], "span"),
     ]
     if table.error_count[trace]:
-        parts.append(f"✖ {count(table.error_count[trace], 'error')}")
-    parts.append("complete" if tree.complete else "incomplete")
+        parts.append(paint(f"✖ {count(table.error_count[trace], 'error')}", ERROR_SHADE))
+    parts.append("complete" if tree.complete else paint("incomplete", WARNING))
     return " · ".join(parts)
 
 
@@ -54,8 +58,8 @@ def _start(ns: int, *, in_utc: bool) -> str:
     return f"{moment(ns, zone=UTC)} UTC" if in_utc else f"{moment(ns)} {zone_name(ns)}"
 
 
-def tree_lines(store: Store, trace: int, tree: TraceTree) -> Iterator[str]:
-    """Yield the lines of a trace: start after the trace's, duration, and the span in its place."""
+def tree_lines(store: Store, trace: int, tree: TraceTree, paint: Paint = plain) -> Iterator[str]:
+    """Yield the lines of a trace, coloured by `paint`: start after the trace's, duration, and the span in its place."""
     origin = store.trace_table.start_ns[trace]
     open_levels: list[bool] = []
     for node, depth in tree.walk():
@@ -64,7 +68,8 @@ def tree_lines(store: Store, trace: int, tree: TraceTree) -> Iterator[str]:
         is_last = siblings[-1] == node
         branches = _branches(open_levels, is_last=is_last) if depth else ""
         open_levels.append(not is_last)
-        yield f"{_figures(store, tree, node, origin)}  {branches}{_label(store, tree, node)}".rstrip()
+        figures = _figures(store, tree, node, origin, paint)
+        yield f"{figures}  {paint(branches, QUIET)}{_label(store, tree, node, paint)}".rstrip()
 
 
 def _branches(open_levels: list[bool], *, is_last: bool) -> str:
@@ -74,28 +79,29 @@ def _branches(open_levels: list[bool], *, is_last: bool) -> str:
     return f"{lead}{lines}{'└─ ' if is_last else '├─ '}"
 
 
-def _figures(store: Store, tree: TraceTree, node: int, origin: int) -> str:
+def _figures(store: Store, tree: TraceTree, node: int, origin: int, paint: Paint) -> str:
     start = tree.start_ns(node)
     after = "" if NO_TIME in (start, origin) else f"+{duration(start - origin)}"
     if tree.is_missing(node):
         return f"{'':>10} {'':>9}"
     end = store.spans.end_ns[tree.rows[node]]
     lasted = "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)
-    return f"{after:>10} {lasted:>9}"
+    return f"{paint(f'{after:>10}', QUIET)} {paint(f'{lasted:>9}', WARNING if end == NO_TIME else '')}"
 
 
-def _label(store: Store, tree: TraceTree, node: int) -> str:
+def _label(store: Store, tree: TraceTree, node: int, paint: Paint) -> str:
     if tree.is_missing(node):
-        return f"? parent not seen ({format_span_id(tree.span_id(node))}): not ended yet, or lost"
+        missing = f"? parent not seen ({format_span_id(tree.span_id(node))}): not ended yet, or lost"
+        return paint(missing, WARNING)
     row = tree.rows[node]
     parts = [sanitise(store.names.texts[store.spans.name[row]]) or "(no name)"]
     wait = wait_of(store, tree, node)
     if wait:
-        parts.append(f"({wait_word(store, row)} {duration(wait)})")
+        parts.append(paint(f"({wait_word(store, row)} {duration(wait)})", QUIET))
     if store.spans.status[row] == ERROR:
-        parts.append(f"✖ {error_text(store, row)}")
+        parts.append(paint(f"✖ {error_text(store, row)}".rstrip(), ERROR_SHADE))
     warnings = (Warnings(store.spans.warnings[row]) | tree.warnings(node)) & _SHOWN_WARNINGS
-    parts.extend(f"[{name}]" for name in warnings.names())
+    parts.extend(paint(f"[{name}]", WARNING) for name in warnings.names())
     return "  ".join(parts)
 
 

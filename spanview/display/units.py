@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timezone
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from spanview.model.times import NO_TIME, NS_PER_SECOND
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _DAY: Final = 86400
 _KIBI: Final = 1024
+_UNITS: Final = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", NS_PER_SECOND))
 
 
 def duration(ns: int | None) -> str:
@@ -18,7 +22,7 @@ def duration(ns: int | None) -> str:
     if ns is None:
         return "–"
     sign, ns = ("-", -ns) if ns < 0 else ("", ns)
-    for unit, size in (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", NS_PER_SECOND)):
+    for unit, size in _UNITS:
         number = _three_digits(ns / size)
         if float(number) < (_MINUTE if unit == "s" else 1000) and (unit != "ns" or ns % 1000):
             return f"{sign}{number} {unit}"
@@ -30,11 +34,39 @@ def duration(ns: int | None) -> str:
     return f"{sign}{seconds // _DAY} d {seconds % _DAY // _HOUR:02d} h"
 
 
+def last_digit(ns: int) -> int:
+    """Return how many nanoseconds the last digit counts that `duration` shows of a time, 0 at its end included."""
+    for _, size in _UNITS:
+        number = ns / size
+        if float(_three_digits(number)) < (_MINUTE if size == NS_PER_SECOND else 1000):
+            return max(1, size // (1, 10, 100)[_decimals(number)])
+    return NS_PER_SECOND if round(ns / NS_PER_SECOND) < _HOUR else NS_PER_SECOND * _MINUTE
+
+
+def shares(total: int, parts: Sequence[int]) -> list[int]:
+    """Return parts of a time rounded to the last digit that `duration` shows of it, so that they add up to it."""
+    step = last_digit(total)
+    units = [part // step for part in parts]
+    by_remainder = sorted(range(len(parts)), key=lambda index: units[index] * step - parts[index])
+    for index in by_remainder[: round(total / step) - sum(units)]:
+        units[index] += 1
+    return [unit * step for unit in units]
+
+
+def rounded(ns: int) -> str:
+    """Return a time that was rounded already as `duration` does, without noughts at its end: `8.1 s`."""
+    number, _, unit = duration(ns).rpartition(" ")
+    return f"{number.rstrip('0').rstrip('.')} {unit}" if "." in number else duration(ns)
+
+
 def _three_digits(number: float) -> str:
     if number == int(number) and number < 1000:  # noqa: PLR2004 - whole numbers need no decimals
         return str(int(number))
-    digits = 2 if number < 9.995 else 1 if number < 99.95 else 0  # noqa: PLR2004 - where rounding reaches 10 and 100
-    return f"{number:.{digits}f}"
+    return f"{number:.{_decimals(number)}f}"
+
+
+def _decimals(number: float) -> int:
+    return 2 if number < 9.995 else 1 if number < 99.95 else 0  # noqa: PLR2004 - where rounding reaches 10 and 100
 
 
 def moment(ns: int | None, *, with_date: bool = True, zone: timezone | None = None, digits: int = 6) -> str:

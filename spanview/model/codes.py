@@ -10,6 +10,7 @@ STATUS_NAMES: Final = ("UNSET", "OK", "ERROR")
 """Names of `opentelemetry.trace.StatusCode`, at the places of their values."""
 KIND_UNSPECIFIED: Final = len(KIND_NAMES)
 SERVER: Final = KIND_NAMES.index("SERVER")
+CLIENT: Final = KIND_NAMES.index("CLIENT")
 PRODUCER: Final = KIND_NAMES.index("PRODUCER")
 CONSUMER: Final = KIND_NAMES.index("CONSUMER")
 ERROR: Final = STATUS_NAMES.index("ERROR")

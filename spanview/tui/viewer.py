@@ -135,6 +135,14 @@ class Viewer(Protocol):
 
     # -- the other screens -------------------------------------------------------------------------------------------
 
+    async def open_next_failure(self, trace: int, by: int) -> bool:
+        """Show the next trace with a failure in place of one; return False where there is none.
+
+        Args:
+            trace: Which is shown.
+            by: Below 0 for the one before.
+        """
+
     def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
         """Show one trace, by its row in the trace table; begin at its first error, or at a span's row."""
 

@@ -168,6 +168,20 @@ def test_what_is_still_to_be_typed(typed: str, rest: str) -> None:
     assert complete(*_split(typed), SHOP).candidates[0].rest == rest
 
 
+def test_how_many_spans_have_a_value() -> None:
+    """It is known of whole values only, the language's own and those of attributes apart."""
+    known = Vocabulary(
+        names=["a"],
+        attributes={"name": ["a"], "k": ["a", "b"]},
+        counts={"name": {"a": 3}},
+        attribute_counts={"name": {"a": 1}, "k": {"a": 2}},
+    )
+    terms = ("name=", "Name != ", "name~", '"name"=', "k=", "k")
+    found = [[candidate.spans for candidate in complete(text, len(text), known).candidates] for text in terms]
+    assert found[:-1] == [[3], [3], [None], [1], [2, None]]
+    assert {*found[-1]} == {None}
+
+
 def test_the_keys_are_those_of_the_language() -> None:
     """Each key that the language has is proposed, and its operator is one that it takes."""
     assert [*OPERATOR_OF] == [*QUERY_KEYS]

@@ -21,8 +21,9 @@ from independent_reader import read_folder, without_doubles
 from slow_lanes import SlowLane, busy_ns, longest_gap, names_of, shown_at, slow_lanes
 from span_graphs import forests, graphs
 from spanview.analysis.intervals import Covered
-from spanview.analysis.lanes import Lanes, lanes_in
-from spanview.analysis.workers import Worker, named, worker_of
+from spanview.analysis.lanes import Lanes, joined, lanes_in
+from spanview.analysis.ray_names import rays_own_names
+from spanview.analysis.workers import Role, Worker, named, worker_of
 from spanview.formats.decoder import Decoder
 from spanview.index.forest import forest_of
 from spanview.index.table import NO_ROW
@@ -197,6 +198,50 @@ def test_a_store_that_grows() -> None:
     assert len(lanes_in(forest_of(store)).lanes) == 3
 
 
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(-1, 9), st.integers(1, 3), st.booleans()), min_size=1))
+def test_lanes_that_are_joined(drawn: list[tuple[int, int, int, bool]]) -> None:
+    """What several processes did is what one would have done; each further one began at a restart."""
+    build = Builder()
+    spans = [
+        build.span(start=start, duration=None if length < 0 else length, status="ERROR" if fails else "UNSET")
+        for start, length, _, fails in drawn
+    ]
+    lanes = lanes_in(forest_of(spread(spans, [file for _, _, file, _ in drawn]))).lanes
+    lane, (expected,) = joined(lanes), lanes_in(forest_of(spread(spans, [1] * len(spans)))).lanes
+    for name in ("spans", "errors", "gap", "max_concurrency", "busy_ns", "start_ns", "end_ns", "call_row"):
+        assert getattr(lane, name) == getattr(expected, name)
+    for name in ("starts", "ends", "failures"):
+        assert sorted(getattr(lane.blocks, name)) == sorted(getattr(expected.blocks, name))
+    assert [*lane.blocks.starts] == sorted(lane.blocks.starts)
+    for name in ("unended", "failed"):
+        assert len(getattr(lane.blocks, name)) == len(getattr(expected.blocks, name))
+    assert [*lane.restarts] == sorted(one.start_ns for one in lanes)[1:]
+
+
+def test_what_is_left_out() -> None:
+    """Blocks of Ray's own functions go with all that is in them, and processes that ran nothing else."""
+    build = Builder()
+    files = {
+        "1.txt": [
+            build.span("main", span=1, duration=50),
+            build.span("_StatsActor.update ray.remote", span=2, parent=1, kind="PRODUCER"),
+            build.span("_StatsActor.update ray.remote", span=3, start=60, kind="PRODUCER"),
+        ],
+        "2.txt": [
+            build.span("_StatsActor.update ray.remote_worker", span=4, parent=3, start=70, duration=9, kind="CONSUMER"),
+            build.span("inside", span=5, parent=4, start=72, duration=1),
+        ],
+        "3.txt": [build.span("f ray.remote_worker", span=6, start=80, duration=5, kind="CONSUMER")],
+    }
+    store = store_of_files({path: file_of(spans) for path, spans in files.items()})
+    found = lanes_in(forest_of(store), without=rays_own_names(store)).lanes
+    # What its caller spent in calling it is a part of that.
+    assert [(lane.source, lane.spans, len(lane.blocks.rows), lane.max_concurrency) for lane in found] == [
+        (0, 2, 1, 1),
+        (2, 1, 1, 1),
+    ]
+
+
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 8))), st.integers(-5, 40), st.integers(0, 20))
 def test_covered(drawn: list[tuple[int, int]], start: int, length: int) -> None:
     """How much of any stretch some intervals cover."""
@@ -241,9 +286,15 @@ def test_recordings(folder: str) -> None:
         ("8714.jsonl", Worker(pid="8714")),
         ("logs/worker-2f9c01-01000000-8714.out", Worker(pid="8714")),
         ("node7-8714.jsonl", Worker()),
-        ("proxy_192.0.2.2_tracing.json", Worker(node="192.0.2.2", actor="proxy")),
-        ("s/replica_app_Model_x6aahas8_tracing.json", Worker(actor="app/Model", actor_id="x6aahas8")),
-        ("s/replica_my_app_Model_x6aahas8_tracing.json", Worker(actor="my_app_Model", actor_id="x6aahas8")),
+        ("proxy_192.0.2.2_tracing.json", Worker(node="192.0.2.2", actor="proxy", role=Role.PROXY)),
+        (
+            "s/replica_app_Model_x6aahas8_tracing.json",
+            Worker(actor="app/Model", actor_id="x6aahas8", role=Role.REPLICA),
+        ),
+        (
+            "s/replica_my_app_Model_x6aahas8_tracing.json",
+            Worker(actor="my_app_Model", actor_id="x6aahas8", role=Role.REPLICA),
+        ),
         ("spans.json", Worker()),
     ],
 )
@@ -255,13 +306,19 @@ def test_named(path: str, worker: Worker) -> None:
 def test_told_by_records() -> None:
     """A pid, a node and an actor; the actor that a driver calls isn't the driver's."""
     build = Builder()
-    common = {"ray.pid": "77", "ray.node_id": "n1", "ray.actor_class": "A", "ray.actor_id": "a1"}
-    called = build.span("A.f ray.remote_worker", kind="CONSUMER", attributes=common)
-    calling = build.span("A.f ray.remote", kind="PRODUCER", attributes=common)
-    store = store_of_files({"x.json": file_of([calling]), "y.json": file_of([called])})
+    common = {"ray.pid": "77", "ray.node_id": "n1", "ray.remote": "actor", "ray.actor_class": "A", "ray.actor_id": "a1"}
+    called = build.span("A.f ray.remote_worker", start=9, kind="CONSUMER", attributes=common)
+    # A worker had run a task before it became an actor.
+    task = build.span("f ray.remote_worker", kind="CONSUMER", attributes={"ray.pid": "77", "ray.remote": "function"})
+    own = build.span("main", span=1)
+    driver = {"ray.worker_id": "02000000" + "f" * 48}
+    calling = build.span("A.f ray.remote", parent=1, kind="PRODUCER", attributes=common | driver)
+    files = {"x.json": [own, calling], "y.json": [task, called], "z.json": [task | {"parent_id": "0x1"}]}
+    store = store_of_files({path: file_of(spans) for path, spans in files.items()})
     assert [worker_of(store, lane) for lane in lanes_in(forest_of(store)).lanes] == [
-        Worker(pid="77", node="n1"),
-        Worker(pid="77", node="n1", actor="A", actor_id="a1"),
+        Worker(pid="77", node="n1", role=Role.DRIVER, job="02000000"),
+        Worker(pid="77", node="n1", actor="A", actor_id="a1", role=Role.ACTOR),
+        Worker(pid="77", role=Role.WORKER),
     ]
 
 
@@ -273,7 +330,7 @@ def test_a_replica_told_by_its_records() -> None:
     store = store_of_files({"replica_my_app_Model_x6aahas8_tracing.json": file_of([span])})
     (lane,) = lanes_in(forest_of(store)).lanes
     assert not lane.blocks.rows
-    assert worker_of(store, lane) == Worker(actor="my_app/Model", actor_id="x6aahas8")
+    assert worker_of(store, lane) == Worker(actor="my_app/Model", actor_id="x6aahas8", role=Role.REPLICA)
 
 
 def test_workers_of_recordings() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MISSES = [
     ("deployment=eu", [NoAttribute("deployment", "deployment.zone")]),
     ("Zone=eu status=OK", [NoAttribute("Zone", "deployment.zone")]),
+    ("deploymentZone=eu", [NoAttribute("deploymentZone", "deployment.zone")]),
     ("HTTP.Route=/cart", [NoAttribute("HTTP.Route", "http.route")]),
     ("stauts=ERROR", [NoAttribute("stauts", "status")]),
     ('"stauts"=ERROR', [NoAttribute("stauts", None)]),

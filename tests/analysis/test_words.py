@@ -48,6 +48,32 @@ def test_what_is_found() -> None:
     assert (found.events, found.scopes) == (("exception",), ())
 
 
+def test_what_is_the_same_everywhere_comes_last() -> None:
+    """Attributes that have one value in all spans tell none from another, however frequent they are."""
+    build = Builder()
+    same = {"sdk.name": "opentelemetry"}
+    spans = [
+        build.span("a", resource=same, attributes={"n": number, "some": 1} if number else {}) for number in range(3)
+    ]
+    _, found = gather(store_of(*spans), BOUND_S)
+    assert [key for key in found.attributes if not key.startswith("service")] == ["n", "some", "sdk.name"]
+
+
+def test_how_many_spans_have_a_value() -> None:
+    """Names, services, kinds and states are counted in all spans; attributes only where all records were read."""
+    build = Builder()
+    event = {"name": "e", "timestamp": None, "attributes": {"k": ["x", "y"]}}
+    spans = [build.span("a", attributes={"k": "x"}, events=[event], status="ERROR"), build.span("b", service="shop")]
+    _, found = gather(store_of(*spans, build.span("b")), BOUND_S)
+    assert found.counts["name"] == {"a": 1, "b": 2}
+    assert found.counts["service"]["shop"] == 1
+    assert found.counts["status"] == {"UNSET": 2, "OK": 0, "ERROR": 1}
+    assert {kind for kind, count in found.counts["kind"].items() if count} == {"INTERNAL"}
+    assert found.attribute_counts["k"] == {"x": 1, "y": 1}
+    _, found = gather(store_of(*spans), BOUND_S, lambda: False)
+    assert (found.counts["name"], found.attribute_counts) == ({"a": 1, "b": 1}, {})
+
+
 def test_scopes() -> None:
     """The scope's name is one of those, where a span has one."""
     line = own_line("a")

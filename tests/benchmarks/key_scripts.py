@@ -122,7 +122,10 @@ _WORKERS: Final[Script] = (
     ("workers", "~"),
     *_on(
         "workers",
-        ("workers", "right left down right s s s s s plus greater_than_sign less_than_sign minus f 0 e E ~ enter"),
+        (
+            "workers",
+            "right left down right s s s s s s S S x ~ x ~ plus greater_than_sign less_than_sign minus f 0 e E ~ enter",
+        ),
     ),
     ("trace", "~ escape"),
     ("workers", "escape"),

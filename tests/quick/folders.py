@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
 
 from builders import Builder, span_id, time_text, trace_id
+from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
     import random
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from builders import Document
@@ -182,3 +185,11 @@ def make(folder: Path, dice: random.Random, *, files: int, records: int, anywher
         if number and dice.random() < 0.2:
             data = (folder / f"{dice.randrange(number)}.json").read_bytes()
         (folder / f"{number}.json").write_bytes(data[: len(data) - dice.choice((0, 0, 1, 3, 200))])
+
+
+def quick_from(least: int) -> AbstractContextManager[object]:
+    """Return a context in which whoever doesn't ask for another limit reads so many bytes, and more, quickly."""
+    names = [*ReadOptions.__dataclass_fields__]
+    defaults = [*(ReadOptions.__init__.__defaults__ or ())]
+    defaults[names.index("quick_from") - len(names)] = least
+    return patch.object(ReadOptions.__init__, "__defaults__", tuple(defaults))

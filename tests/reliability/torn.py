@@ -33,26 +33,29 @@ def _rich(build: Builder, name: str) -> Document:
     )
 
 
-def _cuts(*, is_full: bool) -> Iterator[tuple[str, bytes]]:
+def _cuts(share: float) -> Iterator[tuple[str, bytes]]:
     """Yield what to say of a file, and the file: three whole records and one that breaks off before the last two.
 
     Args:
-        is_full: Whether each cut is filled in every way, not in one of them by turns.
+        share: So many of the cuts, each filled in every way, are yielded, evenly.
     """
+    due = 0.0
     for indent in _INDENTS:
         build = Builder()
         records = [json.dumps(_rich(build, name), indent=indent).encode() for name in ("a", "torn", "b", "c")]
         before, torn, *after = records
         for cut in range(1, len(torn)):
-            fillings = [*_FILLINGS.items()]
-            for filling, joint in fillings if is_full else (fillings[cut % len(fillings)],):
-                content = b"\n".join((before, torn[:cut] + joint + after[0], *after[1:], b""))
-                yield f"indent {indent}, byte {cut}, {filling}", content
+            for filling, joint in _FILLINGS.items():
+                due += share
+                if due >= 1:
+                    due -= 1
+                    content = b"\n".join((before, torn[:cut] + joint + after[0], *after[1:], b""))
+                    yield f"indent {indent}, byte {cut}, {filling}", content
 
 
 def _cut_anywhere(cuts: int, folder: Path) -> Figures:
     figures, path = Figures(), folder / "4711.json"
-    for where, content in _cuts(is_full=cuts >= _CUTS):
+    for where, content in _cuts(min(1.0, cuts / _CUTS)):
         path.write_bytes(content)
         figures.trials += 1
         store = load_store(path)
@@ -113,6 +116,6 @@ _HOLDING_CUTS: Final = 21_000
 """No more than there are."""
 
 ROWS: Final = (
-    Row("1", "record cut off mid-write, writer goes on", "cuts", _CUTS, _CUTS // 3, _cut_anywhere),
+    Row("1", "record cut off mid-write, writer goes on", "cuts", _CUTS, _CUTS // 8, _cut_anywhere),
     Row("1b", "the same, and it holds what looks like records", "cuts", _HOLDING_CUTS, 600, _cut_what_holds),
 )

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
-from quick.folders import make
+from quick.folders import make, quick_from
 from quick.test_same import contents
 from records import whole
 from seeds import seeds
@@ -272,7 +272,7 @@ def test_command_line(tmp_path: Path, cache: Path, capsysbinary: pytest.CaptureF
     """The same is printed with an index and without; `--no-cache` neither takes nor writes one."""
     folder = _spans(tmp_path)
     outputs = []
-    with patch.object(ReadOptions.__init__, "__defaults__", _with_quick_from(1)):
+    with quick_from(1):
         for words in (["--no-cache"], [], []):
             assert main(["spans", str(folder), *words]) == 0
             outputs.append(capsysbinary.readouterr().out)
@@ -280,17 +280,10 @@ def test_command_line(tmp_path: Path, cache: Path, capsysbinary: pytest.CaptureF
     assert outputs[0] == outputs[1] == outputs[2]
 
 
-def _with_quick_from(value: int) -> tuple[Any, ...]:
-    names = [*ReadOptions.__dataclass_fields__]
-    defaults = list(ReadOptions.__init__.__defaults__ or ())
-    defaults[names.index("quick_from") - len(names)] = value
-    return tuple(defaults)
-
-
 def test_load(tmp_path: Path, cache: Path) -> None:
     """A notebook asks for it."""
     folder = _spans(tmp_path)
-    with patch.object(ReadOptions.__init__, "__defaults__", _with_quick_from(1)):
+    with quick_from(1):
         first = load_store(folder)
         assert not cache.exists()
         load_store(folder, use_cache=True)

@@ -94,13 +94,13 @@ async def test_keys_switch_them(data: Growing) -> None:
         await look.press("enter")
         assert look.is_on(TraceScreen)
         assert "■ shop" in look.text
-        assert "60 µs" not in look.body[2]
+        assert "60 µs" not in look.body[3]
         await look.press("1", "2")
-        assert "SELF" in look.body[1]
-        assert "60 µs  100.0%" in look.body[2]
+        assert "SELF" in look.body[2]
+        assert "60 µs  100.0%" in look.body[3]
         assert "share shown" in look.footer
         await look.press("1", "C")
-        assert "SELF" not in look.body[1]
+        assert "SELF" not in look.body[2]
         assert "coloured by process" in look.footer
         assert "■ 2" in look.text
         await look.press("escape")
@@ -123,7 +123,7 @@ async def test_the_critical_path_is_lit() -> None:
     async with looking_at(*documents, size=(140, 40)) as look:
         await look.press("enter", "c")
         await look.until_shown("critical path: 100 µs running, 0 µs waiting, 3 spans")
-        marked = [line.split()[-1] for line in look.body[2:6] if "•" in line.split("µs")[0]]
+        marked = [line.split()[-1] for line in look.body[3:7] if "•" in line.split("µs")[0]]
         assert len(marked) == 3
         assert "•" not in look.lines[look.line_of("beside")]
         await look.grow(build.span("last", span=5, parent=1, start=90, duration=5))
@@ -146,7 +146,7 @@ async def test_events_have_marks() -> None:
     events: list[Document] = [{"name": "e", "timestamp": time_text(us), "attributes": {}} for us in (25, 75, 5_000)]
     async with looking_at(Builder().span("root", start=0, duration=100, events=events), size=(120, 40)) as look:
         await look.press("enter")
-        bar = look.body[2][look.body[2].index("100 µs") + 8 :].rstrip()
+        bar = look.body[3][look.body[3].index("100 µs") + 8 :].rstrip()
         assert [at for at, glyph in enumerate(bar) if glyph == "◆"] == [len(bar) // 4, len(bar) * 3 // 4]
 
 
@@ -168,13 +168,13 @@ async def test_only_what_matches_is_shown() -> None:
         await look.press("enter")
         await look.until_shown("1 match")
         await look.press("m")
-        assert [line.split()[-3] for line in look.body[3:7] if "µs" in line]
+        assert [line.split()[-3] for line in look.body[4:8] if "µs" in line]
         names = ("root", "left", "wanted", "right", "failed")
-        assert [name for name in names if name in "\n".join(look.body[3:11])] == ["root", "left", "wanted"]
+        assert [name for name in names if name in "\n".join(look.body[4:12])] == ["root", "left", "wanted"]
         await look.press("m")
         assert "right" in look.text
         await look.press("m", "e")
-        assert "failed" in "\n".join(look.body[3:11])
+        assert "failed" in "\n".join(look.body[4:12])
         await look.press("m", "escape")
         assert "right" in look.text
 

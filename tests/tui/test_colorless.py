@@ -159,7 +159,7 @@ async def test_the_selected_block_of_a_lane() -> None:
     """Functions are letters and names, what is full stays full, and the selected block begins with its mark."""
     async with looking_at(*documents(), opening=PLAIN, size=(110, 36)) as look:
         await look.press("L")
-        await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.is_known)
+        await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.live.has_answer)
         await look.press("f")
         top = look.line_of("› ")
         assert any(f"›{name}█" in look.lines[top] for name in ("late", "batch"))

@@ -339,7 +339,12 @@ async def test_one_query_against_another() -> None:
         assert [line.split()[1] for line in look.body[1:3]] == ["2", "1"]
         await look.press("escape")
         assert "2 of 3 traces" in look.text
-        await look.press("D", "escape")
+        await look.press("D")
+        await look.type("colour=red")
+        await look.until_shown("0 of 3 traces")
+        await look.press("enter")
+        await look.until_shown("no trace matches; no span has colour")
+        await look.press("escape")
         assert "2 of 3 traces" in look.text
 
 

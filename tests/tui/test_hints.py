@@ -99,7 +99,7 @@ async def go_to(look: Look, screen: type[BaseScreen], way: tuple[str, ...]) -> N
     if screen is FlameScreen:
         await look.until(lambda: look.screen.query_one(FlameBlocks).model)
     if isinstance(below := look.screen, WorkersScreen):
-        await look.until(lambda: below.is_known)
+        await look.until(lambda: below.live.has_answer)
     await look.pilot.pause()
 
 

@@ -1,14 +1,14 @@
 """Ray calls as one row each, drawn: what a call waited stands behind its name.
 
-as spans                      as calls
-caller                        caller
-  f ray.remote                  f   wait 8 µs
-    f ray.remote_worker           work
-      work                      g ray.remote   2 attempts
-  g ray.remote                    g ray.remote_worker
-    g ray.remote_worker           g ray.remote_worker
-    g ray.remote_worker         h ray.remote   ◌ no attempt seen
-  h ray.remote
+as spans                      as calls              WAIT     RUN
+caller                        caller                       100 µs
+  m.f ray.remote                f                   8 µs    20 µs
+    m.f ray.remote_worker         work                       5 µs
+      work                      g 2 attempts
+  m.g ray.remote                  g attempt 1       4 µs     5 µs
+    m.g ray.remote_worker         g attempt 2      10 µs     5 µs
+    m.g ray.remote_worker       h ◌ no attempt seen
+  m.h ray.remote
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
+    from viewers import Look
 
 ENDINGS: Final = {"PRODUCER": " ray.remote", "CONSUMER": " ray.remote_worker"}
 
@@ -42,39 +43,47 @@ def documents() -> list[Document]:
     build = Builder()
     return [
         build.span("caller", span=1, start=0, duration=100),
-        build.span("main.f ray.remote", span=2, parent=1, start=1, duration=2, kind="PRODUCER"),
-        build.span("f ray.remote_worker", span=3, parent=2, start=11, duration=20, kind="CONSUMER"),
+        build.span("m.f ray.remote", span=2, parent=1, start=1, duration=2, kind="PRODUCER"),
+        build.span("m.f ray.remote_worker", span=3, parent=2, start=11, duration=20, kind="CONSUMER"),
         build.span("work", span=4, parent=3, start=12, duration=5),
-        build.span("g ray.remote", span=5, parent=1, start=40, duration=1, kind="PRODUCER"),
-        build.span("g ray.remote_worker", span=6, parent=5, start=45, duration=5, status="ERROR", kind="CONSUMER"),
-        build.span("g ray.remote_worker", span=7, parent=5, start=60, duration=5, kind="CONSUMER"),
-        build.span("h ray.remote", span=8, parent=1, start=80, duration=1, kind="PRODUCER"),
+        build.span("m.g ray.remote", span=5, parent=1, start=40, duration=1, kind="PRODUCER"),
+        build.span("m.g ray.remote_worker", span=6, parent=5, start=45, duration=5, status="ERROR", kind="CONSUMER"),
+        build.span("m.g ray.remote_worker", span=7, parent=5, start=60, duration=5, kind="CONSUMER"),
+        build.span("m.h ray.remote", span=8, parent=1, start=80, duration=1, kind="PRODUCER"),
     ]
 
 
+def cells(look: Look) -> list[str]:
+    """Return the rows, without the lines before names, time and blanks."""
+    first = look.line_of("CALL") + 1
+    return [" ".join(line[:68].lstrip("▾│ ").split()) for line in look.lines[first : first + 7]]
+
+
 async def test_one_row_a_call() -> None:
-    """`a` makes one row of a call with one attempt, and two again; the cursor stays on it, and it is set for later."""
+    """Each call is a row by its short name, with its wait and its run; `a` makes rows of its spans, and it is kept."""
     async with looking_at(*documents(), size=(120, 40)) as look:
         await look.press("enter", "down")
-        assert "main.f ray.remote " in look.text
+        assert cells(look) == [
+            "caller 100 µs",
+            "f 8 µs 20 µs",
+            "work 5 µs",
+            "g 2 attempts",
+            "g ✖ attempt 1 4 µs 5 µs",
+            "g attempt 2 10 µs 5 µs",
+            "h ! no attempt seen",
+        ]
+        # The attempt is what is selected: its whole name, its attributes, its parent.
+        await look.until_shown(" m.f ray.remote_worker   CONSUMER")
         await look.press("a")
-        await look.until_shown("main.f ")
-        names = [line[:50].split("  ")[0].strip(" ▾│") for line in look.body[2:9]]
-        assert names[:2] == ["caller", "main.f"]
-        shown = "\n".join(line[:60] for line in look.body[2:9])
-        assert "wait 8 µs" in shown
-        assert "2 attempts" in shown
-        assert "◌ no attempt seen" in shown
-        assert "main.f ray.remote" not in shown
-        assert shown.count("g ray.remote_worker") == 2
-        # The attempt is what is selected now: its attributes, its parent.
-        assert look.text.count("CONSUMER") == 1
-        assert look.app.settings.joins
+        await look.until_shown("m.g ray.remote ")
+        assert "DURATION" in look.text
+        assert not look.app.settings.joins
+        await look.until_shown(" m.f ray.remote_worker   CONSUMER")
+        await look.press("p", "a")
+        await look.until_shown("CALL ")
+        await look.until_shown(" m.f ray.remote_worker   CONSUMER")
         await look.press("p")
         await look.until_shown(" caller   INTERNAL")
-        await look.press("down", "a")
-        await look.until_shown("main.f ray.remote ")
-        await look.until_shown(" f ray.remote_worker   CONSUMER")
 
 
 async def test_it_is_set_for_the_next_trace() -> None:
@@ -82,11 +91,41 @@ async def test_it_is_set_for_the_next_trace() -> None:
     orphans = [each for each in documents() if each["name"] != "caller"]
     for shown in (documents(), orphans):
         async with looking_at(*shown, size=(120, 40)) as look:
-            look.app.keep(joins=True)
+            look.app.keep(joins=False)
             await look.press("enter")
-            await look.until_shown("wait 8 µs")
+            await look.until_shown("m.f ray.remote ")
             await look.press("end", "home", "colon", *"forget", "enter")
-            await look.until_shown("main.f ray.remote ")
+            await look.until_shown("8 µs       20 µs")
+            assert ("not ended, or lost" in look.text) == (shown is orphans)
+
+
+async def test_a_trace_without_calls_stays_as_it_is() -> None:
+    """It has spans with durations, and `a` says that there is nothing to join."""
+    async with looking_at(Builder().span("alone")) as look:
+        await look.press("enter", "a")
+        assert "there are no Ray calls in this trace" in look.footer
+        assert "DURATION" in look.text
+        assert "WAIT" not in look.text
+        assert look.app.settings.joins
+
+
+async def test_folded_calls_say_what_they_waited_and_how_long_they_ran() -> None:
+    """The medians stand in the columns, the greatest of both behind the name, and the details have all figures."""
+    build = Builder()
+    spans = [build.span("caller", span=1, start=0, duration=1000)]
+    for call in range(2, 22, 2):
+        spans += [
+            build.span("m.f ray.remote", span=call, parent=1, start=0, duration=1, kind="PRODUCER"),
+            build.span("m.f ray.remote_worker", parent=call, span=call + 1, start=call, duration=100, kind="CONSUMER"),
+        ]
+    async with looking_at(*spans, size=(140, 40)) as look:
+        await look.press("enter", "down")
+        line = look.lines[look.line_of("CALL ") + 2]
+        assert "f" in line.split()
+        assert "max wait 19 µs max run 100 µs" in line
+        assert "p50 9 µs" in line
+        assert "p50 100 µs" in line
+        await look.until_shown("min 1 µs   p50 9 µs   p95 19 µs   max 19 µs   total 100 µs")
 
 
 async def test_a_long_trace_is_joined_behind_the_screen() -> None:
@@ -94,23 +133,22 @@ async def test_a_long_trace_is_joined_behind_the_screen() -> None:
     with patch.object(stitcher, "AT_ONCE", 3):
         async with looking_at(*documents(), size=(120, 40)) as look:
             await look.press("enter")
-            await look.until_shown("h ray.remote")
+            await look.until_shown("8 µs       20 µs")
             await look.press("a")
-            await look.until_shown("wait 8 µs")
+            await look.until_shown("m.f ray.remote ")
             assert look.is_on(trace_screen.TraceScreen)
             await look.press("a")
-            await look.until_shown("main.f ray.remote ")
+            await look.until_shown("8 µs       20 µs")
 
 
 async def test_what_comes_while_calls_are_rows() -> None:
     """A call whose attempt comes later becomes one row then."""
     all_of_it = documents()
     async with looking_at(*all_of_it[:2], size=(120, 40)) as look:
-        await look.press("enter", "a")
-        await look.until_shown("main.f ray.remote   ")
+        await look.press("enter")
         await look.until_shown("no attempt seen")
         await look.grow(all_of_it[2])
-        await look.until_shown("wait 8 µs")
+        await look.until_shown("8 µs       20 µs")
         assert "no attempt seen" not in look.text
 
 

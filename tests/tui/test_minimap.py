@@ -59,12 +59,12 @@ async def test_it_shows_the_whole_trace() -> None:
     """How much runs, where an error ends, and the part that is looked at."""
     async with looking_at(*_documents(), size=(100, 30)) as look:
         await look.press("enter")
-        line = look.body[0]
+        line = look.body[1]
         assert len(line.rstrip()) == 100
         assert line[60] == "✖"
         assert line[30] < line[15] < line[55]
         await look.grow(Builder().span("new", span=9, parent=1, start=0, duration=30))
-        assert look.body[0][30] != line[30] or look.body[0][5] != line[5]
+        assert look.body[1][30] != line[30] or look.body[1][5] != line[5]
 
 
 @pytest.mark.parametrize("key", [None, "L"])

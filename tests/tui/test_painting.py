@@ -86,7 +86,7 @@ async def test_many_lanes_paint_what_is_in_sight(painted: list[int]) -> None:
     async with looking_at(data=data, size=(120, HEIGHT), paints=True) as look:
         painted.clear()
         await look.press("L")
-        await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.is_known)
+        await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.live.has_answer)
         await look.pilot.pause()
         assert look.app.screen.query_one(WorkerLines).row_count == 2_500
         assert max(painted) < HEIGHT

@@ -24,7 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import Builder
-from spanview.commands.view import _is_colorless, _theme_for
+from spanview.commands.view import _theme_for
 from spanview.tui.app.opening import Opening
 from spanview.tui.app.settings import KeptSettings, Settings, chosen
 from spanview.tui.trace.appearance import ColorBy
@@ -266,7 +266,7 @@ async def test_what_is_set_is_there_again(path: Path) -> None:
         sort="DURATION",
         descending=False,
         statistics_sort="count",
-        workers_sort="busy share",
+        workers_sort="name",
     )
     async with looking_at(*documents(), opening=opening(path)) as look:
         assert look.app.settings == first
@@ -275,7 +275,7 @@ async def test_what_is_set_is_there_again(path: Path) -> None:
         await look.press("t")
         await look.until_shown("COUNT ▾")
         await look.press("escape", "L")
-        await look.until_shown("by busy share")
+        await look.until_shown("by name")
         await look.press("escape", "end", "enter")
         assert look.is_on(TraceScreen)
         assert "SHARE" in look.text
@@ -387,13 +387,6 @@ def test_the_terminal_tells_its_background(value: str, theme: str) -> None:
     """A light background, as COLORFGBG says it, has the light theme; whatever else it says is the dark one."""
     assert _theme_for({"COLORFGBG": value}) == theme
     assert _theme_for({}) == "dark"
-
-
-def test_who_wants_no_colors() -> None:
-    """NO_COLOR counts when it isn't empty."""
-    assert _is_colorless({"NO_COLOR": "0"})
-    assert _is_colorless({"TERM": "dumb"})
-    assert not _is_colorless({"NO_COLOR": "", "TERM": "xterm"})
 
 
 def test_the_program_keeps_them(tmp_path: Path) -> None:

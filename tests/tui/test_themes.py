@@ -93,7 +93,7 @@ async def walked(look: Look) -> AsyncIterator[tuple[str, ...]]:
     await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(FlameBlocks).model)
     yield ("F",)
     await look.press("escape", "L")
-    await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.is_known)
+    await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.live.has_answer)
     yield ("L",)
     await look.press("right", "right", "down", "e")
     yield ("L", "e")

@@ -23,6 +23,7 @@ from spanview.tui.span.details import DetailLines, Details, TabLine
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
+from spanview.tui.traces.trace_list import TraceList
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.minimap import Minimap
@@ -170,7 +171,7 @@ async def test_search() -> None:
         await look.press("escape")
         assert not waterfall(look).matched
         assert look.is_on(TraceScreen)
-        assert "╱" not in look.body[0]
+        assert "╱" not in look.body[1]
         await look.press("escape")
         assert look.is_on(TracesScreen)
 
@@ -253,8 +254,8 @@ async def test_search_without_matches_and_with_mistakes() -> None:
         await look.type("nobody")
         await look.until_shown("0 matches, any~… looks further")
         await look.press("ctrl+u")
-        await look.type("any=nobody")
-        await look.until_shown("0 matches, n N")
+        await look.type("weather=fine")
+        await look.until_shown("0 matches, n N", "no span of this trace has weather")
         await look.press("ctrl+u")
         await look.type("nobody")
         await look.until_shown("0 matches, any~…")
@@ -269,7 +270,7 @@ async def test_search_without_matches_and_with_mistakes() -> None:
             await look.press("backspace")
         assert "character" not in look.text
         await look.press("enter")
-        assert "╱" not in look.body[0]
+        assert "╱" not in look.body[1]
 
 
 async def test_errors() -> None:
@@ -284,6 +285,41 @@ async def test_errors() -> None:
         assert here(look) == "read"
         await look.press("E")
         assert "error 2 of 2" in look.footer
+
+
+async def test_silent_failures_come_after_errors() -> None:
+    """They are marked in their rows, and the headline says how they failed; behind them, the next trace's failures."""
+    build = Builder()
+    spans = [
+        build.span("older", trace=2, span=1, start=0, status="ERROR"),
+        build.span("quiet", trace=3, span=1, start=90, kind="SERVER", attributes={"http.status_code": "503"}),
+        build.span("run", trace=1, span=1, start=100),
+        build.span("get", trace=1, span=2, parent=1, kind="CLIENT", attributes={"http.response.status_code": 404}),
+        build.span("well", trace=1, span=3, parent=1, kind="CLIENT", attributes={"http.response.status_code": 200}),
+        build.span("bad", trace=1, span=4, parent=1, status="ERROR", description="gone"),
+    ]
+    async with looking_at(*spans) as look:
+        look.screen.query_one(TraceList).model.silent = {1: "HTTP 503"}
+        await look.press("e")
+        await look.until_shown("bad ✖ gone", "error 1 of 1", "✖ gone", "! HTTP 404")
+        assert "!" not in look.lines[look.line_of("well")]
+        await look.press("e")
+        await look.until_shown("no error recorded, 1 of 1: HTTP status 404", "get ! HTTP status 404   CLIENT")
+        # The status codes are among the attributes.
+        await look.until_shown("http.response.status_code  404")
+        await look.press("e")
+        await look.until_shown("‹ older", "error 1 of 1")
+        await look.press("e")
+        await look.until_shown("‹ quiet", "no error recorded, 1 of 1: HTTP status 503")
+        await look.press("e")
+        await look.until_shown("‹ run", "error 1 of 1")
+        await look.press("E")
+        await look.until_shown("‹ quiet", "no error recorded, 1 of 1")
+        await look.press("E", "E")
+        await look.until_shown("‹ run", "no error recorded, 1 of 1")
+        await look.press("escape")
+        assert look.is_on(TracesScreen)
+        assert look.screen.query_one(TraceList).selected == 2
 
 
 async def test_no_errors() -> None:
@@ -337,7 +373,7 @@ async def test_fit() -> None:
         window, span = model(look).shown, model(look).stitched.interval(waterfall(look).node or 0)
         assert span is not None
         assert (window.start_ns, window.end_ns) == (span[0] - 10_000, span[1] + 10_000)
-        assert "90 µs" in look.body[1]
+        assert "90 µs" in look.body[2]
 
 
 # -- details ----------------------------------------------------------------------------------------------------------

@@ -288,11 +288,11 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
                 model.refresh(anew=anew)
                 groups, grid = model.groups(incomplete), model.grid(7, 3, lit)
                 named = [*model.named(changes["only_root"])]
-                failures = model.newest_failure(), model.newest_failure((changes["only_root"],))
+                failures = model.next_failure(), model.next_failure((changes["only_root"],))
             assert model.order == models[0].order
             assert groups == models[0].groups(incomplete)
             assert grid == models[0].grid(7, 3, lit)
-            assert failures == (models[0].newest_failure(), models[0].newest_failure((changes["only_root"],)))
+            assert failures == (models[0].next_failure(), models[0].next_failure((changes["only_root"],)))
             assert named == [*models[0].named(changes["only_root"])]
             assert (model.longest_ns, model.spans_days) == (models[0].longest_ns, models[0].spans_days)
 

@@ -307,6 +307,9 @@ async def test_nothing_matches() -> None:
         await look.type("nobody")
         await look.until_shown("0 of 4 traces", "no trace matches")
         assert 'no span has "nobody" in its name · any~nobody looks in ids, services, attributes' in look.text
+        await look.press("ctrl+u")
+        await look.type("name=quic")
+        await look.until_shown("no trace matches", "= is exact, name~quic looks inside")
         await look.press("enter", "s", "r", "enter", "e")
         assert "no trace with an error" in look.text
         await look.press("y")
@@ -354,7 +357,7 @@ async def test_the_newest_failure() -> None:
         await look.until_shown("error 1 of 1")
         assert look.is_on(TraceScreen)
         assert look.screen.query_one(Waterfall).cursor == 1
-        await look.until_shown("bad step   ✖ ERROR")
+        await look.until_shown("bad step ✖")
 
 
 @pytest.mark.parametrize("many", [1, 10**9])
@@ -373,6 +376,32 @@ async def test_failure_after_failure(monkeypatch: pytest.MonkeyPatch, many: int)
         assert look.header.startswith(" ‹ t5")
         await look.press("escape", "r", "e")
         assert look.header.startswith(" ‹ t")
+
+
+async def test_silent_failures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace without an error in which a request failed says so, once that was found out; e opens it after errors."""
+    build = Builder()
+    attributes = {"rpc.grpc.status_code": 14}
+    spans = [
+        build.span("fine", trace=1, kind="SERVER", attributes={"rpc.grpc.status_code": 0}),
+        build.span("bad", trace=2, status="ERROR"),
+        build.span("quiet", trace=3, kind="SERVER", attributes=attributes),
+    ]
+    async with looking_at(*spans) as look:
+        screen = look.screen
+        assert isinstance(screen, TracesScreen)
+        screen._calm_down()
+        await look.until_shown("! gRPC 14")
+        assert "!" not in look.lines[look.line_of("fine")]
+        await look.press("e")
+        assert look.header.startswith(" ‹ bad")
+        await look.press("escape", "e")
+        await look.until_shown(" ‹ quiet", "gRPC status 14 UNAVAILABLE")
+        await look.press("escape")
+        monkeypatch.setattr(screen, "_silent_due", 0.0)
+        await look.grow(build.span("late", trace=1, kind="CLIENT", attributes=attributes))
+        screen._calm_down()
+        await look.until(lambda: look.text.count("! gRPC 14") == 2)
 
 
 async def test_no_failure() -> None:

@@ -42,17 +42,17 @@ async def test_names_get_more_room_and_keep_it() -> None:
     name = "a name of forty characters, all together"
     async with looking_at(Builder().span(name), size=(80, 24)) as look:
         await look.press("enter")
-        assert name not in look.body[2]
+        assert name not in look.body[3]
         await look.press(*[")"] * 3)
         assert "names have 47 cells" in look.footer
-        assert name in look.body[2]
+        assert name in look.body[3]
         ruler = look.line_of("DURATION")
         at = look.lines[ruler].index("DURATION") + len("DURATION")
         await look.press("escape", "enter")
         assert look.lines[ruler].index("DURATION") + len("DURATION") == at
         await look.press(*["("] * 12)
         assert "names have 24 cells, all they can" in look.footer
-        assert name not in look.body[2]
+        assert name not in look.body[3]
 
 
 def times(waterfall: Waterfall) -> list[str]:

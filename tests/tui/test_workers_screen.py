@@ -20,19 +20,20 @@ from hypothesis import strategies as st
 from builders import EPOCH_NS, Builder, file_of, store_of_files
 from slow_lanes import shown_at
 from spanview.analysis.lanes import lanes_in
-from spanview.analysis.workers import Worker
+from spanview.analysis.running import RunsNow
 from spanview.index.forest import forest_of
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.window import Window
 from spanview.tui.workers import choosing_bulk, worker_bars
 from spanview.tui.workers.choosing import NOBODY
-from spanview.tui.workers.worker_bars import cells_of
-from spanview.tui.workers.worker_lines import WorkerLines
-from spanview.tui.workers.workers_model import Sort, WorkersModel, WorkersShape, key_of
+from spanview.tui.workers.worker_bars import cells_of, hatch_from
+from spanview.tui.workers.worker_lines import WorkerHeads, WorkerLines
+from spanview.tui.workers.workers_model import Heading, Identities, Sort, WorkersModel, WorkersShape
 from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
+    from builders import Document
     from spanview.analysis.lanes import Lane
     from spanview.index.store import Store
     from viewers import Look
@@ -180,66 +181,144 @@ def test_the_selected_one_is_shown_wherever_it_runs() -> None:
 
 
 def model_of(store: Store) -> WorkersModel:
-    """Return the lanes of a store."""
+    """Return the workers of a store."""
     model = WorkersModel(store)
-    model.take(WorkersShape.of(store, None, lambda _share: None))
+    model.take(WorkersShape.of(store, Identities(store), None, lambda _share: None))
     return model
 
 
-def know(model: WorkersModel, workers: list[Worker]) -> None:
-    """Tell who the lanes are."""
-    lanes = model.shape.lanes
-    model.know({key_of(lane): (worker, lane.spans) for lane, worker in zip(lanes, workers, strict=True)})
+def ran(build: Builder, *, start: int, duration: int = 1, **attributes: str) -> Document:
+    """Return a task or a method that a worker of Ray has run."""
+    names = {f"ray.{name}": value for name, value in attributes.items()}
+    return build.span(
+        f"{attributes.get('actor_class', '__main__')}.f ray.remote_worker",
+        start=start,
+        duration=duration,
+        kind="CONSUMER",
+        attributes={"ray.remote": "function", **names},
+    )
 
 
 def test_orders() -> None:
-    """By first start, busy time, longest gap, spans and node, what is most first."""
+    """By first start, name, and figures, what is most first; and the other way round."""
     build = Builder()
     files = {
         "1.txt": [build.span(start=5, duration=50)],
-        "2.txt": [build.span(start=0, duration=1), build.span(start=90, duration=1)],
-        "3.txt": [build.span(start=7, duration=5), *(build.span(start=9 + at, duration=1) for at in range(3))],
-        "4.txt": [build.span(duration=None) | {"start_time": None}],
+        "10.txt": [build.span(start=0, duration=1, status="ERROR"), build.span(start=90, duration=1)],
+        "2.txt": [build.span(start=7, duration=5), *(build.span(start=9 + at, duration=1) for at in range(3))],
+        "3.txt": [build.span(duration=None) | {"start_time": None}],
     }
     model = model_of(store_of_files({path: file_of(spans) for path, spans in files.items()}))
     orders = {}
     for by in Sort:
         model.sort(by)
-        orders[by] = [*model.order]
+        orders[by] = [model.labels(index)[0] for index in model.order]
     assert orders == {
-        Sort.START: [1, 0, 2, 3],
-        Sort.BUSY: [0, 2, 1, 3],
-        Sort.GAP: [1, 0, 2, 3],
-        Sort.SPANS: [2, 1, 0, 3],
-        Sort.NODE: [0, 1, 2, 3],
+        Sort.START: ["10", "1", "2", "3"],
+        Sort.NAME: ["1", "2", "3", "10"],
+        Sort.SPANS: ["2", "10", "1", "3"],
+        Sort.ERRORS: ["10", "1", "2", "3"],
+        Sort.BUSY: ["1", "2", "10", "3"],
+        Sort.GAP: ["10", "1", "2", "3"],
     }
-    know(model, [Worker(node="b"), Worker(node="a"), Worker(), Worker(node="a")])
-    assert model.order == [1, 3, 0, 2]
+    model.sort(Sort.NAME, is_reversed=True)
+    assert [model.labels(index)[0] for index in model.order] == ["10", "3", "2", "1"]
+
+
+def test_nodes() -> None:
+    """Workers are below their nodes, the driver's first; where figures are compared, those of all nodes are."""
+    build, nodes = Builder(), {name: f"{name}{'0' * 20}" for name in ("abcdef", "abcdee")}
+    driver = {"ray.worker_id": "01000000" + "f" * 48, "ray.node_id": nodes["abcdef"]}
+    files = {
+        "1.txt": [ran(build, start=0, duration=9, node_id=nodes["abcdee"])],
+        "2.txt": [build.span("f ray.remote", start=1, duration=1, kind="PRODUCER", attributes=driver)],
+        "3.txt": [ran(build, start=2, node_id=nodes["abcdef"])],
+        "4.txt": [build.span("elsewhere", start=3, duration=1)],
+    }
+    model = model_of(store_of_files({path: file_of(spans) for path, spans in files.items()}))
+
+    def lines() -> list[str]:
+        return [
+            f"{model.node_text(line.node)}: {line.workers}" if isinstance(line, Heading) else model.labels(line)[0]
+            for line in model.lines
+        ]
+
+    assert lines() == ["abcdef: 2", "driver 2", "worker 3", "abcdee: 1", "worker 1", ": 1", "4"]
+    model.sort(Sort.BUSY)
+    assert lines()[0] == "worker 1 abcdee"
+    assert len(lines()) == 4
 
 
 def test_labels() -> None:
-    """Node, pid and actor; a node's id is as short as tells it from the others."""
+    """What a worker does in Ray and its pid; an actor's class and id; of others the service, the pid or the file."""
     build = Builder()
-    paths = (
-        "11.txt",
-        "22.txt",
-        "spans.json",
-        "replica_app_Model_x6aahas8_tracing.json",
-        "proxy_192.0.2.2_tracing.json",
-    )
-    services = ("unknown_service:python", "", "cart", "", "")
-    files = {path: file_of([build.span(service=service)]) for path, service in zip(paths, services, strict=True)}
-    model = model_of(store_of_files(files))
-    assert [model.labels(at)[0] for at in range(len(paths))] == [
-        "11",
-        "22",
-        "192.0.2.2 proxy",
-        "app/Model x6aahas8",
-        "cart spans",
-    ]
+    services = {"11.txt": "unknown_service:python", "22.txt": "cart", "spans.json": "cart"}
+    paths = (*services, "replica_app_Model_x6aahas8_tracing.json", "proxy_192.0.2.2_tracing.json")
+    files = {path: file_of([build.span(service=services.get(path, ""))]) for path in paths}
     ids = ["abcdef" + "0" * 20, "abcdee" + "0" * 20]
-    know(model, [Worker(pid="11", node=ids[0], actor="A"), Worker(pid="22", node=ids[1]), *[Worker()] * 3])
-    assert model.labels(0) == ["abcdef 11 A", "11 A"]
+    files |= {
+        f"{pid}.txt": file_of([ran(build, start=9, actor_class="A", actor_id=actor)])
+        for pid, actor in zip((31, 32), ids, strict=True)
+    }
+    model = model_of(store_of_files(files))
+    assert {model.labels(index)[0] for index in model.order} == {
+        "11",
+        "cart 22",
+        "cart spans",
+        "app/Model x6aahas8",
+        "proxy 192.0.2.2",
+        "A (actor abcdef)",
+        "A (actor abcdee)",
+    }
+
+
+def test_an_actor_that_was_restarted() -> None:
+    """All of its processes are one line, with a mark where a further one begins."""
+    build, actor = Builder(), "cf6c" + "0" * 20
+    files = {
+        f"{pid}.txt": file_of([ran(build, start=start, duration=10, actor_class="A", actor_id=actor)])
+        for pid, start in ((1, 0), (2, 50), (3, 90))
+    }
+    model = model_of(store_of_files(files))
+    assert [model.labels(index)[0] for index in model.order] == ["A (actor cf6c)"]
+    assert model.shape.workers[0].pid == "3"
+    cells = cells_of(model.lane(0), model.whole, 10, model.shape.numbers)
+    assert "".join(cells.glyphs) == "█    ↻   ↻"
+
+
+def test_what_has_no_end() -> None:
+    """It is hatched where nothing else runs, and gaps beside it are no longer than that at the most."""
+    build = Builder()
+    spans = [
+        build.span("a", start=0, duration=20),
+        build.span("open", start=30, duration=None),
+        build.span("b", start=60, duration=20),
+        build.span("c", start=90, duration=10),
+    ]
+    model = model_of(store_of_files({"1.txt": file_of(spans)}))
+    cells = cells_of(model.lane(0), model.whole, 10, model.shape.numbers)
+    assert "".join(cells.glyphs) == "██ ▏░░██░█"
+    assert cells.places[5] == 1
+    assert model.at_most(0)
+
+
+def test_what_runs_now() -> None:
+    """A worker is hatched from the end of what it ran last until now; one that wrote nothing yet has a line, too."""
+    build = Builder()
+    model = model_of(store_of_files({"7.txt": file_of([ran(build, start=0, duration=20, pid="7")])}))
+    running = [RunsNow(pid, "f", EPOCH_NS + 10_000, is_call=True) for pid in (7, 8)]
+    assert model.take_running(running, EPOCH_NS + 100_000)
+    assert [model.labels(index)[0] for index in model.order] == ["worker 7", "worker 8"]
+    drawn = []
+    for index in range(2):
+        cells, runs = cells_of(model.lane(index), model.whole, 10, model.shape.numbers), model.runs_now(index)
+        assert runs is not None
+        hatch_from(cells, model.whole, runs.since_ns)
+        drawn.append("".join(cells.glyphs))
+    assert drawn == ["██▒▒▒▒▒▒▒▒", " ▒▒▒▒▒▒▒▒▒"]
+    assert model.take_running([], EPOCH_NS + 200_000)
+    assert len(model.order) == 1
+    assert not model.take_running([], EPOCH_NS + 300_000)
 
 
 def test_functions() -> None:
@@ -262,7 +341,7 @@ def screen_of(look: Look) -> WorkersScreen:
 async def open_workers(look: Look, *keys: str) -> WorkerLines:
     """Open the lanes, and let it find out who they are."""
     await look.press(*keys, "L")
-    await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.is_known)
+    await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.live.has_answer)
     await look.pilot.pause()
     return look.screen.query_one(WorkerLines)
 
@@ -273,10 +352,11 @@ async def test_by_keys(size: tuple[int, int]) -> None:
     async with looking_at(data=of_drawing(), size=size) as look:
         rows = await open_workers(look)
         assert "workers in 2 traces   2 workers   by first start" in look.header
-        first, second = look.body[2:4]
-        assert [word for word in first.split() if word.isdigit()][:2] == ["11", "3"]
-        assert "22" in second
-        assert "Act[or]" in second
+        assert "waiting calls" in look.body[2]
+        assert "1 at once" in look.body[2]
+        first, second = look.body[3:5]
+        assert first.split()[0] == "11"
+        assert second.startswith("Act[or] (actor a1)")
         assert "main" in first
         block = look.lines[-2]
         assert "main   +0 µs   40 µs   the first here" in block
@@ -302,7 +382,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         await look.press("enter")
         assert look.is_on(TraceScreen)
         await look.until(
-            lambda: any("✖ ERROR" in line and "call ray.remote_worker" in line for line in look.lines) or size[1] < 30
+            lambda: any("✖" in line and "call ray.remote_worker" in line for line in look.lines) or size[1] < 30
         )
         await look.press("escape")
         assert look.is_on(WorkersScreen)
@@ -324,11 +404,11 @@ async def test_zooming() -> None:
 
         assert shown() == (89, 100)
         assert "from +89" in look.footer
-        assert "‹" in look.body[3]
+        assert "‹" in look.body[4]
         await look.press("left")
         # From 14.5 to 25.5 µs.
         assert shown() == (14, 26)
-        assert "main" in look.body[2]
+        assert "main" in look.body[3]
         await look.press("0")
         assert "the whole time" in look.footer
         assert model.window is None
@@ -342,22 +422,22 @@ async def test_by_mouse() -> None:
     """A click selects a block, in a gap the one behind it, a second one opens it; the minimap picks a time."""
     async with looking_at(data=of_drawing(), size=(100, 30)) as look:
         rows = await open_workers(look)
-        left = look.body[2].index("▏main")
-        width = 99 - left
-        await look.pilot.click(offset=(left + round(width * 0.6), 4))
+        left = look.body[3].index("▏main")
+        width, top = 99 - left, rows.region.y
+        await look.pilot.click(offset=(left + round(width * 0.6), top))
         await look.until(lambda: rows.block == 1)
-        await look.pilot.click(offset=(left + 3, 4))
+        await look.pilot.click(offset=(left + 3, top))
         await look.until(lambda: rows.block == 0)
-        await look.pilot.click(offset=(left + round(width * 0.82), 5))
+        await look.pilot.click(offset=(left + round(width * 0.82), top + 1))
         await look.until(lambda: (rows.cursor, rows.block) == (1, 1))
-        await look.pilot.click(offset=(5, 4))
+        await look.pilot.click(offset=(5, top))
         await look.until(lambda: rows.cursor == 0)
         await look.pilot.mouse_down(offset=(10, 2))
         await look.pilot.mouse_up(offset=(20, 2))
         await look.until(lambda: screen_of(look).zoom.zoomable.window is not None)
         await look.press("0")
-        await look.pilot.click(offset=(left + 3, 4))
-        await look.pilot.click(offset=(left + 3, 4))
+        await look.pilot.click(offset=(left + 3, top))
+        await look.pilot.click(offset=(left + 3, top))
         await look.until(lambda: look.is_on(TraceScreen))
 
 
@@ -365,12 +445,62 @@ async def test_sorting_stays_on_the_lane() -> None:
     """The cursor goes along with its lane, and the block stays selected."""
     async with looking_at(data=of_drawing(), size=(100, 30)) as look:
         rows = await open_workers(look)
-        await look.press("down", "h", "s", "s", "s")
+        await look.press("down", "h", "s", "s")
         assert "sorted by spans" in look.footer
-        assert (screen_of(look)._model.order[rows.cursor], rows.block) == (1, 0)
-        await look.press("s")
-        # The node of one of them is known, and stands first.
-        assert (screen_of(look)._model.order, rows.cursor, rows.block) == ([1, 0], 0, 0)
+        assert "SPANS ▾" in look.body[1]
+        assert (rows.index, rows.block) == (1, 0)
+        # A click on a head sorts, another one reverses; where it was sorted by first start, one on names is for them.
+        heads = look.screen.query_one(WorkerHeads).region
+        await look.pilot.click(offset=(look.body[1].index("ERR"), heads.y))
+        await look.until(lambda: "sorted by errors" in look.footer)
+        assert (rows.cursor, rows.index, rows.block) == (0, 1, 0)
+        await look.pilot.click(offset=(look.body[1].index("ERR"), heads.y))
+        await look.until(lambda: "sorted by errors, reversed" in look.footer)
+        assert (rows.cursor, rows.index, rows.block) == (1, 1, 0)
+        await look.pilot.click(offset=(2, heads.y))
+        await look.until(lambda: "sorted by first start" in look.footer)
+        await look.press("S")
+        assert "sorted by first start, reversed" in look.footer
+        assert (rows.cursor, rows.index) == (0, 1)
+
+
+async def test_headings_are_passed_over() -> None:
+    """Keys and clicks go from worker to worker; the first heading comes into sight with what is below it."""
+    build, data = Builder(), Growing()
+    for number in range(30):
+        data.add(ran(build, start=number, node_id=f"{number % 3}{'a' * 20}"), path=f"spans/{number}.txt")
+    async with looking_at(data=data, size=(100, 20)) as look:
+        rows = await open_workers(look)
+        assert look.body[2].startswith("node 0aaa   10 workers")
+        assert rows.cursor == 1
+        await look.press("k")
+        assert rows.cursor == 1
+        await look.press(*["j"] * 10)
+        assert (rows.cursor, rows.index) == (12, 1)
+        await look.press("k", "G", "g")
+        assert rows.cursor == 1
+        assert look.body[2].startswith("node 0aaa")
+        await look.pilot.click(offset=(3, rows.region.y))
+        await look.press()
+        assert (rows.cursor, look.is_on(WorkersScreen)) == (1, True)
+
+
+async def test_without_rays_own() -> None:
+    """`x` leaves out what is Ray's own, and keeps to it."""
+    build, data = Builder(), Growing()
+    data.add(ran(build, start=0), path="spans/1.txt")
+    data.add(ran(build, start=5, actor_class="_StatsActor"), path="spans/2.txt")
+    async with looking_at(data=data, size=(100, 20)) as look:
+        await open_workers(look)
+        assert "2 workers" in look.header
+        await look.press("x")
+        await look.until(lambda: "1 worker, without Ray's own" in look.header)
+        assert "_StatsActor" not in look.text
+        await look.press("escape")
+        await open_workers(look)
+        await look.until(lambda: "1 worker, without Ray's own" in look.header)
+        await look.press("x")
+        await look.until(lambda: "2 workers   by" in look.header)
 
 
 async def test_what_is_listed_counts() -> None:

@@ -467,7 +467,16 @@ class SpanviewApp(App[None]):
         """
         from spanview.tui.trace.trace_screen import TraceScreen
 
-        return self.push_screen(TraceScreen(self._store, trace, at_error=at_error, at_row=at_row))
+        return self.push_screen(TraceScreen(self._store, trace, at_failure=int(at_error), at_row=at_row))
+
+    async def open_next_failure(self, trace: int, by: int) -> bool:
+        """Show the next trace with a failure in place of one, or the one before; return False where there is none."""
+        from spanview.tui.trace.trace_screen import TraceScreen
+
+        other = self.first_screen.go_to_failure_after(trace, by)
+        if other is not None:
+            await self.switch_screen(TraceScreen(self._store, other, at_failure=by))
+        return other is not None
 
     def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> AwaitMount:
         """Show a log at a line, with those that belong to the span of a name, which is safe to print."""

@@ -54,7 +54,7 @@ class Settings:
     """What colours stand for; empty for what goes with the trace."""
     folds: bool = True
     """Whether runs of like siblings are one row each."""
-    joins: bool = False
+    joins: bool = True
     """Whether Ray calls with one attempt are one row each."""
     sort: str = "START"
     """The column that traces are sorted by."""
@@ -64,6 +64,9 @@ class Settings:
     statistics_sort: str = "total"
     calls_sort: str = "calls"
     workers_sort: str = "first start"
+    workers_reversed: bool = False
+    without_rays_own: bool = False
+    """Whether actors and tasks that are Ray's own are left out of workers and calls."""
     serve_sort: str = "route"
     group_sort: str = "TRACES"
     """The column that groups are sorted by."""

@@ -14,10 +14,7 @@ from rich.color import Color
 from rich.terminal_theme import TerminalTheme
 from textual.theme import Theme
 
-from spanview.display.colors import COLORS
-
-_SLOTS: Final = (12, 2, 3, 5, 6, 11, 10, 4, 13)
-"""Numbers of the terminal's colours that `PALETTE` has, in its order."""
+from spanview.display.colors import COLORS, SLOTS
 
 
 class _Shades(NamedTuple):
@@ -131,7 +128,7 @@ def terminal_theme(name: str) -> TerminalTheme | None:
     if shades is None:
         return None
     colors = [_rgb(shades.foreground)] * 16
-    for slot, color in zip(_SLOTS, shades.services.split(), strict=True):
+    for slot, color in zip(SLOTS, shades.services.split(), strict=True):
         colors[slot] = _rgb(color)
     return TerminalTheme(_rgb(shades.background), _rgb(shades.foreground), colors[:8], colors[8:])
 
@@ -143,4 +140,4 @@ def _rgb(color: str) -> tuple[int, int, int]:
 
 def service_color(number: int) -> Color:
     """Return the terminal's colour that spans of one service, process, or the like have in common."""
-    return Color.from_ansi(_SLOTS[number % len(_SLOTS)])
+    return Color.from_ansi(SLOTS[number % len(SLOTS)])

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from spanview.analysis.query import Query
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
 _MAX_QUERY_LENGTH: Final = 60
@@ -59,7 +60,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         self._found: set[int] = set()
         self._spans = 0
         """How many there were when the looking began."""
-        self._looking = Work(self)
+        self._looking, self._explaining = Work(self), Work(self)
         self._is_done = False
         """Whether Enter was pressed."""
 
@@ -96,6 +97,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
 
     def _look_for(self, text: str) -> None:
         self._looking.end()
+        self._explaining.end()
         self._sought, self._found, self._matcher = text, set(), None
         prompt = self.query_one(Prompt)
         try:
@@ -137,7 +139,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         if self._looking.is_busy:
             return None
         if not self._found:
-            prompt.say("no trace matches", is_mistake=True)
+            self._say_why(self._matcher.query)
             return None
         matching = Matching(store, self._matcher.query, sorted(self._found), self._spans)
         side = ComparedSide(None, sanitise((self._sought or "").strip(), _MAX_QUERY_LENGTH), matching)
@@ -147,6 +149,22 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
             prompt.say("every trace matches: there is no rest to compare with", is_mistake=True)
             return None
         return side, ComparedSide(None, "the rest", matching.rest)
+
+    def _say_why(self, query: Query) -> None:
+        """Say that no trace matches, and why as soon as that is known."""
+
+        def why(tell: Tell) -> list[str]:
+            from spanview.analysis.misses import misses_of
+            from spanview.display.miss_text import miss_lines
+
+            return ["no trace matches", *miss_lines(misses_of(self._store, query, tell=tell))]
+
+        def say(lines: list[str]) -> None:
+            self.query_one(Prompt).say("; ".join(lines), is_mistake=True)
+
+        say(["no trace matches"])
+        if not self.viewer.feed_state.loading:
+            self._explaining.begin(why, say)
 
     def _has_others(self, side: ComparedSide) -> bool:
         """Tell whether there are traces that aren't among those of a side."""

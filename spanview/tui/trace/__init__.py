@@ -12,6 +12,7 @@ trace_picture    from what is shown to pictures in files, and texts for the clip
 stitcher         keeps what is shown in line with what has come, in named states
 search           finding spans by a query
 missing_parents  what is known of spans that no file holds
+failures         what failed, and in which order it is visited
 details_below    the details of the selected span, below the waterfall
 trace_screen     the screen, which maps keys to all of these
 """

@@ -18,9 +18,10 @@ from spanview.tui.app.settings import NAMES_PERCENT
 from spanview.tui.trace.lit_path import LitPath
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from spanview.analysis.reasons import Why
+    from spanview.analysis.silent import SilentFailure
     from spanview.analysis.unseen import Guess
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
@@ -91,6 +92,10 @@ class Appearance:
         """What missing parents probably are, by span id."""
         self.reasons: Mapping[int, Why] = {}
         """Why calls have no attempt, by row, as far as that was asked."""
+        self.silent: Mapping[int, SilentFailure] = {}
+        """How spans failed without an error, by row, as far as that was asked."""
+        self.silent_positions: Sequence[int] = ()
+        """The positions of these spans, and of parents that are lost, in order."""
         self.lit_path: LitPath | None = None
         """The critical path, where it is lit."""
         self._events: dict[int, list[int]] = {}
@@ -143,6 +148,7 @@ class Appearance:
         """Find out, in a thread, what painting a trace needs of all of its spans."""
         for column in {*_COLUMNS.values()}:
             stitched.tally(column)
+        _ = stitched.short_names, stitched.has_calls
         if SELF in self.columns:
             _ = stitched.own
         if self.color_by is ColorBy.NODE:

@@ -38,7 +38,7 @@ class MissingParents:
         self._guessed: tuple[TraceTree, bool] | None = None
         """The stitched trace that was asked about last, and whether its calls were rows."""
         self._alive: Mapping[int, int] = {}
-        self._ended: Mapping[int, int] = {}
+        self.ended: Mapping[int, int] = {}
         """The processes of missing parents, by the parents' span ids, as far as that was asked."""
         self.open_calls = 0
         """Calls of the trace that have no attempt, and that were submitted without an error, as far as was asked."""
@@ -80,8 +80,8 @@ class MissingParents:
             self._asking.queue(lambda _: viewer.running.growth(self._model.trace), self._take_growth)
 
     def _take_growth(self, growth: Growth) -> None:
-        if (growth.parents, growth.ended) != (self._alive, self._ended):
-            self._alive, self._ended = growth.parents, growth.ended
+        if (growth.parents, growth.ended) != (self._alive, self.ended):
+            self._alive, self.ended = growth.parents, growth.ended
             self._refresh_details()
 
     def lines_of(self, span_id: int) -> list[tuple[str, str]]:
@@ -94,7 +94,7 @@ class MissingParents:
             ]
         if (pid := self._alive.get(span_id)) is not None:
             lines.append(("alive", f"pid {pid}, which wrote its children; it may be running"))
-        if (pid := self._ended.get(span_id)) is not None:
+        if (pid := self.ended.get(span_id)) is not None:
             lines.append(("ended", f"pid {pid}, which wrote its children"))
         return lines
 
@@ -102,6 +102,6 @@ class MissingParents:
         """Return what has become of a missing parent, as far as its process tells."""
         if span_id in self._alive:
             return "it has not ended yet, likely"
-        if span_id in self._ended:
+        if span_id in self.ended:
             return "it is lost, likely: its process has ended"
         return "it has not ended yet, or its record is lost"

@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray_names import SUBMITTED
+from spanview.analysis.ray_names import SUBMITTED, short_names
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
-from spanview.model.codes import ERROR, PRODUCER
+from spanview.index.tree import ROOT
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
+from spanview.tui.trace.stitched_trace import is_any_between
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
 
 _ON_PATH: Final = "•"
+_SILENT: Final = "!"
+"""Behind the name of what failed without an error, or hides something that did."""
 _LONGEST_GUESS: Final = 60
 _DEPTH: Final = 8
 """Cells that the number of a depth may take."""
 _FIGURES: Final = ("max", "p95", "min", "total")
 """Of like siblings, what matters most first; the median stands where a span has its duration."""
+NOT_SEEN: Final = "not ended, or lost"
+"""What is said of the time of a missing parent."""
 
 
 class RowTexts:
@@ -39,15 +47,24 @@ class RowTexts:
         if tree.is_missing(node):
             guess = self._appearance.guesses.get(tree.span_id(node))
             if guess is not None:
-                return f"? probably {sanitise(guess.name, _LONGEST_GUESS)}, not seen"
+                name = short_names([guess.name]).get(guess.name, guess.name) if self._joins else guess.name
+                return f"? probably {sanitise(name, _LONGEST_GUESS)}, not seen"
             return f"? parent not seen {format_span_id(tree.span_id(node))[:8]}"
-        submitted = self._model.stitched.submitted.get(tree.rows[node])
-        if submitted is not None:
-            return self._name_of(submitted).removesuffix(SUBMITTED)
-        return self._name_of(tree.rows[node]) or "(no name)"
+        row = tree.rows[node]
+        name = self._name_of(self._model.stitched.submitted.get(row, row))
+        # Where each span has a row, it has its whole name.
+        return (self._model.stitched.short_names.get(name, name) if self._joins else name) or "(no name)"
+
+    @property
+    def _joins(self) -> bool:
+        return self._model.stitched.joins
 
     def _name_of(self, row: int) -> str:
         return self._store.names.texts[self._store.spans.name[row]]
+
+    def _is_call(self, row: int) -> bool:
+        """Whether a span that has a row of its own submits a call, where calls are rows."""
+        return self._joins and self._store.spans.kind[row] == PRODUCER and self._name_of(row).endswith(SUBMITTED)
 
     def arrow(self, node: int) -> str:
         """Return whether something hangs below a row, and whether it is shown, in two cells."""
@@ -59,14 +76,17 @@ class RowTexts:
         """Return what stands behind a name: the longest first, for where there is room, then shorter ones."""
         model, tree, lit = self._model, self._model.tree, self._appearance.lit_path
         first = [_ON_PATH] if lit is not None and lit.is_between(*model.reach(node)) else []
+        if is_any_between(self._appearance.silent_positions, *model.reach(node)):
+            first.append(_SILENT)
         if run := model.run(node):
-            return marks_of_run(first, run, model.stitched.failed_between(run.first, run.end))
+            figures = () if self._is_call(tree.rows[node]) else figures_of_run(run)
+            return marks_of_run(first, run, model.stitched.failed_between(run.first, run.end), figures)
         if not tree.is_missing(node) and self._store.spans.status[tree.rows[node]] == ERROR:
             first.append("✖")
         last = ["↻ cycle"] if node in tree.cut else []
         if not model.is_collapsed(node):
             marks = " ".join([*first, *last])
-            of_call = self._text_of_call(node)
+            of_call = self._text_of_call(node) or self._silent_text(node)
             if not of_call:
                 return [marks]
             # Where there is no room for the reason, its mark still says that there is no attempt.
@@ -81,26 +101,52 @@ class RowTexts:
     def _text_of_call(self, node: int) -> str:
         """Return what is said of a Ray call where calls are rows; empty for all else."""
         stitched, tree = self._model.stitched, self._model.tree
-        if not stitched.joins or tree.is_missing(node):
+        if tree.is_missing(node):
             return ""
-        if tree.rows[node] in stitched.submitted:
-            return f"wait {duration(stitched.wait(node))}"
-        if self._store.spans.kind[tree.rows[node]] != PRODUCER or not self.name(node).endswith(SUBMITTED):
+        parent = tree.parents[node]
+        if self._store.spans.kind[tree.rows[node]] == CONSUMER and parent < len(tree.rows):
+            is_attempt = parent != ROOT and self._is_call(tree.rows[parent])
+            return f"attempt {tree.children(parent).index(node) + 1:,}" if is_attempt else ""
+        if not self._is_call(tree.rows[node]):
             return ""
         attempts = len(tree.children(node)) or int(tree.rows[node] in stitched.served)
         if attempts:
             return count(attempts, "attempt")
         why = self._appearance.reasons.get(tree.rows[node])
-        return "◌ no attempt seen" if why is None else f"◌ {why.label}"
+        mark = "" if tree.rows[node] in self._appearance.silent else "◌ "
+        return f"{mark}no attempt seen" if why is None else f"{mark}{why.label}"
 
-    def lasted(self, node: int) -> list[str]:
-        """Return how long a span took, of like siblings the median, then what is shorter; nothing for a placeholder."""
-        tree, spans = self._model.tree, self._store.spans
-        if tree.is_missing(node):
+    def _silent_text(self, node: int) -> str:
+        """Return how a span failed without an error; empty for all others."""
+        failure = (
+            None if self._model.tree.is_missing(node) else self._appearance.silent.get(self._model.tree.rows[node])
+        )
+        return "" if failure is None else failure.label
+
+    def waited(self, node: int) -> list[str]:
+        """Return how long a call waited, of like siblings the median, then what is shorter; nothing for all else."""
+        tree = self._model.tree
+        if tree.is_missing(node) or not self._joins:
             return [""]
         if run := self._model.run(node):
-            text = duration(run.figures.get("p50"))
-            return [f"p50 {text}", text]
+            return _median(run.waits) if run.waits else [""]
+        parent = tree.parents[node]
+        is_attempt = 0 <= parent < len(tree.rows) and self._is_call(tree.rows[parent])
+        if not is_attempt and tree.rows[node] not in self._model.stitched.submitted:
+            return [""]
+        return [duration(self._model.stitched.wait(node))]
+
+    def lasted(self, node: int) -> list[str]:
+        """Return how long a span took, of like siblings the median, then what is shorter; nothing for a placeholder.
+
+        Nor is there anything for a call whose attempts have rows of their own, or that has none: how long it took to
+        submit it isn't how long it ran.
+        """
+        tree, spans = self._model.tree, self._store.spans
+        if tree.is_missing(node) or self._is_call(tree.rows[node]):
+            return [""]
+        if run := self._model.run(node):
+            return _median(run.figures)
         start, end = spans.start_ns[tree.rows[node]], spans.end_ns[tree.rows[node]]
         return ["no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)]
 
@@ -125,13 +171,26 @@ def in_short(number: int) -> str:
     return str(number)
 
 
-def marks_of_run(first: list[str], run: Run, errors: int) -> list[str]:
+def _median(figures: Mapping[str, int]) -> list[str]:
+    text = duration(figures.get("p50"))
+    return [f"p50 {text}", text]
+
+
+def figures_of_run(run: Run) -> list[str]:
+    """Return what is said of like siblings besides their medians, what matters most first."""
+    if run.waits:
+        return [f"max wait {duration(run.waits['max'])}", f"max run {duration(run.figures.get('max'))}"]
+    return [f"{name} {duration(run.figures[name])}" for name in _FIGURES] if run.figures else []
+
+
+def marks_of_run(first: list[str], run: Run, errors: int, figures: Sequence[str]) -> list[str]:
     """Return what is said of like siblings: the longest first, then ever less, at last their number and their errors.
 
     Args:
         first: What stands before it.
         run: The siblings.
         errors: How many of them, and of what hangs below them, failed.
+        figures: What is known of how long they took, as `figures_of_run` returns it.
     """
     texts = []
     for number in (in_full, in_short):
@@ -139,9 +198,8 @@ def marks_of_run(first: list[str], run: Run, errors: int) -> list[str]:
         if errors:
             counted.append(f"✖{number(errors)}")
         below = [f"+{number(run.hidden)}"] if run.hidden else []
-        shown = _FIGURES if number is in_full and run.figures else ()
-        figures = [f"{name} {duration(run.figures[name])}" for name in shown]
-        texts += [" ".join([*counted, *below, *figures[:count_shown]]) for count_shown in range(len(figures), -1, -1)]
+        most = len(figures) if number is in_full else 0
+        texts += [" ".join([*counted, *below, *figures[:shown]]) for shown in range(most, -1, -1)]
         texts.append(" ".join(counted))
     return texts
 
@@ -155,4 +213,8 @@ def lines_of_run(run: Run, errors: int) -> list[tuple[str, str]]:
         lines.append(("below them", count(run.hidden, "span")))
     if errors:
         lines.append(("errors", f"✖ {errors:,}"))
-    return [*lines, *((name, duration(ns)) for name, ns in run.figures.items())]
+    if not run.waits:
+        return [*lines, *((name, duration(ns)) for name, ns in run.figures.items())]
+    for kind, figures in (("wait", run.waits), ("run", run.figures)):
+        lines.append((kind, "   ".join(f"{name} {duration(ns)}" for name, ns in figures.items()) or "–"))
+    return lines

@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Final, Self
 
 from spanview.analysis.intervals import most_at_once
 from spanview.analysis.percentiles import rank_of
+from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.index.table import SpanTable
     from spanview.tui.widgets.window import Window
@@ -89,15 +90,21 @@ class Run:
         rows: The row of each position.
         members: The siblings, by start.
         positions: The position of the first one, and the first position behind them and all that hangs below them.
-        own: The rows of the siblings.
+        own: The rows of the siblings; of each that is a Ray call, the row of its PRODUCER, else `NO_ROW`.
     """
 
     def __init__(
-        self, spans: SpanTable, rows: Sequence[int], members: list[int], positions: tuple[int, int], own: list[int]
+        self,
+        spans: SpanTable,
+        rows: Sequence[int],
+        members: list[int],
+        positions: tuple[int, int],
+        own: Mapping[int, int],
     ) -> None:
         self._spans = spans
         self._all = rows
-        self._own = own
+        self._own = [*own]
+        self._submitted = [(submitted, row) for row, submitted in own.items() if submitted != NO_ROW]
         self.members = members
         self.first, self.end = positions
         self.hidden = 0
@@ -124,8 +131,19 @@ class Run:
     def figures(self) -> dict[str, int]:
         """How long they took, in nanoseconds, by the name of each figure; empty where none has both times."""
         starts, ends = known_times(self._spans, self._own)
-        lengths = sorted(map(sub, ends, starts))
-        if not lengths:
-            return {}
-        p50, p95 = (lengths[rank_of(len(lengths), percent)] for percent in (50, 95))
-        return {"min": lengths[0], "p50": p50, "p95": p95, "max": lengths[-1], "total": sum(lengths)}
+        return _figures(map(sub, ends, starts))
+
+    @cached_property
+    def waits(self) -> dict[str, int]:
+        """How long those of them waited that are Ray calls, in the same way; empty where none is."""
+        starts, ends = self._spans.start_ns, self._spans.end_ns
+        pairs = ((ends[submitted], starts[row]) for submitted, row in self._submitted)
+        return _figures(max(0, start - end) for end, start in pairs if NO_TIME not in (start, end))
+
+
+def _figures(lengths: Iterable[int]) -> dict[str, int]:
+    lengths = sorted(lengths)
+    if not lengths:
+        return {}
+    p50, p95 = (lengths[rank_of(len(lengths), percent)] for percent in (50, 95))
+    return {"min": lengths[0], "p50": p50, "p95": p95, "max": lengths[-1], "total": sum(lengths)}

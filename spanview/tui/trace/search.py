@@ -89,7 +89,9 @@ class Search:
         for batch, waiting in matching_rows(store, query, rows):
             matches.update(batch.tolist())
             tell(1 - waiting / max(len(rows), waiting))
-        misses = [] if matches else misses_of(store, query, [self._model.trace], tell)
+        # What isn't read yet may have it.
+        is_known = not (matches or self._screen.viewer.feed_state.loading)
+        misses = misses_of(store, query, [self._model.trace], tell) if is_known else []
         return matches, miss_lines(misses, "no span of this trace")
 
     def _take(self, query: Query, matches: set[int], why: list[str], *, go: bool) -> None:

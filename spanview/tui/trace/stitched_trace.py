@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
+from spanview.analysis.ray_names import call_names, short_names
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.serve_calls import served_in_tree
 from spanview.analysis.waits import wait_between, wait_of
@@ -35,7 +36,7 @@ from spanview.tui.trace.runs import FEWEST_IN_RUN, Run, Timed
 from spanview.tui.widgets.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -137,7 +138,7 @@ class StitchedTrace:
                 members = [*alike]
                 if like is not None and len(members) >= FEWEST_IN_RUN:
                     positions = self.position[members[0]], self.ends[self.position[members[-1]]]
-                    own = [*map(rows.__getitem__, members)]
+                    own = {rows[node]: self.submitted.get(rows[node], NO_ROW) for node in members}
                     run = Run(self._spans, self.rows, members, positions, own)
                     run.hidden = self.spans_between(*positions) - len(own) - sum(row in self.submitted for row in own)
                     runs.append(run)
@@ -149,7 +150,7 @@ class StitchedTrace:
             from spanview.tui.trace import stitched_bulk  # noqa: F401 - the import alone takes longer than a key may
         for run in self.runs:
             if run.end - run.first >= _FEWEST_COUNTED_AHEAD:
-                _ = run.figures, run.most_at_once, run.timed, run.failures
+                _ = run.figures, run.waits, run.most_at_once, run.timed, run.failures
         if len(self.tree) > AT_ONCE:
             _ = self._own_stretches
 
@@ -247,6 +248,17 @@ class StitchedTrace:
         return node - count + len(self.tree.rows) if node >= count else self.node_of[self.unjoined.rows[node]]
 
     # -- all nodes -------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def has_calls(self) -> bool:
+        """Whether there are Ray calls, and each is to be one node."""
+        submits, runs = call_names(self._store) if self.joins else (set[int](), set[int]())
+        return not (submits | runs).isdisjoint(self.tally("name")[0])
+
+    @cached_property
+    def short_names(self) -> Mapping[str, str]:
+        """What Ray's functions are called in this trace, by the names of their spans."""
+        return short_names(map(self._store.names.texts.__getitem__, self.tally("name")[0]))
 
     @cached_property
     def served(self) -> Collection[int]:

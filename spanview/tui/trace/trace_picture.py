@@ -101,6 +101,9 @@ class _Rows:
         is_missing, run = tree.is_missing(node), model.run(node)
         name = sanitise(self._texts.name(node), _LONGEST_NAME)
         arrow, marks, lasted = self._texts.arrow(node), tuple(self._texts.marks(node)), tuple(self._texts.lasted(node))
+        if waited := self._texts.waited(node)[0]:
+            # A picture has no column for it.
+            marks = (f"{marks[0]} wait {waited}".strip(), *marks)
         row = 0 if is_missing else tree.rows[node]
         color = 0 if is_missing else self._appearance.color_number(row)
         about = "\n".join(filter(None, (name, " ".join(filter(None, (marks[0], lasted[0]))), self._when(node))))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from textual.containers import Vertical
 
+from spanview.analysis.ray_names import call_names
 from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
 from spanview.index.tree import ROOT
@@ -18,14 +20,17 @@ from spanview.tui.keys import On, View
 from spanview.tui.span.details import Details
 from spanview.tui.trace.appearance import EXTRAS, SELF, Appearance, ColorBy
 from spanview.tui.trace.details_below import ROOM_FOR_DETAILS, DetailsBelow
+from spanview.tui.trace.failures import Failures
 from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
+from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.legend import Legend
+from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope, ViewScope
@@ -33,18 +38,20 @@ from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.events import ScreenResume
 
+    from spanview.analysis.answer import Answer
+    from spanview.analysis.telling import Tell
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.linelist import LineList
-    from spanview.tui.widgets.live import Live
     from spanview.tui.widgets.work import Owner
 
 _ACTIONS_ON_ROWS: Final = frozenset(
@@ -67,15 +74,15 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     Args:
         trace: The trace's row in the trace table.
-        at_error: Whether to begin at the first error.
+        at_failure: Above 0 to begin at the first failure, below 0 at the last one.
         at_row: The span to begin at, by its row in the span table.
     """
 
-    def __init__(self, store: Store, trace: int, *, at_error: bool = False, at_row: int | None = None) -> None:
+    def __init__(self, store: Store, trace: int, *, at_failure: int = 0, at_row: int | None = None) -> None:
         super().__init__()
         self._store = store
         self.trace = trace
-        self._at_error = at_error
+        self._at_failure = at_failure
         self._at_row = at_row
         self.scope = ViewScope(self._traces, lambda: self.viewer.root_name(trace), self._compare, trace)
         self._counts: tuple[int, int] | None = None
@@ -99,7 +106,14 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """The positions of the spans with a name, of which trace and of which name."""
         self._missing = MissingParents(self, rows, self._show_details_soon)
         self._details = DetailsBelow(self, rows, pane, self._missing)
+        self._failures = Failures(self, rows, self._missing, self._show_details_soon)
+        pane.failure_of = self._failures.text_of
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
+        self._answer_line = AnswerLine()
+        scope = TraceScope(lambda: ChosenTraces([trace], ""), lambda: len(self._model.stitched.unjoined.rows))
+        self._answer: Live[tuple[Answer, Mapping[str, str]]] = Live(self, scope, self._find_answer, self._take_answer)
+        """Where the trace's time went, of as much of it as is shown."""
+        self._answered: tuple[Answer, Mapping[str, str]] | None = None
         self._copying = Work(self)
         self.zoom = Zoom(
             rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
@@ -110,6 +124,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
+        yield self._answer_line
         yield self._prompt
         yield Vertical(self._minimap, self._ruler, self.rows, self._legend, self._pane, id="trace")
 
@@ -123,12 +138,24 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._details.show_soon()
         self.stitcher.begin()
         if self.stitcher.has_rows:
-            self._missing.guess()
+            self._find_out()
         self._missing.ask_what_runs()
-        self.set_interval(ASK_AGAIN_S, self._missing.ask_what_runs)
+        self.set_interval(ASK_AGAIN_S, self._ask_again)
         self.live.begin_with(None, ChosenTraces(None, ""), 0)
-        if self._at_error or self._at_row is not None:
+        self.stitcher.when_stitched(self._begin_answer)
+        if self._at_failure or self._at_row is not None:
             self.stitcher.when_stitched(self._begin_elsewhere)
+
+    def _find_out(self) -> None:
+        """Find out what the trace itself doesn't tell."""
+        self._missing.guess()
+        self._failures.find()
+
+    def _ask_again(self) -> None:
+        """Ask what may still run."""
+        self._missing.ask_what_runs()
+        if self.stitcher.has_rows and not self.viewer.paused:
+            self._failures.find()
 
     def _begin_elsewhere(self) -> None:
         if self.is_left:
@@ -136,13 +163,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._at_row is not None:
             self.rows.go_to(self._model.stitched.node_of.get(self._at_row, 0))
             self.call_after_refresh(self.rows.reveal)
-        if self._at_error:
-            self.call_after_refresh(self._show_first_error)
-
-    def _show_first_error(self) -> None:
-        if not self.is_left:
+        if self._at_failure:
             # The root may be the first one.
-            self._go_to_error(1, stay=True)
+            self.call_after_refresh(self._go_to_failure, self._at_failure, stay=True)
 
     def on_resize(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
@@ -205,15 +228,22 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self.stitcher.trace_has_grown()
         elif self.stitcher.has_rows:
             # While files load, nothing is guessed.
-            self._missing.guess()
+            self._find_out()
         self.refresh_frame()
         self.live.catch_up()
+        self._answer.catch_up()
+        self._say_answer()
+
+    def on_screen_resume(self, event: ScreenResume) -> None:  # noqa: ARG002 - the base class' own is called, too
+        """Say where the time went of what has come meanwhile."""
+        self._answer.catch_up()
 
     def _show(self, stitched: StitchedTrace, path: LitPath | None) -> None:
         """Show the trace as it was stitched anew; the cursor stays on its span."""
         node = self.rows.node
         key = None if node is None else self._model.stitched.key(node)
         self._model.take(stitched, key)
+        self._failures.lay_out()
         if (lit := self._appearance.lit_path) is not None:
             self._appearance.lit_path = path
             if path is not None and path.text != lit.text:
@@ -223,10 +253,11 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._legend.refresh()
         self.refresh_frame()
         self._find_own_times()
+        self._answer.catch_up()
         # What has come may be the first that is told apart.
         self._explain_colors()
         if self.stitcher.has_rows:
-            self._missing.guess()
+            self._find_out()
 
     def _refresh_time(self) -> None:
         self._ruler.refresh()
@@ -241,6 +272,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if not self.viewer.paused and (is_growing := self.viewer.is_growing(self.trace)) != self._is_growing:
             self._is_growing = is_growing
             self.refresh_frame()
+            self._say_answer()
 
     def on_line_list_moved(self, event: LineList.Moved) -> None:
         """Let the details follow."""
@@ -365,13 +397,36 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         else:
             self.rows.go_to(parent)
 
-    def action_error(self, by: int) -> None:
-        """Go to the next error, or to the one before."""
-        self._go_to_error(by)
+    async def action_error(self, by: int) -> None:
+        """Go to the next failure, or to the one before; behind the last one to the next trace with one."""
+        await self._go_to_failure(by)
 
-    def _go_to_error(self, by: int, *, stay: bool = False) -> None:
-        self._go_to_next(self._model.stitched.failed, by, "error", stay=stay)
-        self._details.show_error()
+    async def _go_to_failure(self, by: int, *, stay: bool = False) -> None:
+        """Go to the next failure, or to the one before: errors, then what failed without one.
+
+        Args:
+            by: Below 0 for the one before.
+            stay: Whether to begin anew, at the first one or at the last.
+        """
+        if self.is_left:
+            return
+        failures = self._failures
+        number = failures.next(by, stay=stay)
+        is_past = stay or (by > 0 and number >= len(self._model.stitched.failed))
+        if is_past and failures.when_known(lambda: self.call_later(partial(self._go_to_failure, by, stay=stay))):
+            self.viewer.say("looking for what failed without an error …")
+            return
+        if stay:
+            number = 0 if by > 0 else failures.count - 1
+        elif not 0 <= number < failures.count and await self.viewer.open_next_failure(self.trace, by):
+            return
+        if failures.count:
+            number %= failures.count
+            self.rows.go_to(failures.node(number))
+            self.viewer.say(failures.name_of(number))
+            self._details.show_error()
+        else:
+            self.viewer.say("nothing has failed in this trace")
 
     def _go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""
@@ -428,6 +483,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def action_join_calls(self) -> None:
         """Show each Ray call with one attempt as one row, or as its two spans."""
+        if call_names(self._store)[0].isdisjoint(self._model.stitched.tally("name")[0]):
+            self.viewer.say("there are no Ray calls in this trace: its rows stay as they are")
+            return
         joins = not self.stitcher.joins_calls
         self.viewer.keep(joins=joins)
         self.stitcher.join_calls(joins=joins)
@@ -507,6 +565,31 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._legend.display = self._appearance.is_explained = shown
         self._legend.refresh()
 
+    # -- where the time went -----------------------------------------------------------------------------------------
+
+    def _begin_answer(self) -> None:
+        if not self.is_left:
+            self._answer.begin()
+
+    def _find_answer(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[Answer, Mapping[str, str]]:
+        """Called in a thread."""
+        from spanview.analysis.answer import answer_of
+
+        stitched = self._model.stitched
+        return answer_of(self._store, self.trace, stitched.unjoined), stitched.short_names
+
+    def _take_answer(self, answered: tuple[Answer, Mapping[str, str]]) -> None:
+        self._answered = answered
+        self._say_answer()
+
+    def _say_answer(self) -> None:
+        from spanview.display.answer_text import answer_texts
+
+        if self._answered is not None:
+            so_far = "so far " if self._is_growing or self.viewer.feed_state.loading else ""
+            hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
+            self._answer_line.say([so_far + text for text in answer_texts(*self._answered)], hint)
+
     # -- the critical path -------------------------------------------------------------------------------------------
 
     def action_critical(self) -> None:
@@ -514,6 +597,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._appearance.lit_path is not None:
             self._appearance.lit_path = None
             self.viewer.say("critical path no longer lit")
+            self._say_answer()
             self.rows.refresh()
         else:
             self.viewer.say("critical path: looking for it …")
@@ -529,6 +613,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             return
         self._appearance.lit_path = path
         self.viewer.say(path.text)
+        self._say_answer()
         self.rows.refresh()
 
     # -- time --------------------------------------------------------------------------------------------------------

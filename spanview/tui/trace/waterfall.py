@@ -22,7 +22,7 @@ from spanview.model.times import NO_TIME
 from spanview.tui.app.colorless import FULL, LIGHT, MATCH, UNLIT, letter_of
 from spanview.tui.app.settings import NAMES_PERCENT
 from spanview.tui.trace.appearance import AFTER, EXTRAS
-from spanview.tui.trace.row_texts import RowTexts, indent_of
+from spanview.tui.trace.row_texts import NOT_SEEN, RowTexts, indent_of
 from spanview.tui.trace.runs import marked
 from spanview.tui.trace.stitched_trace import is_any_between
 from spanview.tui.widgets.dragging import takes_mouse
@@ -99,11 +99,13 @@ class RulerLine(Widget):
     def render(self) -> Content:
         """Return heads and ruler."""
         rows, width = self._rows, self.size.width - 1
-        extras = [EXTRAS[number] for number in rows.appearance.columns_in(width)]
+        extras = [EXTRAS[number] for number in rows.appearance.columns_in(width - rows.wait_cells)]
         split = rows.split(width)
         scale = self._zoom.ruler(split.time)
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
-        return Content(f"{fixed('SPAN', split.name)}{heads}{right('DURATION', _DURATION)}  {scale}")
+        name, *took = ("CALL", "WAIT", "RUN") if rows.wait_cells else ("SPAN", "DURATION")
+        heads += "".join(right(head, _DURATION) + "  " for head in took)
+        return Content(f"{fixed(name, split.name)}{heads}{scale}")
 
 
 class Waterfall(LineList):
@@ -181,15 +183,20 @@ class Waterfall(LineList):
         return [
             # The median of like siblings begins where the duration of a span has a blank.
             *self._label(node, depth, split.name - bool(self.model.run(node))),
-            *self._extras(node, self.appearance.columns_in(width)),
-            *self._lasted(node),
+            *self._extras(node, self.appearance.columns_in(width - self.wait_cells)),
+            *self._took(node),
             *self._bar(node, split.time),
         ]
 
     def split(self, width: int) -> Split:
         """Return how the width of a line is shared out."""
-        extras = width_of(EXTRAS[number] for number in self.appearance.columns_in(width))
-        return Split.of(width, extras, self.appearance.names_percent)
+        extras = width_of(EXTRAS[number] for number in self.appearance.columns_in(width - self.wait_cells))
+        return Split.of(width, extras + self.wait_cells, self.appearance.names_percent)
+
+    @property
+    def wait_cells(self) -> int:
+        """The cells for what calls waited; 0 where there are no calls."""
+        return _DURATION + 2 if self.model.stitched.has_calls else 0
 
     @property
     def name_cells(self) -> int:
@@ -221,7 +228,8 @@ class Waterfall(LineList):
             segment = Segment(data_text(name, room), style)
         segments = [Segment(indent + arrow, dim), segment]
         if marks:
-            segments.append(Segment(" " + marks, error if "✖" in marks else dim))
+            warning = self.paint_style("warning") if "!" in marks else dim
+            segments.append(Segment(" " + marks, error if "✖" in marks else warning))
         return segments
 
     def _lit_style(self, node: int) -> Style | None:
@@ -252,14 +260,21 @@ class Waterfall(LineList):
         parts = [" " + (right if extra.is_number else data_text)(text, extra.width) for extra, text in texts]
         return [Segment("".join(parts), self.paint_style("dim"))]
 
-    def _lasted(self, node: int) -> list[Segment]:
-        tree, texts = self.model.tree, self._texts.lasted(node)
+    def _took(self, node: int) -> list[Segment]:
+        """Return what a call waited, where there are calls, and how long it ran."""
+        tree, has_calls, lasted = self.model.tree, bool(self.wait_cells), self._texts.lasted(node)
         if tree.is_missing(node):
-            return [Segment(" " * (_DURATION + 2))]
+            text = right(NOT_SEEN, self.wait_cells + _DURATION) if has_calls else " " * _DURATION
+            return [Segment(f"{text}  ", self.paint_style("dim"))]
+        waited = self._texts.waited(node) if has_calls else []
         if self.model.run(node):
-            return [Segment(" " + right(fitting(texts, _DURATION + 1), _DURATION + 1) + " ")]
+            several = [waited, lasted] if has_calls else [lasted]
+            texts = [right(fitting(texts, _DURATION + 1), _DURATION + 1) for texts in several]
+            return [Segment(f" {' '.join(texts)} ")]
         has_end = self._store.spans.end_ns[tree.rows[node]] != NO_TIME
-        return [Segment(right(texts[0], _DURATION) + "  ", None if has_end else self.paint_style("warning"))]
+        style = None if has_end else self.paint_style("warning")
+        segments = [Segment(right(text, _DURATION) + "  ") for text in waited]
+        return [*segments, Segment(right(lasted[0], _DURATION) + "  ", style)]
 
     # -- the right side ----------------------------------------------------------------------------------------------
 

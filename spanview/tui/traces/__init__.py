@@ -6,6 +6,7 @@ traces_model   which traces are listed, in what order, and what a line says of e
 groups_model   traces by root name
 traces_bulk    both of very many, with numpy
 completeness   which traces are incomplete
+silence        in which ones something failed without an error
 matching       which traces match a query
 filtering      the filter: what is typed, and what it has found
 listed         the listed traces as what other screens are about

@@ -146,6 +146,8 @@ class TraceList(TableList[int]):
             return "● growing"
         if errors:
             return f"✖ {count(errors, 'error')}"
+        if (label := self.model.silent.get(trace)) and not self.is_loading:
+            return f"! {label}"
         facts = self.model.facts(trace)
         if facts is None or facts.complete:
             return ""

@@ -16,7 +16,7 @@ from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.plot_model import grid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from spanview.index.store import Store
     from spanview.tui.traces.groups_model import GroupRow
@@ -72,6 +72,8 @@ class TracesModel:
         self.is_drilled = False
         self.matching: set[int] | None = None
         """Only these traces; None for all."""
+        self.silent: Mapping[int, str] = {}
+        """Traces in which something failed, though none of their spans has an error, and how in a word or two."""
         self.limit: set[int] | None = None
         """Only these of the traces that are there already; newer ones are listed too."""
         self._limit_end = 0
@@ -264,14 +266,14 @@ class TracesModel:
             return as_array(listed[TraceColumns(self._store, self.root_groups).group_is(name)[listed]])
         return [trace for trace in self.order if self.group_name(trace) == name]
 
-    def newest_failure(self, names: Sequence[str | None] = (), before: int | None = None) -> int | None:
-        """Return the listed trace with an error that started last; None where none has one.
+    def next_failure(self, names: Sequence[str | None] = (), after: int | None = None, by: int = 1) -> int | None:
+        """Return the listed trace with an error that started last, or else what failed without one; None for neither.
 
         Args:
             names: The root name that it has to have; none without.
-            before: A trace: one that started before it is meant, as long as there is one.
+            after: A trace: the one behind it in this order is meant, behind the last one the first.
+            by: Below 0 for the one before it.
         """
-        table = self._store.trace_table
         listed: Sequence[int] = self.order
         for name in names:
             listed = self.named(name)
@@ -281,11 +283,21 @@ class TracesModel:
             from spanview.index.arrays import copy_of
 
             traces = np.array(listed, np.int64)
-            listed = traces[copy_of(table.error_count)[traces] > 0].tolist()
-        failed = [(table.start_ns[trace], trace) for trace in listed if table.error_count[trace]]
-        if before is not None:
-            failed = [key for key in failed if key < (table.start_ns[before], before)] or failed
-        return max(failed)[1] if failed else None
+            has_failed = copy_of(self._store.trace_table.error_count)[traces] > 0
+            if self.silent:
+                has_failed |= np.isin(traces, [*self.silent])
+            listed = traces[has_failed].tolist()
+        errors = self._store.trace_table.error_count
+        failed = [self._failure_key(trace) for trace in listed if errors[trace] or trace in self.silent]
+        if after is not None:
+            here = self._failure_key(after)
+            failed = [key for key in failed if (key < here if by > 0 else key > here)] or failed
+        return (max if by > 0 or after is None else min)(failed)[-1] if failed else None
+
+    def _failure_key(self, trace: int) -> tuple[bool, int, int]:
+        """Return what failures are visited by, from the greatest on: errors first, by start."""
+        table = self._store.trace_table
+        return table.error_count[trace] > 0 or trace not in self.silent, table.start_ns[trace], trace
 
     # -- one trace ---------------------------------------------------------------------------------------------------
 

@@ -33,21 +33,25 @@ from spanview.tui.widgets.scope import ViewScope
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
 
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
     from spanview.tui.traces.completeness import Completeness
     from spanview.tui.traces.groups_model import GroupRow
+    from spanview.tui.traces.silence import SilentTraces
     from spanview.tui.widgets.linelist import LineList
 
 _GROWTH_MARK_S: Final = 2.0
 """So long after it has grown a trace is marked."""
 _STITCHED_AT_ONCE: Final = 1_000
 """So many spans are stitched before the next key."""
+_REST_PER_WORK: Final = 4.0
+"""What failed without an error isn't looked for again for so many times as long as it took."""
 _ROOM_FOR_PLOT: Final = 30
 """Lines from which on the plot stands above the list."""
 _MANY_TRACES, _FEW_NAMES = 1_000, 20
@@ -78,7 +82,13 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """1 for each trace that is incomplete, as far as they were stitched; None where none was yet."""
         self._has_grown = False
         """Whether something has come since they were stitched."""
+        self._silent: SilentTraces | None = None
+        self._silent_spans = 0
+        """So many spans there were when it was last found out what failed without an error."""
+        self._silent_due = 0.0
+        """When it may be found out again, by `time.monotonic`."""
         self._asking, self._counting, self._stitching = Work(self), Work(self), Work(self)
+        self._finding_silent = Work(self)
         self.copier = Copier(self, lambda: self.chosen_trace)
         self.grouped = False
         self._is_chosen = False
@@ -236,11 +246,37 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._draw_plot()
         if self.grouped:
             self._stitch()
+        self._find_silent()
         limit = time.monotonic() - _GROWTH_MARK_S
         if calm := [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]:
             for trace in calm:
                 del self._grown_at[trace]
             self._show_growth()
+
+    def _find_silent(self) -> None:
+        """Find out in a thread in which traces something failed without an error, where that can have changed."""
+        spans, now = len(self._store.spans), time.monotonic()
+        is_old = spans != self._silent_spans or (self._silent is not None and self._silent.open_traces)
+        if self.viewer.feed_state.loading or self._finding_silent.is_busy or not is_old or now < self._silent_due:
+            return
+        self._silent_spans = spans
+
+        def ask(tell: Tell) -> Mapping[int, str]:
+            if self._silent is None:
+                from spanview.tui.traces.silence import SilentTraces
+
+                running = self.viewer.running
+                self._silent = SilentTraces(self._store, lambda row: running.assessment_of(row).may_run)
+            return self._silent.labels(tell)
+
+        self._finding_silent.begin(ask, lambda labels: self._take_silent(labels, now))
+
+    def _take_silent(self, labels: Mapping[int, str], begun: float) -> None:
+        now = time.monotonic()
+        self._silent_due = now + max(_GROWTH_MARK_S, _REST_PER_WORK * (now - begun))
+        if labels != self._model.silent:
+            self._model.silent = labels
+            self.rows.refresh()
 
     def _ask_what_lives(self) -> None:
         """While spans come, ask in a thread which traces may still grow: processes come and go."""
@@ -501,14 +537,31 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         group = self.chosen_group
         here = None if group is None else group.name, self.chosen_trace
         before = self._failure if here == self._failed_at else None
-        newest = self._model.newest_failure(self._lit(), before)
+        newest = self._model.next_failure(self._lit(), before)
         if newest is None:
             self.viewer.say("no trace with an error" if group is None else "no trace of this group with an error")
             return
-        if group is None:
-            self.traces.go_to(newest)
-        self._failure, self._failed_at = newest, (here[0], self.chosen_trace)
+        self._take_failure(newest)
         await self.viewer.open_trace(newest, at_error=True)
+
+    def go_to_failure_after(self, trace: int, by: int) -> int | None:
+        """Put the cursor on the failure that comes behind a trace, or before it, and return it; None without another.
+
+        Args:
+            trace: The trace.
+            by: Below 0 for the one before it.
+        """
+        other = self._model.next_failure(self._lit(), trace, by)
+        if other is None or other == trace:
+            return None
+        self._take_failure(other)
+        return other
+
+    def _take_failure(self, trace: int) -> None:
+        group = self.chosen_group
+        if group is None:
+            self.traces.go_to(trace)
+        self._failure, self._failed_at = trace, (None if group is None else group.name, self.chosen_trace)
 
     @property
     def chosen_trace(self) -> int | None:

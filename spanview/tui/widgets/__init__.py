@@ -10,6 +10,7 @@ paint        small things that several lists paint
 linelist     a list of any length that paints only the rows in sight
 table        lists whose columns are data: which of them there is room for
 legend       what colours stand for
+answer_line  where the time went, in a line
 known        what can be proposed to whoever types a query
 completing   a line in which it is proposed
 prompt       the line in which a filter or a search is typed

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
 
-    from spanview.analysis.complete import Completion
+    from spanview.analysis.complete import Candidate, Completion
     from spanview.tui.widgets.known import Known
     from spanview.tui.widgets.work import Owner
 
@@ -172,6 +172,12 @@ class CompletingLine(Input):
             super().action_cursor_right(select)
 
 
+def _shown(candidate: Candidate) -> str:
+    text = sanitise(candidate.shown, _WIDEST)
+    text = fixed(text, min(cell_len(text), _WIDEST))
+    return text if candidate.spans is None else f"{text} ×{candidate.spans:,}"
+
+
 class Offers(Widget):
     """One line with what can be taken; the chosen one is marked, and a click takes one.
 
@@ -187,7 +193,7 @@ class Offers(Widget):
 
     def show(self, completion: Completion | None, chosen: int) -> None:
         """Show what can be taken."""
-        shown = () if completion is None else tuple(candidate.shown for candidate in completion.candidates)
+        shown = () if completion is None else tuple(map(_shown, completion.candidates))
         total = 0 if completion is None else completion.total
         if (shown, chosen, total) != (self._texts, self._chosen, self._total):
             self._texts, self._chosen, self._total = shown, chosen, total
@@ -202,8 +208,7 @@ class Offers(Widget):
         places: list[tuple[int, int, int, str]] = []
         used = 0
         for number, candidate in enumerate(self._texts):
-            text = sanitise(candidate, _WIDEST)
-            text = fixed(text, min(cell_len(text), max(_WIDEST, 1), max(room - 2, 1)))
+            text = fixed(candidate, min(cell_len(candidate), max(room - 2, 1)))
             cells = cell_len(text) + 2
             if used + cells > room and places:
                 if number > self._chosen:

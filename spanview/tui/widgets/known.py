@@ -39,7 +39,9 @@ class Known:
     def vocabulary(self) -> Vocabulary:
         """Return what is known by now; the same object as long as nothing is new."""
         store, words = self._store, self._words
-        state = len(store.names.texts), len(store.services.texts), len(store.sources), words
+        # Of more spans than were counted, nothing is known for sure.
+        is_counted = len(store.spans) == self._span_count
+        state = len(store.names.texts), len(store.services.texts), len(store.sources), words, is_counted
         if state != self._state:
             self._state = state
             self._vocabulary = Vocabulary(
@@ -52,6 +54,8 @@ class Known:
                 },
                 events=_typable_in_order(words.events),
                 scopes=_typable_in_order(words.scopes),
+                counts=words.counts if is_counted else {},
+                attribute_counts=words.attribute_counts if is_counted else {},
             )
         return self._vocabulary
 

@@ -1,7 +1,9 @@
 """One lane's time as a line of cells.
 
-blocks     |leaf        |  |pipeline         ✖|  ▅▃▂  |▌
-           what is wide has its name              how much of a cell is covered, where blocks are narrower
+blocks     |leaf        |  |pipeline         ✖|  ↻  ▅▃▂  |▌  |░░░░░░   ▒▒▒▒▒▒
+           what is wide has its name    a restart   |        |         what runs now
+                    how much of a cell is covered, where     what has a start and no end
+                                     blocks are narrower
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.bars import EIGHTHS, OPENINGS
+from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import marked
 from spanview.tui.workers.choosing import NOBODY, one_by_one
 
@@ -23,9 +26,16 @@ if TYPE_CHECKING:
     from spanview.tui.workers.choosing import Choice
 
 FAILED: Final = "✖"
+RESTARTED: Final = "↻"
+UNENDED: Final = "░"
+"""Time in which a block that has no end may run, where nothing else does."""
+RUNNING: Final = "▒"
+"""Time since something began that runs now."""
+_BEFORE, _BEHIND = "‹", "›"
+_NOTHING_ELSE: Final = {" ", _BEFORE, _BEHIND, UNENDED}
+HATCHES: Final = (UNENDED, RUNNING)
 _FULL: Final = EIGHTHS[-1]
 _DENSITY: Final = " ▁▂▃▄▅▆▇"
-_BEFORE, _BEHIND = "‹", "›"
 _FEWEST_AT_ONCE: Final = 200
 """From so many blocks of a lane on it takes less time to ask for all cells at once."""
 
@@ -40,14 +50,19 @@ class Cells:
     mixed: list[bool]
     """Whether it shows blocks of several functions, none of which takes half of it."""
 
-    def full_runs(self, fewest: int) -> Iterator[tuple[int, int]]:
-        """Yield where so many cells or more are full of one block: the first, and the one behind the last."""
+    def full_runs(self, fewest: int, glyph: str = _FULL) -> Iterator[tuple[int, int]]:
+        """Yield where so many cells or more are full of one block: the first, and the one behind the last.
+
+        Args:
+            fewest: How many.
+            glyph: What they are full of.
+        """
         first = 0
         for cell in range(1, len(self.glyphs) + 1):
             same = slice(first, cell + 1, cell - first)
-            if self.glyphs[same] == [_FULL] * 2 and self.places[first] == self.places[same][-1]:
+            if self.glyphs[same] == [glyph] * 2 and self.places[first] == self.places[same][-1]:
                 continue
-            if self.glyphs[first] == _FULL and cell - first >= fewest:
+            if self.glyphs[first] == glyph and cell - first >= fewest:
                 yield first, cell
             first = cell
 
@@ -73,10 +88,14 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     _place(lane.blocks, edges, choice, cells)
     if selected != NOBODY:
         _show(lane.blocks, selected, window, cells)
+    _hatch(lane.blocks, edges, cells)
+    for start in lane.restarts:
+        if window.start_ns <= start <= window.end_ns:
+            cells.glyphs[min(width - 1, int(window.place(start, width)))] = RESTARTED
     for cell, is_marked in enumerate(marked(_failures(lane.blocks.failures, edges))):
         if is_marked:
             cells.glyphs[cell] = FAILED
-    if width and lane.end_ns < begin:
+    if width and NO_TIME != lane.end_ns < begin and cells.glyphs[0] == " ":
         cells.glyphs[0] = _BEFORE
     elif width and lane.start_ns > window.end_ns:
         cells.glyphs[-1] = _BEHIND
@@ -152,6 +171,21 @@ def _place(blocks: Blocks, edges: list[int], shown: Choice, cells: Cells) -> Non
                 # None runs, but something that it began does so still.
                 place = max(0, first - 1)
         places[cell] = place
+
+
+def _hatch(blocks: Blocks, edges: list[int], cells: Cells) -> None:
+    """Hatch blank cells in which a block may run that has no end."""
+    for cell, glyph in enumerate(cells.glyphs if blocks.unended else ()):
+        if glyph == " " and (begun := bisect_left(blocks.unended, edges[cell + 1], key=blocks.starts.__getitem__)):
+            cells.glyphs[cell], cells.places[cell] = UNENDED, blocks.unended[begun - 1]
+
+
+def hatch_from(cells: Cells, window: Window, since_ns: int) -> None:
+    """Hatch cells in which nothing else is known to run, from when on something runs until now."""
+    first = max(0, int(window.place(since_ns, len(cells.glyphs))))
+    for cell in range(first, len(cells.glyphs)):
+        if cells.glyphs[cell] in _NOTHING_ELSE:
+            cells.glyphs[cell], cells.places[cell] = RUNNING, NOBODY
 
 
 def _show(blocks: Blocks, selected: int, window: Window, cells: Cells) -> None:

@@ -1,27 +1,32 @@
-"""The lines of lanes: who it is and its figures on the left, its time on the right; and the heads above them."""
+"""The lines of workers: who it is and its figures on the left, its time on the right; and the lines above them."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
+from textual.strip import Strip
 from textual.widget import Widget
 
-from spanview.display.cells import fitting
+from spanview.display.cells import fitting, name_text
 from spanview.display.sanitise import sanitise
-from spanview.display.units import duration
+from spanview.display.units import count, duration
 from spanview.tui.app.colorless import CURSOR, FULL, letter_of
 from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import PALETTE, data_text, fixed, joined, right
 from spanview.tui.workers.choosing import NOBODY
-from spanview.tui.workers.worker_bars import FAILED, Cells, cells_of
+from spanview.tui.workers.worker_bars import FAILED, HATCHES, RESTARTED, RUNNING, Cells, cells_of, hatch_from
+from spanview.tui.workers.workers_model import WAITING, Heading, Sort
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from textual import events
 
     from spanview.analysis.lanes import Lane
@@ -29,60 +34,178 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.zooming import Zoom
     from spanview.tui.workers.workers_model import WorkersModel
 
-_SPANS, _ERRORS, _BUSY, _GAP, _OWN, _AT_ONCE = 8, 6, 6, 10, 8, 9
-_WIDE: Final = 120
-"""From this width on there is room for two more figures."""
+_NARROW, _WIDE = 96, 150
+"""Cells from which on there is room for the number of spans, and for two more figures."""
+_FEWEST_FOR_NAMES, _NAME_SHARE = 24, 0.22
+"""Cells of a line that names can have, where they are so long: a share of it, and no fewer than some."""
 _FEWEST_NAMED: Final = 3
 """So many cells that are full of one block have its name."""
-_MAIN: Final = "__main__."
-"""Where there is little room, it is left out that a function is the driver's own."""
 _MAX_PAINTED: Final = 1_000
 """So many painted lines are kept."""
+_LEVELS: Final = " ▁▂▃▄▅▆▇█"
+_LESS, _MORE = "▴", "▾"
+
+
+class Figure(NamedTuple):
+    """A column of figures."""
+
+    head: str
+    width: int
+    text: Callable[[WorkersModel, int], str]
+    """Of a worker, by its index."""
+    style: str = ""
+    sort: Sort | None = None
+    """What sorts by it."""
+    from_width: int = 0
+    """Cells of a line from which on it is there."""
+
+
+def _gap(model: WorkersModel, index: int) -> str:
+    lane = model.lane(index)
+    return "–" if lane.gap is None else ("≤ " if model.at_most(index) else "") + duration(lane.longest_gap_ns)
+
+
+def _errors(model: WorkersModel, index: int) -> str:
+    errors = model.lane(index).errors
+    return f"{errors:,}" if errors else ""
+
+
+def _own_share(model: WorkersModel, index: int) -> str:
+    share = model.lane(index).share
+    return "–" if share is None else f"{share:.0%}"
+
+
+FIGURES: Final = (
+    Figure("SPANS", 8, lambda model, index: f"{model.lane(index).spans:,}", sort=Sort.SPANS, from_width=_NARROW),
+    Figure(
+        "ERR",
+        6,
+        _errors,
+        "error",
+        Sort.ERRORS,
+    ),
+    Figure("BUSY", 7, lambda model, index: f"{model.shown_share(model.lane(index)):.0%}", sort=Sort.BUSY),
+    Figure("OF OWN", 8, _own_share, from_width=_WIDE),
+    Figure("AT ONCE", 9, lambda model, index: f"{model.lane(index).max_concurrency:,}", from_width=_WIDE),
+    Figure("MAX GAP", 11, _gap, "dim", Sort.GAP),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSplit:
     """How a line's width is shared out."""
 
-    label: int
+    name: int
+    figures: tuple[Figure, ...]
     time: int
-    is_wide: bool
 
     @classmethod
-    def of(cls, width: int) -> WorkerSplit:
+    def of(cls, width: int, model: WorkersModel) -> WorkerSplit:
         """Return the shares for a line `width` cells wide."""
-        is_wide = width >= _WIDE
-        label = 32 if is_wide else 20
-        figures = _SPANS + _ERRORS + _BUSY + _GAP + (_OWN + _AT_ONCE if is_wide else 0)
-        return cls(label, max(8, width - label - figures - 2), is_wide)
+        name = min(model.name_cells + 1, max(_FEWEST_FOR_NAMES, round(width * _NAME_SHARE)))
+        figures = tuple(figure for figure in FIGURES if width >= figure.from_width)
+        return cls(name, figures, max(8, width - name - sum(figure.width for figure in figures) - 2))
+
+    @property
+    def figure_cells(self) -> int:
+        """Cells of all figures."""
+        return sum(figure.width for figure in self.figures)
 
 
 class WorkerHeads(Widget):
-    """The line above the lanes: heads, and a ruler."""
+    """The line above the workers: heads that sort when they are clicked, and a ruler.
 
-    def __init__(self, zoom: Zoom, **arguments: Any) -> None:
+    Args:
+        model: The workers.
+        zoom: What the mouse zooms when it is drawn over the ruler.
+        sort: Sorts by what was clicked.
+    """
+
+    def __init__(self, model: WorkersModel, zoom: Zoom, sort: Callable[[Sort], object], **arguments: Any) -> None:
         super().__init__(**arguments)
+        self._model = model
         self._zoom = zoom
+        self._sort = sort
         self._drag = zoom.drag_over(self)
 
     @takes_mouse
     def _pick_time(self, event: events.MouseEvent) -> None:
         self._drag.take(event)
 
+    def on_click(self, event: events.Click) -> None:
+        """Sort by the head that was clicked."""
+        # Without colours there are blanks before the line.
+        heads = [*self._heads(WorkerSplit.of(self.size.width - 1, self._model))]
+        ends = [*accumulate((cells for _, cells, _ in heads), initial=self.region.width - self.size.width)]
+        sorts = [sort for _, _, sort in heads]
+        place = bisect_right(ends, event.x) - 1
+        if self._drag.is_click and 0 <= place < len(sorts) and (sort := sorts[place]) is not None:
+            self._sort(sort)
+
+    def _heads(self, split: WorkerSplit) -> Iterator[tuple[str, int, Sort | None]]:
+        """Yield the heads from the left, with their cells and what sorts by them."""
+        by_time = Sort.NAME if self._model.by is Sort.START else Sort.START
+        yield f"WORKER{self._arrow(Sort.NAME)}", split.name, by_time
+        for figure in split.figures:
+            yield f"{figure.head}{self._arrow(figure.sort)}", figure.width, figure.sort
+
+    def _arrow(self, sort: Sort | None) -> str:
+        if sort is None or sort is not self._model.by:
+            return ""
+        # Names ascend, figures descend.
+        return f" {_MORE if self._model.is_reversed is sort.has_nodes else _LESS}"
+
     def render(self) -> Content:
         """Return heads and ruler."""
-        split = WorkerSplit.of(self.size.width - 1)
-        heads = [("SPANS", _SPANS), ("ERR", _ERRORS), ("BUSY", _BUSY)]
-        heads += [("OF OWN", _OWN), ("AT ONCE", _AT_ONCE)] if split.is_wide else []
-        texts = "".join(right(head, cells) for head, cells in (*heads, ("MAX GAP", _GAP)))
-        return Content(f"{fixed('WORKER', split.label)}{texts}  {self._zoom.ruler(split.time)}")
+        split = WorkerSplit.of(self.size.width - 1, self._model)
+        (name, cells, _), *figures = self._heads(split)
+        heads = fixed(name, cells) + "".join(right(head, cells) for head, cells, _ in figures)
+        return Content(f"{heads}  {self._zoom.ruler(split.time)}")
+
+
+class WaitingLine(Widget):
+    """The line above all workers: how many Ray calls wait at each time.
+
+    Args:
+        model: The workers.
+        zoom: What the mouse zooms when it is drawn over the line.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"waiting--calls"}
+
+    def __init__(self, model: WorkersModel, zoom: Zoom) -> None:
+        super().__init__()
+        self._model = model
+        self._drag = zoom.drag_over(self)
+
+    @takes_mouse
+    def _pick_time(self, event: events.MouseEvent) -> None:
+        self._drag.take(event)
+
+    def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
+        """Paint the line."""
+        split, window, levels = (
+            WorkerSplit.of(self.size.width - 1, self._model),
+            self._model.shown,
+            self._model.shape.waiting,
+        )
+        begin, length, width = window.start_ns, window.length_ns, split.time
+        edges = [begin + cell * length // width for cell in range(width + 1)]
+        counts = [] if levels is None else levels.most_between(edges)
+        most = max(counts, default=0)
+        cells = "".join(_LEVELS[-(-number * (len(_LEVELS) - 1) // max(1, most))] for number in counts)
+        label = fixed(WAITING, split.name) + right(f"{most:,} at once", split.figure_cells) + "  "
+        color = self.get_component_rich_style("waiting--calls").color
+        plain = Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor)
+        segments = [Segment(label), Segment(cells, Style(color=color))]
+        return Strip(segments).adjust_cell_length(self.size.width).apply_style(plain)
 
 
 class WorkerLines(LineList):
-    """A line a lane; one block of the selected one is selected.
+    """A line a worker; one block of the selected one is selected.
 
     Args:
-        model: The lanes.
+        model: The workers.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"workerlines--selected"}
@@ -91,16 +214,21 @@ class WorkerLines(LineList):
         super().__init__()
         self.model = model
         self.block: int | None = None
-        """Place of the selected block in its lane; None where that has none."""
+        """Index of the selected block in its lane; None where that has none."""
         self._anchor = 0
-        """The time at which blocks are selected when another lane is."""
+        """The time at which blocks are selected when another worker is."""
         self._painted: dict[tuple[int, Window, int], Cells] = {}
 
     @property
+    def index(self) -> int | None:
+        """The selected worker's index among all."""
+        line = self.model.lines[self.cursor] if self.cursor < len(self.model.lines) else None
+        return None if isinstance(line, Heading) else line
+
+    @property
     def lane(self) -> Lane | None:
-        """The selected lane."""
-        order = self.model.order
-        return self.model.lane(order[self.cursor]) if self.cursor < len(order) else None
+        """What the selected worker did."""
+        return None if self.index is None else self.model.lane(self.index)
 
     @property
     def row(self) -> int | None:
@@ -115,56 +243,81 @@ class WorkerLines(LineList):
         return self.lane.blocks.starts[self.block], self.lane.blocks.ends[self.block]
 
     def show_all(self) -> None:
-        """Show lanes from the first on, and its first block."""
+        """Show workers from the first on, and its first block."""
         self._painted.clear()
         self._anchor = self.model.whole.start_ns
-        self.rows_have_changed(len(self.model.order), 0)
+        self.rows_have_changed(len(self.model.lines), 0)
+        self._leave_heading()
         self.reveal()
         self._choose()
 
-    def update(self, lane: int | None, row: int | None) -> None:
-        """Show what has become of the lanes; the cursor stays on its lane and its block.
+    def update(self, index: int | None, row: int | None) -> None:
+        """Show what has become of the workers; the cursor stays on its worker and its block.
 
         Args:
-            lane: Where that lane is now, by its place among all.
+            index: The worker's index among all now; None where it is gone.
             row: The span of the block.
         """
         self._painted.clear()
-        self.take_rows(len(self.model.order), None if lane is None else self.model.order.index(lane))
+        self.take_rows(len(self.model.lines), None if index is None else self.model.line_of(index))
+        self._leave_heading()
         if row is not None:
             self._anchor = self.model.start_of(row)
         self._choose()
         if self.lane is not None and row is not None:
             # Where it has become a part of another block, that is the nearest one.
-            place = self.lane.blocks.index_of(row, self._anchor)
-            self.block = self.block if place is None else place
+            block = self.lane.blocks.index_of(row, self._anchor)
+            self.block = self.block if block is None else block
 
-    def keep_on(self, lane_index: int | None) -> None:
-        """Take in that the lanes are in another order; the cursor stays on one, by its place among all."""
+    def keep_on(self, index: int | None) -> None:
+        """Take in that the workers are in another order; the cursor stays on one, by its index among all."""
         block = self.block
-        self.rows_have_changed(
-            len(self.model.order), None if lane_index is None else self.model.order.index(lane_index)
-        )
+        self.rows_have_changed(len(self.model.lines), None if index is None else self.model.line_of(index))
+        self._leave_heading()
         self.reveal()
         self.block = block
         self.post_message(self.Moved(self))
 
+    def repaint(self) -> None:
+        """Paint the workers anew, and not as they were painted before."""
+        self._painted.clear()
+        self.refresh()
+
     @property
     def time_cells(self) -> int:
         """The cells at the end of each line that show time."""
-        return WorkerSplit.of(self.line_width).time
+        return WorkerSplit.of(self.line_width, self.model).time
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
     def move_to(self, row: int) -> None:
-        """Put the cursor on a lane, and on the block that is nearest in time to the one before."""
+        """Put the cursor on a worker, and on the block that is nearest in time to the one before.
+
+        Headings are passed over.
+        """
         before = self.cursor
+        row = max(0, min(row, self.row_count - 1))
+        if self._is_heading(row):
+            row += 1 if row > before or not row else -1
         super().move_to(row)
         if self.cursor != before:
             self._choose()
 
+    def _is_heading(self, row: int) -> bool:
+        return row < len(self.model.lines) and isinstance(self.model.lines[row], Heading)
+
+    def _leave_heading(self) -> None:
+        """Put the cursor on the first worker below the heading that it is on."""
+        self.cursor += self._is_heading(self.cursor)
+
+    def reveal(self) -> None:
+        """Scroll as little as brings the cursor into sight, and a heading right above it."""
+        super().reveal()
+        if self.cursor == self.scroll_offset.y > 0 and self._is_heading(self.cursor - 1):
+            self.keep_in_place(-1)
+
     def select(self, block: int) -> None:
-        """Select a block of the lane that the cursor is on."""
+        """Select a block of the worker that the cursor is on."""
         self.block = block
         if self.interval is not None:
             self._anchor = sum(self.interval) // 2
@@ -178,8 +331,10 @@ class WorkerLines(LineList):
 
     def clicked(self, row: int, x: int) -> bool:
         """Select the block that was clicked; in a gap the one that ends it."""
-        split = WorkerSplit.of(self.line_width)
+        split = WorkerSplit.of(self.line_width, self.model)
         cell = x - (self.line_width - split.time)
+        if self._is_heading(row):
+            return True
         if cell < 0:
             return False
         was = (self.cursor, self.block)
@@ -192,10 +347,10 @@ class WorkerLines(LineList):
         return True
 
     def _block_at(self, cell: int, width: int) -> int | None:
-        lane, shown = self.lane, self.model.shown
-        if lane is None or not lane.blocks.rows:
+        index, lane, shown = self.index, self.lane, self.model.shown
+        if index is None or lane is None or not lane.blocks.rows:
             return None
-        place = self._cells(self.model.order[self.cursor], lane, width).places[cell]
+        place = self._cells(index, lane, width).places[cell]
         if place != NOBODY:
             return place
         ns = shown.start_ns + (2 * cell + 1) * shown.length_ns // (2 * width)
@@ -204,54 +359,49 @@ class WorkerLines(LineList):
     # -- painting ----------------------------------------------------------------------------------------------------
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
-        """Return one lane's line."""
-        lane_index, split = self.model.order[row], WorkerSplit.of(width)
-        lane = self.model.lane(lane_index)
-        dim, error = self.paint_style("dim"), self.paint_style("error")
-        label = fitting([sanitise(text, 2 * split.label) for text in self.model.labels(lane_index)], split.label - 1)
-        figures = right(f"{self.model.shown_share(lane):.0%}", _BUSY)
-        if split.is_wide:
-            figures += right("–" if lane.share is None else f"{lane.share:.0%}", _OWN) + right(
-                f"{lane.max_concurrency:,}", _AT_ONCE
-            )
-        gap = (
-            "–"
-            if lane.gap is None
-            else ("≤ " if self.model.at_most(lane_index) else "") + duration(lane.longest_gap_ns)
-        )
-        return [
-            Segment(fixed(label, split.label)),
-            Segment(right(f"{lane.spans:,}", _SPANS)),
-            Segment(right(f"{lane.errors:,}" if lane.errors else "", _ERRORS), error),
-            Segment(figures),
-            Segment(right(gap, _GAP) + "  ", dim),
-            *self._time(lane_index, lane, split.time, self.block if row == self.cursor else None),
-        ]
+        """Return one worker's line, or a heading."""
+        index, split = self.model.lines[row], WorkerSplit.of(width, self.model)
+        if isinstance(index, Heading):
+            node = f"node {sanitise(self.model.node_text(index.node))}" if index.node else "node not known"
+            return [Segment(fixed(f"{node}   {count(index.workers, 'worker')}", width), self.paint_style("accent"))]
+        indent = " " if self.model.has_headings else ""
+        room = split.name - 1 - len(indent)
+        name = name_text(fitting(self.model.labels(index), room), room)
+        segments = [Segment(f"{indent}{name} ")]
+        for figure in split.figures:
+            style = self.paint_style(figure.style) if figure.style else None
+            segments.append(Segment(right(figure.text(self.model, index), figure.width), style))
+        lane = self.model.lane(index)
+        time = self._time(index, lane, split.time, self.block if row == self.cursor else None)
+        return [*segments, Segment("  "), *time]
 
-    def _cells(self, lane_index: int, lane: Lane, width: int) -> Cells:
-        key = (lane_index, self.model.shown, width)
-        if key not in self._painted:
+    def _cells(self, index: int, lane: Lane, width: int, selected: int | None = None) -> Cells:
+        key, model = (index, self.model.shown, width), self.model
+        if selected is not None or key not in self._painted:
+            cells = cells_of(lane, model.shown, width, model.shape.numbers, NOBODY if selected is None else selected)
+            if (runs := model.runs_now(index)) is not None:
+                hatch_from(cells, model.shown, runs.since_ns)
+            if selected is not None:
+                return cells
             if len(self._painted) >= _MAX_PAINTED:
                 self._painted.clear()
-            self._painted[key] = cells_of(lane, self.model.shown, width, self.model.shape.numbers)
+            self._painted[key] = cells
         return self._painted[key]
 
-    def _time(self, lane_index: int, lane: Lane, width: int, selected: int | None) -> list[Segment]:
-        """Return a lane's time: blocks in the colours of functions, those that are wide with their names."""
-        window, dim, error = self.model.shown, *(self.paint_style(name) + _UPRIGHT for name in ("dim", "error"))
+    def _time(self, index: int, lane: Lane, width: int, selected: int | None) -> list[Segment]:
+        """Return a worker's time: blocks in the colours of functions, those that are wide with their names."""
+        dim, error, warning = (self.paint_style(name) + _UPRIGHT for name in ("dim", "error", "warning"))
         bright = Style(color=self.get_component_rich_style("workerlines--selected").bgcolor, bold=True, reverse=False)
         names, numbers = lane.blocks.names, self.model.shape.numbers
-        drawn = (
-            self._cells(lane_index, lane, width)
-            if selected is None
-            else cells_of(lane, window, width, numbers, selected)
-        )
+        drawn = self._cells(index, lane, width, selected)
         texts: list[tuple[str, Style | None]] = []
         for glyph, place, is_mixed in zip(drawn.glyphs, drawn.places, drawn.mixed, strict=True):
             if glyph == " ":
                 texts.append((glyph, None))
-            elif glyph == FAILED or place == NOBODY or is_mixed:
-                texts.append((glyph, error if glyph == FAILED else dim))
+            elif glyph in _STYLED:
+                texts.append((glyph, error if glyph == FAILED else warning))
+            elif place == NOBODY or is_mixed:
+                texts.append((glyph, dim))
             else:
                 number = numbers[names[place]]
                 # Without colours a letter says which function a full cell is of.
@@ -261,6 +411,15 @@ class WorkerLines(LineList):
             place, has_edge = drawn.places[first], not first or drawn.places[first - 1] != drawn.places[first]
             texts[first] = self._named(lane, place, behind - first, texts[first][1], has_edge=has_edge)
             texts[first + 1 : behind] = [("", texts[first][1])] * (behind - first - 1)
+        for hatch in HATCHES:
+            for first, behind in drawn.full_runs(_FEWEST_NAMED, hatch):
+                runs, size = self.model.runs_now(index), behind - first - 1
+                row = None if drawn.places[first] == NOBODY else lane.blocks.rows[drawn.places[first]]
+                text = self.model.function_text(row) if row is not None else "" if runs is None else runs.name
+                name = data_text(text, size)
+                bare = name.rstrip()
+                texts[first] = f"{hatch}{bare}{hatch * (len(name) - len(bare))}", texts[first][1]
+                texts[first + 1 : behind] = [("", texts[first][1])] * size
         if selected in drawn.places and self.app.no_color:
             # Where no colour tells which one it is, a mark does.
             first = drawn.places.index(selected)
@@ -272,8 +431,7 @@ class WorkerLines(LineList):
     ) -> tuple[str, Style | None]:
         """Return some cells that are full of one block with its name, and where it begins with an edge."""
         edge = "▏" if has_edge else ""
-        text = self.model.function_text(lane.blocks.rows[place]).removeprefix(_MAIN)
-        name = data_text(text, size - len(edge))
+        name = data_text(self.model.function_text(lane.blocks.rows[place]), size - len(edge))
         if self.app.no_color:
             # Without colours a blank is a gap.
             bare = name.rstrip()
@@ -281,6 +439,8 @@ class WorkerLines(LineList):
         return edge + name, (style or Style()) + Style(bgcolor=self.page.bgcolor, reverse=True)
 
 
+_STYLED: Final = (FAILED, RESTARTED, RUNNING)
+"""Cells that have a colour of their own, not that of a function."""
 _UPRIGHT: Final = Style(reverse=False)
 """Colours of blocks stay as they are where the selected row is turned round."""
 _COLORS: Final = tuple(color + _UPRIGHT for color in PALETTE)

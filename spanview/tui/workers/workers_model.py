@@ -1,28 +1,33 @@
-"""Lanes as rows: in which order, how each is called, and which part of their time is shown."""
+"""Workers as rows: in which order, how each is called, and which part of their time is shown."""
 
 from __future__ import annotations
 
 import os
 import re
 from array import array
-from collections import Counter
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from importlib import import_module
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.ray_names import RAN, function_of
+from rich.cells import cell_len
+
+from spanview.analysis.ray_names import RAN, rays_own_names, short_names
 from spanview.analysis.telling import part
-from spanview.analysis.workers import Worker, named
+from spanview.analysis.workers import Role, Worker, worker_of
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import Timed
 from spanview.tui.widgets.window import Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from spanview.analysis.diagnosis.finding import Certainty
+    from spanview.analysis.intervals import Levels
     from spanview.analysis.lanes import Key, Lane
+    from spanview.analysis.running import RunsNow
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
@@ -32,81 +37,142 @@ _LONGEST_NODE: Final = 15
 _UNKNOWN_SERVICE: Final = "unknown_service"
 _NOTHING: Final = Window(0, 1)
 _GROWN: Final = 2
-"""A lane with so many times as many spans as it had is asked again who it is."""
+"""A process with so many times as many spans as it had is asked again who it is."""
+_WORKERS_PER_REPORT: Final = 64
+"""Processes that are asked who they are between two progress reports."""
+
+
+WAITING: Final = "waiting calls"
+"""What the line above all workers is called."""
 
 
 class Sort(Enum):
-    """What lanes are sorted by."""
+    """What workers are sorted by."""
 
     START = "first start"
-    BUSY = "busy share"
-    GAP = "longest gap"
+    NAME = "name"
     SPANS = "spans"
-    NODE = "node"
+    ERRORS = "errors"
+    BUSY = "busy time"
+    GAP = "longest gap"
+
+    @property
+    def has_nodes(self) -> bool:
+        """Whether workers are below their nodes; else those of all nodes are held against each other."""
+        return self in {Sort.START, Sort.NAME}
 
 
-@dataclass(frozen=True, slots=True)
+class Identities:
+    """Remembers who processes are; a process that has grown is asked again. It can be asked in several threads."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[Key, tuple[Worker, int]] = {}
+        """Who they are, and how many spans they had when that was asked."""
+
+    def of(self, lane: Lane) -> Worker:
+        """Return who the process of a lane is; some of its records may be read."""
+        known = self._known.get(key_of(lane))
+        if known is None or lane.spans >= _GROWN * known[1]:
+            known = self._known[key_of(lane)] = worker_of(self._store, lane), lane.spans
+        return known[0]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class WorkersShape:
-    """What the lanes of some traces come to; it doesn't change any more."""
+    """What the workers of some traces come to; it doesn't change any more."""
 
     lanes: Sequence[Lane]
+    workers: Sequence[Worker]
+    """Who each is; of an actor that was restarted, its newest process."""
     functions: Sequence[tuple[str, int]]
-    """What was called, and how often, the most frequent first."""
+    """What was called, by its short name, and how often, the most frequent first."""
     numbers: Sequence[int]
-    """Places of functions, which are the numbers of their colours, by the numbers of names; 0 for names of no block."""
+    """Indices of functions, which are the numbers of their colours, by the numbers of names; 0 for other names."""
     whole: Window
     timed: Timed
     failures: Timed
+    waiting: Levels | None = None
+    """How many calls waited when; None before anything is known."""
     generators: Mapping[str, Certainty] = field(default_factory=dict)
     """How sure it is that a function is a generator, whose blocks end when it is made."""
     with_generators: frozenset[int] = frozenset()
-    """Places of the lanes that have such blocks."""
+    """Indices of the workers that have such blocks."""
     untraced: int = 0
     """Calls that run or ran, certainly or likely, and are no blocks, because tracing leaves them out."""
 
     @classmethod
-    def of(cls, store: Store, traces: Sequence[int] | None, tell: Tell) -> WorkersShape:
-        """Find out what each process did; for a thread."""
+    def of(
+        cls,
+        store: Store,
+        identities: Identities,
+        traces: Sequence[int] | None,
+        tell: Tell,
+        *,
+        without_rays_own: bool = False,
+    ) -> WorkersShape:
+        """Find out what each worker did; for a thread."""
         from spanview.analysis.calls import calls_in
         from spanview.analysis.generators import generators_of
         from spanview.analysis.lanes import lanes_in
         from spanview.analysis.reasons import Reason, reasons_of
+        from spanview.analysis.waits import waiting_in
         from spanview.index.forest import forest_of
 
-        forest = forest_of(store, traces)
+        forest, without = forest_of(store, traces), rays_own_names(store) if without_rays_own else set[int]()
         tell(0.3)
-        lanes = lanes_in(forest, part(tell, 0.3, 0.9))
-        whys = reasons_of(store, calls_in(forest, is_everything=traces is None))
-        called = Counter[str]()
-        texts = {name: function_of(store.names.texts[name]) for name in lanes.names}
-        for name, number in lanes.names.items():
-            called[texts[name]] += number
-        functions = sorted(called.items(), key=lambda item: (-item[1], item[0]))
-        place_of = {function: place for place, (function, _) in enumerate(functions)}
-        numbers = array("I", bytes(4 * (max(lanes.names, default=-1) + 1)))
-        for name, text in texts.items():
-            numbers[name] = place_of[text]
-        starts = [lane.start_ns for lane in lanes.lanes if lane.start_ns != NO_TIME]
+        found = lanes_in(forest, part(tell, 0.3, 0.6), without=without)
+        lanes, workers = _joined(found.lanes, identities, part(tell, 0.6, 0.9))
+        calls = calls_in(forest, is_everything=traces is None)
+        whys, texts = reasons_of(store, calls), store.names.texts
+        short, called = short_names(texts[name] for name in found.names), Counter[str]()
+        functions = {name: short.get(texts[name], texts[name]) for name in found.names}
+        for name, number in found.names.items():
+            called[functions[name]] += number
+        ordered = sorted(called.items(), key=lambda item: (-item[1], item[0]))
+        index_of = {function: index for index, (function, _) in enumerate(ordered)}
+        numbers = array("I", bytes(4 * (max(found.names, default=-1) + 1)))
+        for name, text in functions.items():
+            numbers[name] = index_of[text]
+        starts = [lane.start_ns for lane in lanes if lane.start_ns != NO_TIME]
         first = min(starts, default=0)
-        last = max((lane.end_ns for lane in lanes.lanes if lane.end_ns != NO_TIME), default=0)
-        generators = generators_of(store) if lanes.lanes else {}
+        last = max((lane.end_ns for lane in lanes if lane.end_ns != NO_TIME), default=0)
+        generators = generators_of(store) if lanes else {}
         made = {function + RAN for function in generators}
-        names = {name for name in lanes.names if store.names.texts[name] in made}
+        names = {name for name in found.names if texts[name] in made}
         # Not while a line is painted.
         import_module("spanview.tui.workers.choosing_bulk")
         return cls(
-            lanes.lanes,
-            functions,
+            lanes,
+            workers,
+            ordered,
             numbers,
             Window(first, max(first + 1, last)),
-            Timed(lanes.starts, lanes.ends),
-            Timed(lanes.failures, lanes.failures),
+            Timed(found.starts, found.ends),
+            Timed(found.failures, found.failures),
+            waiting_in(store, calls, without=without),
             generators,
-            frozenset(
-                place for place, lane in enumerate(lanes.lanes) if names and not names.isdisjoint(lane.blocks.names)
-            ),
-            sum(why.reason is Reason.UNTRACED for why in whys.values()),
+            frozenset(index for index, lane in enumerate(lanes) if names and not names.isdisjoint(lane.blocks.names)),
+            sum(why.reason is Reason.UNTRACED and store.spans.name[row] not in without for row, why in whys.items()),
         )
+
+
+def _joined(lanes: Sequence[Lane], identities: Identities, tell: Tell) -> tuple[list[Lane], list[Worker]]:
+    """Return lanes and who they are, with one lane for all processes of an actor."""
+    from spanview.analysis.lanes import joined
+
+    groups: defaultdict[object, list[tuple[Lane, Worker]]] = defaultdict(list)
+    for number, lane in enumerate(lanes):
+        if not number % _WORKERS_PER_REPORT:
+            tell(number / len(lanes))
+        worker = identities.of(lane)
+        is_actor = worker.role is Role.ACTOR and worker.actor_id
+        groups[(worker.actor, worker.actor_id) if is_actor else key_of(lane)].append((lane, worker))
+    of_each = []
+    for group in groups.values():
+        newest = max(group, key=lambda item: item[0].start_ns)[1]
+        of_each.append((group[0][0] if len(group) == 1 else joined([lane for lane, _ in group]), newest))
+    return [lane for lane, _ in of_each], [worker for _, worker in of_each]
 
 
 def key_of(lane: Lane) -> Key:
@@ -114,23 +180,50 @@ def key_of(lane: Lane) -> Key:
     return lane.source, lane.service
 
 
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """The line above the workers of a node."""
+
+    node: str
+    """From a file, and so to be sanitised; empty where it isn't known."""
+    workers: int
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What a worker runs now, likely."""
+
+    since_ns: int
+    """From when on nothing else is known of it."""
+    name: str
+    """From a process, and so to be sanitised; empty where it isn't known."""
+
+
 class WorkersModel:
-    """Lanes that are looked at."""
+    """Workers that are looked at."""
 
     colored_by: Final = "function"
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self.shape = WorkersShape((), (), (), _NOTHING, Timed((), ()), Timed((), ()))
+        self.shape = WorkersShape((), (), (), (), _NOTHING, Timed((), ()), Timed((), ()))
+        self._known = self.shape
+        """What spans alone come to."""
+        self._running: Sequence[RunsNow] = ()
+        self._doing: dict[int, Doing] = {}
+        """What runs now, by the indices of workers."""
         self.window: Window | None = None
         self.by = Sort.START
+        self.is_reversed = False
         self.order: list[int] = []
-        """Places of lanes, from the top."""
-        self._known: dict[Key, tuple[Worker, int]] = {}
-        """Who lanes are, as far as their records were asked, and how many spans they had by then."""
-        self.workers: list[Worker] = []
-        """Who each lane is, as far as that is known; texts from files, to be made harmless."""
+        """Indices of workers, from the top."""
+        self.lines: list[int | Heading] = []
+        """The same with headings, where there are several nodes."""
+        self._names: list[str] = []
         self._node_cells = _SHORTEST_ID
+        self._has_nodes = False
+        self.name_cells = 0
+        """Cells of the longest name."""
 
     @property
     def profiled(self) -> WorkersShape:
@@ -139,7 +232,7 @@ class WorkersModel:
 
     @property
     def whole(self) -> Window:
-        """The time of all lanes."""
+        """The time of all workers."""
         return self.shape.whole
 
     @property
@@ -148,63 +241,118 @@ class WorkersModel:
         return self.window or self.shape.whole
 
     def take(self, shape: WorkersShape) -> None:
-        """Show what has become of the lanes; what is zoomed to stays."""
+        """Show what has become of the workers; what is zoomed to stays."""
+        self._known = shape
+        self._put_together(self.shape.whole.end_ns if self._running else 0)
+
+    def take_running(self, running: Sequence[RunsNow], now_ns: int) -> bool:
+        """Show what processes run now, and time until now as long as one does; return whether anything changes."""
+        is_other = bool(running) or bool(self._running)
+        self._running = running
+        if is_other:
+            self._put_together(now_ns)
+        return is_other
+
+    def _put_together(self, now_ns: int) -> None:
+        """Make the rows of what spans come to and of what runs now."""
+        shape = self._known
+        newest = dict[str, int]()
+        for index in sorted(range(len(shape.lanes)), key=lambda index: shape.lanes[index].start_ns):
+            newest[shape.workers[index].pid] = index
+        more: list[tuple[Lane, Worker]] = []
+        self._doing = {}
+        for runs in self._running:
+            index, since_ns = newest.get(str(runs.pid), len(shape.lanes) + len(more)), runs.since_ns
+            if index >= len(shape.lanes):
+                from spanview.analysis.lanes import lane_of_process
+
+                more.append((lane_of_process(runs.pid), Worker(str(runs.pid), role=Role.WORKER)))
+            elif runs.is_call:
+                # A worker runs its calls one after the other: what runs now began when the last one had ended.
+                since_ns = max(since_ns, shape.lanes[index].end_ns)
+            self._doing[index] = Doing(since_ns, runs.title)
+        if self._doing:
+            shape = replace(
+                shape,
+                lanes=[*shape.lanes, *(lane for lane, _ in more)],
+                workers=[*shape.workers, *(worker for _, worker in more)],
+                whole=Window(shape.whole.start_ns, max(shape.whole.end_ns, now_ns)),
+            )
         self.shape = shape
-        self.know({})
-
-    def place_of(self, key: Key) -> int | None:
-        """Return the place of a lane among all."""
-        return next((place for place, lane in enumerate(self.shape.lanes) if key_of(lane) == key), None)
-
-    def unknown(self) -> list[Lane]:
-        """Return the lanes whose records can tell who they are: new ones, and those that have grown a lot since."""
-        known = self._known
-        return [lane for lane in self.shape.lanes if lane.spans >= _GROWN * known.get(key_of(lane), (None, 0))[1]]
-
-    def know(self, known: Mapping[Key, tuple[Worker, int]]) -> None:
-        """Take in who lanes are; all are put in order anew.
-
-        Args:
-            known: Who they are, and how many spans they had when that was found out.
-        """
-        self._known |= known
-        self.workers = [
-            asked[0] if (asked := self._known.get(key_of(lane))) else named(self._store.sources[lane.source].path)
-            for lane in self.shape.lanes
+        nodes = {_node_of(worker) for worker in shape.workers} - {""}
+        self._has_nodes = len(nodes) > 1
+        self._node_cells = _cells_of_ids(nodes)
+        actors = _cells_of_ids({worker.actor_id for worker in shape.workers})
+        self._names = [
+            self._name(lane, worker, actors) for lane, worker in zip(shape.lanes, shape.workers, strict=True)
         ]
-        nodes = {worker.node for worker in self.workers if _ID.fullmatch(worker.node)}
-        self._node_cells = next(
-            (
-                cells
-                for cells in range(_SHORTEST_ID, _LONGEST_ID)
-                if len({node[:cells] for node in nodes}) == len(nodes)
-            ),
-            _LONGEST_ID,
-        )
-        self.sort(self.by)
+        self.sort(self.by, is_reversed=self.is_reversed)
 
-    def sort(self, by: Sort) -> None:
-        """Put the lanes in another order."""
-        self.by = by
-        key_of: Callable[[int], Any] = {
-            Sort.START: lambda lane_index: (self.lane(lane_index).start_ns == NO_TIME, self.lane(lane_index).start_ns),
-            Sort.BUSY: lambda lane_index: -self.lane(lane_index).busy_ns,
-            Sort.GAP: lambda lane_index: -self.lane(lane_index).longest_gap_ns,
-            Sort.SPANS: lambda lane_index: -self.lane(lane_index).spans,
-            Sort.NODE: lambda lane_index: (not self.workers[lane_index].node, self.workers[lane_index].node),
-        }[by]
-        self.order = sorted(range(len(self.shape.lanes)), key=key_of)
+    def runs_now(self, index: int) -> Doing | None:
+        """Return what a worker runs now, likely; None where nothing says so."""
+        return self._doing.get(index)
 
-    def lane(self, lane_index: int) -> Lane:
-        """Return a lane by its place among all."""
-        return self.shape.lanes[lane_index]
+    @property
+    def has_headings(self) -> bool:
+        """Whether workers are below the headings of their nodes."""
+        return self._has_nodes and self.by.has_nodes
 
-    def at_most(self, lane_index: int) -> str:
-        """Return what is said before a gap of a lane: generators run on after the ends of their spans."""
-        return "at most " if lane_index in self.shape.with_generators else ""
+    def index_of(self, key: Key) -> int | None:
+        """Return the index of a worker among all."""
+        return next((index for index, lane in enumerate(self.shape.lanes) if key_of(lane) == key), None)
+
+    def line_of(self, index: int) -> int:
+        """Return the line of a worker."""
+        return self.lines.index(index)
+
+    # -- the order ---------------------------------------------------------------------------------------------------
+
+    def sort(self, by: Sort, *, is_reversed: bool = False) -> None:
+        """Put the workers in another order."""
+        self.by, self.is_reversed = by, is_reversed
+        self.order = sorted(range(len(self.shape.lanes)), key=self._key(by), reverse=is_reversed)
+        self.lines = [*self.order]
+        texts = [WAITING, *(self.labels(index)[0] for index in self.order)]
+        self.name_cells = max(map(cell_len, texts)) + self.has_headings
+        if not self.has_headings:
+            return
+        workers, first = self.shape.workers, dict[str, tuple[bool, bool, int]]()
+        # The driver's node comes first, an unknown one last.
+        has_driver = {_node_of(worker) for worker in workers if worker.role is Role.DRIVER}
+        for number, index in enumerate(self.order):
+            node = _node_of(workers[index])
+            first.setdefault(node, (not node, node not in has_driver, number))
+        self.order.sort(key=lambda index: first[_node_of(workers[index])])
+        self.lines = []
+        for node, indices in groupby(self.order, lambda index: _node_of(workers[index])):
+            of_node = [*indices]
+            self.lines += [Heading(node, len(of_node)), *of_node]
+
+    def _key(self, by: Sort) -> Callable[[int], Any]:
+        lane = self.lane
+        keys: dict[Sort, Callable[[int], Any]] = {
+            Sort.START: lambda index: (lane(index).start_ns == NO_TIME, lane(index).start_ns),
+            Sort.NAME: lambda index: _natural(self._names[index]),
+            Sort.SPANS: lambda index: -lane(index).spans,
+            Sort.ERRORS: lambda index: -lane(index).errors,
+            Sort.BUSY: lambda index: -lane(index).busy_ns,
+            Sort.GAP: lambda index: -lane(index).longest_gap_ns,
+        }
+        return keys[by]
+
+    # -- figures -----------------------------------------------------------------------------------------------------
+
+    def lane(self, index: int) -> Lane:
+        """Return what a worker did, by its index among all."""
+        return self.shape.lanes[index]
+
+    def at_most(self, index: int) -> str:
+        """Return what is said before a gap of a worker: blocks whose ends aren't known may have run on."""
+        is_open = index in self.shape.with_generators or self.lane(index).blocks.unended
+        return "at most " if is_open else ""
 
     def shown_share(self, lane: Lane) -> float:
-        """Return what share of the time that is shown a lane was busy."""
+        """Return what share of the time that is shown a worker was busy."""
         shown = self.shown
         return lane.busy.between(shown.start_ns, shown.end_ns) / shown.length_ns
 
@@ -214,29 +362,67 @@ class WorkersModel:
 
     # -- texts -------------------------------------------------------------------------------------------------------
 
-    def labels(self, lane_index: int) -> list[str]:
-        """Return how a lane is called: with its node, and without; from files, to be made harmless."""
-        lane, worker = self.lane(lane_index), self.workers[lane_index]
-        source = self._store.sources[lane.source]
-        service = self._store.services.texts[lane.service]
-        is_known = service and not service.startswith(_UNKNOWN_SERVICE)
-        name = worker.actor or (service if is_known else "")
-        if not worker.pid and not worker.actor:
-            name = f"{name} {os.path.splitext(os.path.basename(source.path))[0]}".strip()
-        again = f"#{source.generation + 1}" if source.generation else ""
-        replica = "" if worker.pid else worker.actor_id
-        texts = [text for text in (worker.pid, again, name, replica) if text]
-        return [" ".join([self._short(worker.node), *texts]).strip(), " ".join(texts)]
+    def labels(self, index: int) -> list[str]:
+        """Return how a worker is called, the longest first; from files, to be sanitised."""
+        name, node = self._names[index], self.node_text(_node_of(self.shape.workers[index]))
+        has_node = self._has_nodes and not self.by.has_nodes and node
+        return [f"{name} {node}", name] if has_node else [name]
 
-    def _short(self, node: str) -> str:
+    def node_text(self, node: str) -> str:
+        """Return how a node is called: an id as short as tells it from the others."""
         return node[: self._node_cells if _ID.fullmatch(node) else _LONGEST_NODE]
+
+    def _name(self, lane: Lane, worker: Worker, actor_cells: int) -> str:
+        """Return who a worker is: driver 8714, worker 8715, Counter (actor 3fa2), app/Model 532lk3fi, cart 8714."""
+        if worker.role is Role.ACTOR:
+            name = f"{worker.actor} (actor {worker.actor_id[:actor_cells]})" if worker.actor_id else worker.actor
+        elif worker.role in {Role.DRIVER, Role.WORKER}:
+            name = f"{worker.role.value} {worker.pid}{self._again(lane)}"
+        elif worker.role is Role.PROXY:
+            name = f"proxy {worker.node}"
+        elif worker.role is Role.REPLICA:
+            name = f"{worker.actor} {worker.actor_id}"
+        else:
+            service = self._store.services.texts[lane.service]
+            service = "" if service.startswith(_UNKNOWN_SERVICE) else service
+            stem = os.path.splitext(os.path.basename(self._store.sources[lane.source].path))[0]
+            name = f"{worker.actor or service} {worker.pid or stem}{self._again(lane)}"
+        return name.strip()
+
+    def _again(self, lane: Lane) -> str:
+        """Return which process of one id it is, where its file is not the first one of its name."""
+        generation = self._store.sources[lane.source].generation if lane.source >= 0 else 0
+        return f" #{generation + 1}" if generation else ""
 
     # -- functions ---------------------------------------------------------------------------------------------------
 
     def function_text(self, row: int) -> str:
-        """Return what a span calls; from a file, to be made harmless."""
-        return function_of(self._store.names.texts[self._store.spans.name[row]]) or "(no name)"
+        """Return what a span calls, by its short name; from a file, to be sanitised."""
+        name = self._store.spans.name[row]
+        return self.shape.functions[self.shape.numbers[name]][0] or "(no name)"
 
     def legend(self) -> list[tuple[int, str]]:
         """Return the numbers of functions and how they are called, the most frequent first."""
         return [(number, name or "(no name)") for number, (name, _) in enumerate(self.shape.functions)]
+
+
+def _node_of(worker: Worker) -> str:
+    """Return the node of a worker; a proxy is named after its address, which isn't what nodes are called elsewhere."""
+    return "" if worker.role is Role.PROXY else worker.node
+
+
+def _cells_of_ids(ids: Iterable[str]) -> int:
+    """Return how many characters tell ids from each other."""
+    of_ids = {text for text in ids if _ID.fullmatch(text)}
+    return next(
+        (cells for cells in range(_SHORTEST_ID, _LONGEST_ID) if len({text[:cells] for text in of_ids}) == len(of_ids)),
+        _LONGEST_ID,
+    )
+
+
+def _natural(name: str) -> tuple[tuple[str, int], ...]:
+    """Return a key that sorts numbers in names by their size."""
+    parts = re.split(r"([0-9]{1,18})", name)
+    return tuple(
+        (text.casefold(), int(number or 0)) for text, number in zip(parts[::2], [*parts[1::2], ""], strict=True)
+    )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from functools import partial
 from itertools import accumulate
+from time import time_ns
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray_names import RAN
 from spanview.analysis.waits import wait_between, wait_word
-from spanview.analysis.workers import worker_of
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
@@ -18,7 +17,7 @@ from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.app.settings import chosen
 from spanview.tui.keys import On, View
-from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
@@ -27,8 +26,8 @@ from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
-from spanview.tui.workers.worker_lines import WorkerHeads, WorkerLines
-from spanview.tui.workers.workers_model import Sort, WorkersModel, WorkersShape, key_of
+from spanview.tui.workers.worker_lines import WaitingLine, WorkerHeads, WorkerLines
+from spanview.tui.workers.workers_model import Identities, Sort, WorkersModel, WorkersShape, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.analysis.lanes import Key, Lane
+    from spanview.analysis.lanes import Lane
+    from spanview.analysis.running import RunsNow
     from spanview.analysis.telling import Tell
-    from spanview.analysis.workers import Worker
     from spanview.index.store import Store
     from spanview.tui.widgets.scope import TraceScope
 
@@ -56,7 +55,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
-        self.live: Live[WorkersShape] = Live(self, scope, partial(WorkersShape.of, store), self._take_lanes)
+        self._identities = Identities(store)
+        self.live: Live[WorkersShape] = Live(self, scope, self._find_out, self._take_workers)
         self._asking = Work(self)
         self._model = WorkersModel(store)
         self.rows: WorkerLines = WorkerLines(self._model)
@@ -67,60 +67,63 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             interval=lambda: self.rows.interval,
             refresh=self.refresh_time,
         )
-        self.is_known = False
-        """Whether it has been found out who the lanes are."""
+        self._is_without_rays_own = False
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield Minimap(self._model, self.zoom.pick)
-        yield WorkerHeads(self.zoom, classes="heads")
+        yield WorkerHeads(self._model, self.zoom, self._sort_by, classes="heads")
+        yield WaitingLine(self._model, self.zoom)
         yield self.rows
         yield Legend(self._model)
         yield TwoSided(classes="chosen", id="lane")
         yield TwoSided(classes="chosen", id="block")
 
     def on_mount(self) -> None:
-        """Find the lanes out, in a thread."""
+        """Find out what workers did, in a thread."""
         self.set_focus(self.rows)
         self.take_settings()
         self.live.begin()
+        self.set_interval(ASK_AGAIN_S, self._ask_what_runs)
 
-    def _take_lanes(self, shape: WorkersShape) -> None:
+    def _find_out(self, traces: Sequence[int] | None, tell: Tell) -> WorkersShape:
+        """Called in a thread."""
+        without = self._is_without_rays_own
+        return WorkersShape.of(self._store, self._identities, traces, tell, without_rays_own=without)
+
+    def _take_workers(self, shape: WorkersShape) -> None:
         lane, row = self.rows.lane, self.rows.row
         self._model.take(shape)
+        self.query_one(WaitingLine).display = shape.waiting is not None and bool(len(shape.waiting.times))
         if lane is None:
             self.rows.show_all()
         else:
-            self.rows.update(self._model.place_of(key_of(lane)), row)
+            self.rows.update(self._model.index_of(key_of(lane)), row)
         self.refresh_time()
         self.query_one(Legend).refresh()
-        self.call_after_refresh(self._look_at_records)
 
-    def _look_at_records(self) -> None:
-        lanes = self._model.unknown()
-        if not self.is_left and (lanes or not self.is_known):
-            self._asking.queue(lambda tell: self._find_workers(lanes, tell), self._take_workers)
+    def _ask_what_runs(self) -> None:
+        """While spans come, ask in a thread what processes of this host run: they come and go."""
+        state = self.viewer.feed_state
+        if state.following and not state.loading and not self.viewer.paused and self.live.has_answer:
+            traces = self.live.chosen.traces
+            chosen = None if traces is None else {*traces}
+            running = self.viewer.running.runs_now
+            self._asking.queue(lambda _: running(chosen), self._take_running)
 
-    def _find_workers(self, lanes: Sequence[Lane], tell: Tell) -> dict[Key, tuple[Worker, int]]:
-        """Called in a thread: some records of each process are read again."""
-        workers: dict[Key, tuple[Worker, int]] = {}
-        for number, lane in enumerate(lanes):
-            tell(number / len(lanes))
-            workers[key_of(lane)] = worker_of(self._store, lane), lane.spans
-        return workers
-
-    def _take_workers(self, workers: dict[Key, tuple[Worker, int]]) -> None:
-        place = self._selected
-        self._model.know(workers)
-        self.is_known = True
-        self.rows.keep_on(place)
-        self.rows.refresh()
+    def _take_running(self, running: Sequence[RunsNow]) -> None:
+        lane, row = self.rows.lane, self.rows.row
+        if not self.viewer.paused and self._model.take_running(running, time_ns()):
+            if lane is None:
+                self.rows.show_all()
+            else:
+                self.rows.update(self._model.index_of(key_of(lane)), row)
+            self.refresh_time()
 
     @property
     def _selected(self) -> int | None:
-        """The selected lane's place among all."""
-        order, cursor = self._model.order, self.rows.cursor
-        return order[cursor] if cursor < len(order) else None
+        """The selected worker's index among all."""
+        return self.rows.index
 
     # -- texts -------------------------------------------------------------------------------------------------------
 
@@ -130,12 +133,14 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             return f"‹ workers in {self.live.chosen.what}   looking at spans … {self.live.work.share_text}"
         number, untraced = count(len(self._model.shape.lanes), "worker"), self._model.shape.untraced
         number += f", {count(untraced, 'untraced call')}" if untraced else ""
+        number += ", without Ray's own" if self._is_without_rays_own else ""
         return f"‹ workers in {self.live.chosen.what}{self.live.as_of}   {number}   by {self._model.by.value}"
 
     def refresh_time(self) -> None:
         """Paint anew what says which time is shown."""
         self.query_one(Minimap).refresh()
         self.query_one(WorkerHeads).refresh()
+        self.query_one(WaitingLine).refresh()
         self.refresh_frame()
 
     on_line_list_moved = BaseScreen.refresh_frame
@@ -152,7 +157,9 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             self.query_one(name, TwoSided).say(left, right)
 
     def _lane_text(self, lane: Lane, lane_index: int) -> str:
-        parts, worker = [], self._model.workers[lane_index]
+        parts, worker = list[str](), self._model.shape.workers[lane_index]
+        if (runs := self._model.runs_now(lane_index)) is not None:
+            parts.append(f"runs {sanitise(runs.name, _LONGEST_ID)} now, likely" if runs.name else "runs now, likely")
         if lane.share is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
             rest = ", without generators" if lane_index in self._model.shape.with_generators else ""
@@ -161,7 +168,15 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             most = self._model.at_most(lane_index)
             parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
         parts.append(f"{lane.max_concurrency:,} at once")
-        named = {"pid": worker.pid, "node": worker.node, "actor": worker.actor, "id": worker.actor_id}
+        if lane.restarts:
+            parts.append(f"restarted {count(len(lane.restarts), 'time')}")
+        named = {
+            "pid": worker.pid,
+            "node": worker.node,
+            "actor": worker.actor,
+            "id": worker.actor_id,
+            "job": worker.job,
+        }
         parts += [f"{name} {sanitise(text, _LONGEST_ID)}" for name, text in named.items() if text]
         return "   ".join(parts)
 
@@ -203,18 +218,42 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     # -- keys --------------------------------------------------------------------------------------------------------
 
     def take_settings(self) -> None:
-        """Sort as was sorted last."""
-        lane_index = self._selected
-        self._model.sort(chosen(Sort, self.viewer.settings.workers_sort) or Sort.START)
-        self.rows.keep_on(lane_index)
-        self.refresh_frame()
+        """Sort as was sorted last, with what is Ray's own or without."""
+        settings, index = self.viewer.settings, self._selected
+        self._model.sort(chosen(Sort, settings.workers_sort) or Sort.START, is_reversed=settings.workers_reversed)
+        self.rows.keep_on(index)
+        self.refresh_time()
+        if self._is_without_rays_own != settings.without_rays_own:
+            self._is_without_rays_own = settings.without_rays_own
+            self.live.begin()
+
+    def _sort_by(self, by: Sort) -> None:
+        """Sort by something else, or the other way round."""
+        if by is self._model.by:
+            self.action_turn()
+            return
+        self.viewer.keep(workers_sort=by.value, workers_reversed=False)
+        self.take_settings()
+        self.viewer.say(f"sorted by {by.value}")
 
     def action_sort(self) -> None:
         """Sort by the next thing."""
-        by = following(Sort, self._model.by)
-        self.viewer.keep(workers_sort=by.value)
+        self._sort_by(following(Sort, self._model.by))
+
+    def action_turn(self) -> None:
+        """Reverse the order."""
+        self.viewer.keep(workers_reversed=not self._model.is_reversed)
         self.take_settings()
-        self.viewer.say(f"sorted by {by.value}")
+        self.viewer.say(f"sorted by {self._model.by.value}{', reversed' if self._model.is_reversed else ''}")
+
+    def action_rays_own(self) -> None:
+        """Leave out what is Ray's own, or show it again."""
+        is_without = not self._is_without_rays_own
+        self.viewer.keep(without_rays_own=is_without)
+        self.take_settings()
+        self.viewer.say(
+            "Ray's own actors and tasks are left out" if is_without else "Ray's own actors and tasks are shown"
+        )
 
     def action_sibling(self, by: int) -> None:
         """Go to the next block of the lane, or to the one before."""
@@ -238,19 +277,19 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             self.zoom.look_at(whole.within(begin, begin + shown.length_ns))
 
     def action_error(self, by: int) -> None:
-        """Go to the next block with an error, lane after lane; round the end if need be."""
+        """Go to the next block with an error, worker after worker; round the end if need be."""
         order, rows = self._model.order, self.rows
-        failed = [self._model.lane(lane_index).blocks.failed for lane_index in order]
+        failed = [self._model.lane(index).blocks.failed for index in order]
         before = [*accumulate(map(len, failed), initial=0)]
-        if not before[-1]:
+        if rows.index is None or not before[-1]:
             self.viewer.say("no error in these workers")
             return
-        here = -1 if rows.block is None else rows.block
-        place = bisect_right(failed[rows.cursor], here) if by > 0 else bisect_left(failed[rows.cursor], here) - 1
-        number = (before[rows.cursor] + place) % before[-1]
-        row = bisect_right(before, number) - 1
-        rows.move_to(row)
-        self._go_to(failed[row][number - before[row]])
+        here, own = -1 if rows.block is None else rows.block, order.index(rows.index)
+        place = bisect_right(failed[own], here) if by > 0 else bisect_left(failed[own], here) - 1
+        number = (before[own] + place) % before[-1]
+        worker = bisect_right(before, number) - 1
+        rows.move_to(self._model.line_of(order[worker]))
+        self._go_to(failed[worker][number - before[worker]])
         self.viewer.say(f"error {number + 1:,} of {before[-1]:,}")
 
     async def action_open(self) -> None:

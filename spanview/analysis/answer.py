@@ -1,0 +1,406 @@
+"""Where a trace's time went: its critical path in a handful of parts, which add up to it.
+
+driver            ==                        ====
+  f ray.remote      =
+    f ray.remote_worker ~~~~~~~====~~~====            12 ms = 7 waiting + 5 running
+proxy             ==                       ==
+  route             ~~~~~~~                           9 ms = proxy 1 + queue 3 + handling 4 + response 1
+    replica                ================
+
+- A trace that is one request of Ray Serve has the parts of a request.
+- In a trace with Ray calls, waiting before calls ran is told from running. What one call waited, while the path was
+  elsewhere, is no part of it.
+- Of other traces, the names whose spans have the most own time on the path.
+
+The parts claim no more than the path does; `doubts` says what it leaves open. The time of a trace whose path begins
+late, as from the last of several roots, has a part of its own.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.percentiles import rank_of
+from spanview.analysis.ray_names import RAN, call_names
+from spanview.analysis.serve import Part, part_of_name, serve_requests
+from spanview.analysis.telling import unheard
+from spanview.index.table import NO_ROW
+from spanview.index.tree import ROOT
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from spanview.analysis.critical import Segment
+    from spanview.analysis.ray_names import NameNumbers
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+
+_MOST_NAMES: Final = 3
+"""So many names have parts of their own."""
+_LEAST_SHARE: Final = 0.03
+"""Names that take less of the whole share one part."""
+_LEAST_SUBMITTING: Final = 0.05
+"""Where submitting calls takes less of the whole, it counts as running."""
+_ROUNDED_NS: Final = 2_000
+"""The SDK's times are right to two microseconds."""
+
+
+class Doing(Enum):
+    """What the time of a part was spent on."""
+
+    EARLIER = "earlier"
+    """Before the root began that the path leads from."""
+    WAITING = "waiting"
+    """Calls waited before they first ran."""
+    RETRYING = "retrying"
+    """Calls waited between two attempts."""
+    QUEUED = "queued"
+    """Requests waited in Serve's queue."""
+    SUBMITTING = "submitting"
+    """Callers submitted calls."""
+    FAILING = "failing"
+    """Attempts ran that failed, and another attempt followed."""
+    RUNNING = "running"
+    """Spans ran, in a trace with calls."""
+    UNSEEN = "unseen"
+    """Spans ran that no file holds."""
+    SPANS = "spans"
+    """Spans ran, in a trace without calls."""
+    PROXY = "proxy"
+    """A request of Serve was in the proxy, before its routing began."""
+    HANDLING = "handling"
+    """Its replica ran."""
+    RESPONSE = "response"
+    """Its replica had ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerPart:
+    """A part of a trace's time."""
+
+    doing: Doing
+    ns: int
+    spans: int = 0
+    """How many spans or calls share it; 0 where that says nothing."""
+    names: int = 0
+    """How many names, or functions of Ray, these have."""
+    longest: str = ""
+    """Of what waits, the name of the span that waited longest; else the name that has most of the part."""
+    longest_ns: int = 0
+    """How much of the part that is."""
+    is_cold: bool = False
+    """Whether that span is a cold start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Where one trace's time went."""
+
+    total_ns: int
+    """From the trace's start to its end, as far as times are known."""
+    parts: tuple[AnswerPart, ...]
+    """They add up to the total: longest first, all that share one last; those of a request by time."""
+    has_calls: bool = False
+    """Whether there are Ray calls in the trace."""
+    doubts: str = ""
+    """Why the path isn't sure, in words; empty where it is."""
+    without_attempt: tuple[str, ...] = ()
+    """The names of calls that left no attempt, and may have run: their time is in no part, or in a wrong one."""
+    generators: tuple[str, ...] = ()
+    """The names of attempts on the path whose spans don't show how long they ran."""
+
+    @property
+    def is_request(self) -> bool:
+        """Whether the parts are those of a request of Serve."""
+        return any(part.doing is Doing.HANDLING for part in self.parts)
+
+    @property
+    def names(self) -> Iterable[str]:
+        """The names of spans that it may mention."""
+        return (*(part.longest for part in self.parts if part.longest), *self.without_attempt, *self.generators)
+
+
+@dataclass(frozen=True, slots=True)
+class TypicalAnswers:
+    """Where the time of two of many traces went."""
+
+    traces: int
+    """How many traces have a duration; at least one."""
+    median: Answer
+    """The trace whose duration is the median, by nearest rank."""
+    slowest: Answer
+
+
+def answer_of(store: Store, trace: int, tree: TraceTree | None = None) -> Answer:
+    """Return where a trace's time went, as the module defines it.
+
+    Args:
+        trace: The trace's row in the trace table.
+        tree: Its tree, where that is stitched already.
+    """
+    tree = store.tree(trace) if tree is None else tree
+    return _of_request(store, trace) or _of_path(store, trace, tree)
+
+
+def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
+    """Return where the time of the median trace and of the slowest one went; None where no trace has a duration.
+
+    Args:
+        traces: Numbers of the traces that count; None for all. Spans without a usable trace id are no trace.
+    """
+    import numpy as np
+
+    from spanview.index.arrays import copy_of
+
+    table = store.trace_table
+    columns = (table.id_high, table.id_low, table.start_ns, table.end_ns)
+    size = len(table)
+    highs, lows, starts, ends = (copy_of(column)[:size] for column in columns)
+    chosen = np.arange(size) if traces is None else np.asarray([*traces], np.int64)
+    has_all = (starts != NO_TIME) & (ends != NO_TIME) & ((highs | lows) != 0)
+    chosen = chosen[has_all[chosen]]
+    if not len(chosen):
+        return None
+    chosen = chosen[np.lexsort((chosen, ends[chosen] - starts[chosen]))]
+    median, slowest = int(chosen[rank_of(len(chosen), 50)]), int(chosen[-1])
+    of_median = answer_of(store, median)
+    tell(0.5)
+    return TypicalAnswers(len(chosen), of_median, of_median if median == slowest else answer_of(store, slowest))
+
+
+# -- a request of Serve ------------------------------------------------------------------------------------------------
+
+
+def _of_request(store: Store, trace: int) -> Answer | None:
+    """Return the parts of a trace that is one request of Serve; None for all others."""
+    spans, table = store.spans, store.trace_table
+    root = table.root_row[trace]
+    if root == NO_ROW or part_of_name(store.names.texts[spans.name[root]]) not in {Part.PROXY, Part.ROUTE}:
+        return None
+    requests = serve_requests(store, [trace])
+    rows = next((dict(zip(one.parts, one.rows, strict=True)) for one in requests if root in one.rows), {})
+    if not {Part.ROUTE, Part.REPLICA} <= rows.keys():
+        return None
+    outer, replica = rows.get(Part.PROXY, rows[Part.ROUTE]), rows[Part.REPLICA]
+    times = (
+        spans.start_ns[outer],
+        spans.start_ns[rows[Part.ROUTE]],
+        spans.start_ns[replica],
+        spans.end_ns[replica],
+        max(spans.end_ns[outer], spans.end_ns[replica]),
+    )
+    covers = abs(times[-1] - table.end_ns[trace]) <= _ROUNDED_NS and times[0] - table.start_ns[trace] <= _ROUNDED_NS
+    if NO_TIME in (*times, spans.end_ns[outer]) or list(times) != sorted(times) or not covers:
+        return None
+    doing = (Doing.PROXY, Doing.QUEUED, Doing.HANDLING, Doing.RESPONSE)
+    parts = [AnswerPart(kind, end - start) for kind, start, end in zip(doing, times, times[1:], strict=False)]
+    return Answer(times[-1] - times[0], tuple(part for part in parts if part.ns or part.doing is Doing.HANDLING))
+
+
+# -- a critical path ---------------------------------------------------------------------------------------------------
+
+
+class _Piece(NamedTuple):
+    """A stretch of the path with what it is a part of."""
+
+    doing: Doing
+    node: int
+    name: int
+    """The number of the name that the time counts for."""
+    ns: int
+
+
+def _of_path(store: Store, trace: int, tree: TraceTree) -> Answer:
+    """Return what the critical path of a trace shows."""
+    spans, texts = store.spans, store.names.texts
+    path = critical_path(tree, spans, texts)
+    numbers = call_names(store)
+    has_calls = any(map((numbers[0] | numbers[1]).__contains__, map(spans.name.__getitem__, tree.rows)))
+    sorter = _Sorter(store, tree, numbers, has_calls=has_calls)
+    pieces = [sorter.piece(segment) for segment in path.segments]
+    parts = _parts(store, tree, pieces)
+    before = path.segments[0].start_ns - store.trace_table.start_ns[trace] if path.segments else 0
+    if before > 0:
+        root = sorter.root_of(path.segments[0].node)
+        name = "" if tree.is_missing(root) else texts[spans.name[tree.rows[root]]]
+        parts.append(AnswerPart(Doing.EARLIER, before, longest=name))
+    return Answer(
+        sum(part.ns for part in parts),
+        tuple(sorted(parts, key=lambda part: (part.doing is Doing.SPANS and part.names > 1, -part.ns))),
+        has_calls=has_calls,
+        doubts=path.reason,
+        without_attempt=_without_attempt(store, trace, tree, numbers[0]) if numbers[0] and has_calls else (),
+        generators=_generators(store, tree, pieces, numbers[1]),
+    )
+
+
+class _Sorter:
+    """Tells what the stretches of a trace's path were spent on."""
+
+    def __init__(self, store: Store, tree: TraceTree, numbers: NameNumbers, *, has_calls: bool) -> None:
+        self._spans = store.spans
+        self._tree = tree
+        self._submits, self._runs = numbers
+        self._has_calls = has_calls
+        self._futile: dict[int, bool] = {ROOT: False}
+
+    def piece(self, segment: Segment) -> _Piece:
+        """Return a stretch with what it was spent on."""
+        node, ns, spans = segment.node, segment.end_ns - segment.start_ns, self._spans
+        if self._tree.is_missing(node):
+            return _Piece(Doing.UNSEEN, node, -1, ns)
+        row = self._tree.rows[node]
+        kind, name = spans.kind[row], spans.name[row]
+        if segment.kind is Blame.WAIT:
+            is_attempt = kind == CONSUMER
+            doing = Doing.QUEUED if not is_attempt else Doing.RETRYING if self._is_again(node) else Doing.WAITING
+        elif not self._has_calls:
+            doing = Doing.SPANS
+        elif self._is_futile(node):
+            doing = Doing.FAILING
+        elif kind == PRODUCER and name in self._submits:
+            doing = Doing.SUBMITTING
+            # A call and its attempt are one thing to those who read it, and can have different names.
+            name = next((spans.name[self._tree.rows[child]] for child in self._tree.children(node)), name)
+        else:
+            doing = Doing.RUNNING
+        return _Piece(doing, node, name, ns)
+
+    def root_of(self, node: int) -> int:
+        """Return the root above a node."""
+        while self._tree.parents[node] != ROOT:
+            node = self._tree.parents[node]
+        return node
+
+    def _is_attempt(self, node: int | None) -> bool:
+        if node is None or self._tree.is_missing(node):
+            return False
+        row = self._tree.rows[node]
+        return self._spans.kind[row] == CONSUMER and self._spans.name[row] in self._runs
+
+    def _is_again(self, node: int) -> bool:
+        """Return whether another attempt came before this one."""
+        is_child = self._tree.parents[node] != ROOT and not self._tree.is_missing(self._tree.parents[node])
+        return is_child and self._is_attempt(node) and self._is_attempt(self._tree.previous_sibling(node))
+
+    def _is_futile(self, node: int) -> bool:
+        """Return whether a node is, or is below, an attempt that failed and was followed by another."""
+        chain, parents = list[int](), self._tree.parents
+        while node not in self._futile:
+            chain.append(node)
+            node = parents[node]
+        is_futile = self._futile[node]
+        for below in reversed(chain):
+            is_futile = is_futile or self._has_failed_and_goes_on(below)
+            self._futile[below] = is_futile
+        return is_futile
+
+    def _has_failed_and_goes_on(self, node: int) -> bool:
+        parent = self._tree.parents[node]
+        if parent == ROOT or not self._is_attempt(node) or self._tree.is_missing(parent):
+            return False
+        has_failed = self._spans.status[self._tree.rows[node]] == ERROR
+        return has_failed and self._tree.children(parent)[-1] != node
+
+
+_WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.QUEUED))
+
+
+def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece]) -> list[AnswerPart]:
+    """Return the pieces of each doing as one part."""
+    by_doing = defaultdict[Doing, list[_Piece]](list)
+    for piece in pieces:
+        by_doing[piece.doing].append(piece)
+    total = sum(piece.ns for several in by_doing.values() for piece in several)
+    submitting = by_doing[Doing.SUBMITTING]
+    if sum(piece.ns for piece in submitting) < _LEAST_SUBMITTING * total and by_doing[Doing.RUNNING]:
+        by_doing[Doing.RUNNING] += by_doing.pop(Doing.SUBMITTING)
+    parts: list[AnswerPart] = []
+    for doing, several in by_doing.items():
+        if doing is Doing.SPANS:
+            parts += _by_name(store, several, total)
+        elif several:
+            parts.append(_part(store, tree, doing, several))
+    return parts
+
+
+def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece]) -> AnswerPart:
+    """Return pieces of one doing as a part."""
+    is_wait, texts = doing in _WAITS, store.names.texts
+    sums = defaultdict[int, int](int)
+    for piece in pieces:
+        sums[piece.node if is_wait else piece.name] += piece.ns
+    longest = max(sums, key=lambda key: (sums[key], -key))
+    name = store.spans.name[tree.rows[longest]] if is_wait else longest
+    return AnswerPart(
+        doing,
+        sum(sums.values()),
+        spans=len({piece.node for piece in pieces}),
+        names=len({piece.name for piece in pieces}),
+        longest=texts[name] if name >= 0 else "",
+        longest_ns=sums[longest],
+        is_cold=doing is Doing.WAITING and _is_cold(store, tree.rows[longest]),
+    )
+
+
+def _is_cold(store: Store, row: int) -> bool:
+    from spanview.analysis.waits import is_cold_start
+
+    return is_cold_start(store, row)
+
+
+def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerPart]:
+    """Return a part for each of the names that take most, and one for all others."""
+    sums, nodes = defaultdict[int, int](int), defaultdict[int, set[int]](set)
+    for piece in pieces:
+        sums[piece.name] += piece.ns
+        nodes[piece.name].add(piece.node)
+    names = sorted(sums, key=lambda name: (-sums[name], store.names.texts[name]))
+    own = [name for name in names[:_MOST_NAMES] if sums[name] >= _LEAST_SHARE * total]
+    if len(names) - len(own) == 1:
+        own = names
+    parts = [
+        AnswerPart(Doing.SPANS, sums[name], len(nodes[name]), 1, store.names.texts[name], sums[name]) for name in own
+    ]
+    if others := names[len(own) :]:
+        number = sum(len(nodes[name]) for name in others)
+        parts.append(AnswerPart(Doing.SPANS, sum(map(sums.__getitem__, others)), number, len(others)))
+    return parts
+
+
+# -- what the path leaves open -----------------------------------------------------------------------------------------
+
+
+def _without_attempt(store: Store, trace: int, tree: TraceTree, submits: set[int]) -> tuple[str, ...]:
+    """Return the names of calls without an attempt, of which files don't show that they never ran."""
+    spans, texts = store.spans, store.names.texts
+    parents = {*tree.parents}
+    alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
+    if not any(spans.name[row] in submits and spans.status[row] != ERROR for row in alone):
+        return ()
+    from spanview.analysis.calls import calls_of
+    from spanview.analysis.reasons import Reason, reasons_of
+
+    may_have_run = {Reason.UNKNOWN, Reason.UNTRACED, Reason.LOST_IN_LOG}
+    reasons = reasons_of(store, calls_of(store, [trace]))
+    return tuple(texts[spans.name[row]] for row, why in sorted(reasons.items()) if why.reason in may_have_run)
+
+
+def _generators(store: Store, tree: TraceTree, pieces: Iterable[_Piece], runs: set[int]) -> tuple[str, ...]:
+    """Return the names of attempts on a path that are generators."""
+    texts, spans = store.names.texts, store.spans
+    rows = [tree.rows[piece.node] for piece in pieces if not tree.is_missing(piece.node)]
+    names = dict.fromkeys(spans.name[row] for row in rows if spans.kind[row] == CONSUMER and spans.name[row] in runs)
+    if not names:
+        return ()
+    from spanview.analysis.generators import generators_of
+
+    generators = generators_of(store)
+    return tuple(texts[name] for name in names if texts[name].removesuffix(RAN) in generators)

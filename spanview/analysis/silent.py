@@ -1,0 +1,143 @@
+"""Silent failures: what failed, as far as attributes and processes tell, though no error says so.
+
+f ray.remote           no attempt: its caller isn't running here      no attempt
+GET /cart              http.status_code 404, status UNSET             HTTP 404
+Greeter/Hello          rpc.grpc.status_code 14, status UNSET          gRPC 14
+
+A call without an attempt that may still wait or run hasn't failed, as far as its processes show; neither has one that
+tracing left out, nor one whose attempt may be among the lines that a log lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from spanview.analysis.query_values import number_of, text_of
+from spanview.analysis.serve import HTTP_STATUS, failure_of_http
+from spanview.analysis.telling import unheard
+from spanview.model.codes import CLIENT, ERROR, SERVER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from spanview.analysis.reasons import Why
+    from spanview.analysis.telling import Tell
+    from spanview.index.arrays import Places
+    from spanview.index.store import Store
+
+_HTTP_KEYS: Final = (HTTP_STATUS, "http.response.status_code")
+_GRPC_KEY: Final = "rpc.grpc.status_code"
+_GRPC_OK: Final = ("", "OK", "0")
+_GRPC_NAMES: Final = (
+    *("OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS"),
+    *("PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED"),
+    *("INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"),
+)
+"""By number."""
+_QUERIES: Final = (*(f"{key}>=400" for key in _HTTP_KEYS), f"{_GRPC_KEY}!=0 {_GRPC_KEY}!=OK")
+"""What spans of these may have failed by."""
+MAX_CALLS: Final = 2_000
+"""Calls without an attempt whose processes are asked, the newest."""
+_HALF: Final = 0.5
+
+
+class SilentFailure(NamedTuple):
+    """How something failed, though no error says so."""
+
+    label: str
+    """In a word or two."""
+    text: str
+    """In a few."""
+
+
+def silent_failures(
+    store: Store, traces: Sequence[int], may_run: Callable[[int], bool], tell: Tell = unheard
+) -> tuple[dict[int, SilentFailure], list[int]]:
+    """Return the silent failures of some traces, by row, and the rows of calls that may still run.
+
+    Args:
+        store: Where the spans are; it may grow meanwhile.
+        traces: Numbers of the traces that count.
+        may_run: Whether a call without an attempt may wait or run, by its row, as far as processes show.
+        tell: Is told how far it is.
+    """
+    failures, open_calls = _without_attempt(store, traces, may_run, tell)
+    return failures | _by_status(store, traces, tell), open_calls
+
+
+def _without_attempt(
+    store: Store, traces: Sequence[int], may_run: Callable[[int], bool], tell: Tell
+) -> tuple[dict[int, SilentFailure], list[int]]:
+    from spanview.analysis.calls import calls_of
+    from spanview.analysis.reasons import reasons_of
+
+    calls = calls_of(store, traces)
+    tell(0.0)
+    statuses = store.spans.status
+    rows = [row for row in calls.without_attempt if statuses[row] != ERROR]
+    if not rows:
+        return {}, []
+    whys, failures, open_calls = reasons_of(store, calls), dict[int, SilentFailure](), list[int]()
+    for number, row in enumerate(rows[-MAX_CALLS:]):
+        tell(_HALF * number / len(rows))
+        if (why := whys.get(row)) is None or not _has_failed(why):
+            continue
+        if why.may_run and may_run(row):
+            open_calls.append(row)
+        else:
+            failures[row] = SilentFailure("no attempt", why.label)
+    return failures, open_calls
+
+
+def _has_failed(why: Why) -> bool:
+    from spanview.analysis.reasons import Reason
+
+    return not why.is_harmless and why.reason is not Reason.LOST_IN_LOG
+
+
+def _by_status(store: Store, traces: Sequence[int], tell: Tell) -> dict[int, SilentFailure]:
+    """Find spans of requests, one end or the other, with a status code that says that they failed."""
+    from spanview.analysis.matches import matching_rows
+    from spanview.analysis.query import parse_query
+
+    rows, failures = _requests(store, traces), dict[int, SilentFailure]()
+    if not len(rows):
+        return failures
+    for matching, left in matching_rows(store, parse_query(" OR ".join(f"({query})" for query in _QUERIES)), rows):
+        tell(1 - _HALF * left / len(rows))
+        for row in matching.tolist():
+            if (failure := failure_in(store.span(row).attributes)) is not None:
+                failures[row] = failure
+    return failures
+
+
+def _requests(store: Store, traces: Sequence[int]) -> Places:
+    """Return the rows of spans of the kinds SERVER and CLIENT without an error."""
+    import numpy as np
+
+    from spanview.index.arrays import copy_of
+
+    count = len(store.spans.next_row)
+    kinds, statuses = copy_of(store.spans.kind)[:count], copy_of(store.spans.status)[:count]
+    rows = np.flatnonzero(((kinds == SERVER) | (kinds == CLIENT)) & (statuses != ERROR))
+    if len(traces) == len(store.trace_table):
+        return rows
+    chosen = np.zeros(len(store.trace_table), np.bool_)
+    chosen[np.asarray(traces, np.int64)] = True
+    of_rows = copy_of(store.spans.trace)[rows]
+    kept: Places = rows[(of_rows < len(chosen)) & chosen[np.minimum(of_rows, len(chosen) - 1)]]
+    return kept
+
+
+def failure_in(attributes: Mapping[str, Any]) -> SilentFailure | None:
+    """Return how a request failed by its attributes; None where they don't say that it did."""
+    for key in _HTTP_KEYS:
+        code = text_of(attributes.get(key, ""))
+        if failure_of_http(code) is not None:
+            return SilentFailure(f"HTTP {code}", f"HTTP status {code}")
+    code = text_of(attributes.get(_GRPC_KEY, ""))
+    if code.upper() in _GRPC_OK:
+        return None
+    number = number_of(code)
+    name = _GRPC_NAMES[int(number)] if number is not None and number in range(len(_GRPC_NAMES)) else ""
+    return SilentFailure(f"gRPC {code}", f"gRPC status {code} {name}".rstrip())

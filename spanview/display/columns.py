@@ -1,0 +1,30 @@
+"""Rows of a printed table: figures to the right, and text in the last column."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanview.display.shades import HEAD, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from spanview.display.shades import Paint
+
+
+def aligned(
+    rows: Sequence[Sequence[str]], paint: Paint = plain, shade: Callable[[Sequence[str], int], str] = lambda _row, _: ""
+) -> Iterator[str]:
+    """Yield the lines of a table, the heads first; texts are safe to print.
+
+    Args:
+        rows: The heads, and the rows.
+        paint: Colours what it is given.
+        shade: Returns the shade of a row's cell, by the number of the column.
+    """
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    for number, row in enumerate(rows):
+        cells = [f"{text:>{width}}" for text, width in zip(row, widths, strict=False)]
+        cells = [paint(cell, HEAD if not number else shade(row, column)) for column, cell in enumerate(cells)]
+        last = paint(row[-1].rstrip(), "" if number else HEAD)
+        yield f"{'  '.join(cells)}  {last}".rstrip()

@@ -1,0 +1,44 @@
+"""The line that says where the time went, for as long as a screen shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.widget import Widget
+
+from spanview.display.cells import fitting, fixed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BETWEEN = "   "
+
+
+class AnswerLine(Widget):
+    """One line, as long as there is room for; it has its place before anything is known."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts: Sequence[str] = ()
+        self._hint = ""
+
+    def say(self, texts: Sequence[str], hint: str = "") -> None:
+        """Show something else; all is safe to print already.
+
+        Args:
+            texts: The longest one first, then ever shorter ones; the first for which there is room is shown.
+            hint: What a key would show of it, where there is room for that, too.
+        """
+        if (texts, hint) != (self._texts, self._hint):
+            self._texts, self._hint = texts, hint
+            self.refresh()
+
+    def render(self) -> Content:
+        """Return the line."""
+        room = self.size.width - 2
+        text = fitting(self._texts, room) if self._texts else "…"
+        if self._hint and self._texts and cell_len(text) + len(_BETWEEN) + cell_len(self._hint) <= room:
+            text += _BETWEEN + self._hint
+        return Content(fixed(f" {text}", self.size.width))

@@ -1,0 +1,51 @@
+"""Where a trace's time went: the parts, held to random traces and to the recordings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+from hypothesis import given
+
+from builders import store_of
+from span_graphs import whole_traces
+from spanview.analysis.answer import Doing, answer_of
+from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.serve import serve_requests
+from spanview.sources.loading import load_store
+
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+
+
+@given(whole_traces(most=20))
+def test_the_parts_add_up(documents: list[dict[str, object]]) -> None:
+    """The parts of a trace without doubts are as long as the trace, and none of them is empty."""
+    store = store_of(*documents)
+    for trace in range(len(store.trace_table)):
+        answer, table = answer_of(store, trace), store.trace_table
+        assert answer.total_ns == sum(part.ns for part in answer.parts)
+        assert answer.total_ns == table.end_ns[trace] - table.start_ns[trace]
+        assert all(part.ns > 0 for part in answer.parts)
+
+
+@pytest.mark.parametrize("recording", ["ray-odd-ends", "ray-tasks-bundled-hook", "serve"])
+def test_recordings(recording: str) -> None:
+    """Waits are those of the critical path, and the parts of a request those of the list of requests."""
+    store = load_store(FIXTURES / recording / "spans")
+    waits, requests = {Doing.WAITING, Doing.RETRYING, Doing.QUEUED}, serve_requests(store)
+    of_root = {request.rows[0]: request for request in requests}
+    for trace in range(len(store.trace_table)):
+        answer = answer_of(store, trace)
+        if answer.is_request:
+            request = of_root[store.trace_table.root_row[trace]]
+            parts = {part.doing: part.ns for part in answer.parts}
+            # A replica goes on when the proxy has given up.
+            assert answer.total_ns >= (request.total_ns or 0)
+            assert (parts[Doing.QUEUED], parts[Doing.HANDLING]) == (request.queue_ns, request.handling_ns)
+            continue
+        path = critical_path(store.tree(trace), store.spans, store.names.texts)
+        assert sum(part.ns for part in answer.parts if part.doing in waits) == sum(
+            segment.end_ns - segment.start_ns for segment in path.segments if segment.kind is Blame.WAIT
+        )
+        assert answer.doubts == path.reason

@@ -1,0 +1,126 @@
+"""Where a trace's time went, in a line: drawings, and what is said of them.
+
+driver 0-100                          100 µs = 60 µs waiting before f ran + 40 µs running
+  m.f ray.remote 10-12
+    m.f ray.remote_worker 72-90
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import Builder, store_of
+from spanview.analysis.answer import answer_of, typical_answers
+from spanview.display.answer_text import answer_texts, typical_texts
+from spanview.display.units import duration, last_digit, rounded, shares
+
+if TYPE_CHECKING:
+    from builders import Document
+
+KINDS = {" ray.remote": "PRODUCER", " ray.remote_worker": "CONSUMER"}
+
+
+def drawn(drawing: str, trace: int = 1) -> list[Document]:
+    """Return the spans of a drawing, those of Ray with their kinds; `✖` behind a name is a failure."""
+    documents = Builder().draw(drawing, trace=trace)
+    for document in documents:
+        if document["name"].endswith(" ✖"):
+            document["status"] = {"status_code": "ERROR"}
+        name = document["name"] = document["name"].removesuffix(" ✖")
+        kind = next((kind for ending, kind in KINDS.items() if name.endswith(ending)), "SERVER")
+        document["kind"] = f"SpanKind.{kind}"
+    return documents
+
+
+def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
+    """Return the lines of a call and its attempts."""
+    lines = [f"{name} ray.remote {call}", *(f"  {name} ray.remote_worker {attempt}" for attempt in attempts)]
+    return "".join(f"{' ' * indent}{line}\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "text"),
+    [
+        ("run 0-100", "100 µs, all in run"),
+        ("run 0-100\n  sql 10-90", "100 µs = 80 µs in sql + 20 µs in run"),
+        (
+            "run 0-1000\n  a 0-500\n  b 500-900\n  c 900-910\n  d 910-920",
+            "1 ms = 500 µs in a + 400 µs in b + 80 µs in run + 20 µs in 2 others",
+        ),
+        (
+            "driver 0-100\n" + of_call("m.f", "10-12", "72-90"),
+            "100 µs = 60 µs waiting before f ran (cold start) + 40 µs running (20 µs in driver)",
+        ),
+        (
+            of_call("m.f", "0-100", "900-1000", indent=0),
+            "1 ms = 800 µs waiting before f ran (cold start) + 100 µs submitting f + 100 µs running",
+        ),
+        (
+            "driver 0-300\n" + of_call("m.f", "0-1", "50-51") + of_call("m.g", "51-52", "290-295"),
+            "300 µs = 287 µs waiting before 2 calls ran (longest: g, 238 µs) + 13 µs running (6 µs in g)",
+        ),
+        (
+            "run 0-300\n" + of_call("m.f", "0-2", "✖ 2-60", "200-290"),
+            "300 µs = 140 µs waiting before f ran again + 102 µs running (92 µs in f) + 58 µs in a failed attempt of f",
+        ),
+        (of_call("m.f", "0-2", indent=0), "2 µs, all submitting f   not sure: f left no attempt"),
+        ("a 0-10\nb 20-100", "100 µs = 80 µs in b + 20 µs before b began   not sure: there are 2 roots"),
+        ("a 0-100\n  b 50-?", "100 µs, all in a   not sure: 1 span has no end"),
+        ("a 5-?", "not sure: 1 span has no end"),
+        (
+            "proxy_http_request GET / 0-100\n  route_to_replica App f 10-60\n    replica_handle_request App f 40-90",
+            "100 µs = proxy 10 µs + queue 30 µs + handling 50 µs + response 10 µs",
+        ),
+        ("route_to_replica App f 10-60\n  replica_handle_request App f 10-90", "80 µs, all handling"),
+    ],
+)
+def test_drawings(drawing: str, text: str) -> None:
+    """Each drawing comes to its sentence, whose parts add up."""
+    store = store_of(*drawn(drawing))
+    assert answer_texts(answer_of(store, 0))[0] == text
+
+
+def test_it_gets_shorter_where_there_is_less_room() -> None:
+    """At last the largest part is left; that it isn't sure is said to the end."""
+    drawing = "driver 0-300\n" + of_call("m.f", "0-2", "✖ 10-60", "200-290") + of_call("m.g", "3-4") + "  x 5-?"
+    texts = answer_texts(answer_of(store_of(*drawn(drawing)), 0))
+    assert texts == sorted(texts, key=len, reverse=True)
+    assert texts[0].endswith("not sure: 1 span has no end, g left no attempt")
+    assert texts[-1] == "300 µs = 140 µs waiting before f ran again + 160 µs otherwise   not sure"
+    assert all("not sure" in text for text in texts)
+
+
+def test_of_many_traces_the_median_and_the_slowest() -> None:
+    """By nearest rank of their durations; one trace alone is one sentence, and without durations there is none."""
+    drawings = ["a 0-30", "b 0-10", "c 0-20\n  d 0-15", "e 0-90"]
+    store = store_of(*(span for number, drawing in enumerate(drawings, 1) for span in drawn(drawing, number)))
+    answers = typical_answers(store)
+    assert answers is not None
+    assert answers.traces == 4
+    assert typical_texts(answers)[0] == "median 20 µs = 15 µs in d + 5 µs in c   slowest 90 µs, all in e"
+    assert typical_texts(answers)[-1] == "median 20 µs   slowest 90 µs"
+    one = typical_answers(store, [1])
+    assert one is not None
+    assert typical_texts(one) == ["10 µs, all in b"]
+    assert typical_answers(store, []) is typical_answers(store_of(*drawn("a 5-?"))) is None
+
+
+@given(st.lists(st.integers(0, 10**15), min_size=1, max_size=8))
+def test_shares_add_up(parts: list[int]) -> None:
+    """Rounded parts add up to what is shown of the whole, and none is further from its value than one last digit."""
+    total = sum(parts)
+    shown, step = shares(total, parts), last_digit(total)
+    assert duration(sum(shown)).split() == duration(round(total / step) * step).split()
+    assert all(abs(part - ns) < step for part, ns in zip(parts, shown, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"), [(8_100_000_000, "8.1 s"), (10_000_000, "10 ms"), (125_000_000_000, "2 m 05 s"), (0, "0 µs")]
+)
+def test_what_is_rounded_has_no_noughts_at_its_end(ns: int, text: str) -> None:
+    """They would say that more digits are known."""
+    assert rounded(ns) == text

@@ -244,7 +244,7 @@ def lines_of_request(
         The lines, and whether there may be more.
     """
     begin = _begin(lines, start_ns) or 0
-    needle, chosen, is_of_it, time = request_id.encode(), list[LogLine](), False, 0
+    needle, chosen, is_of_it, time = request_id.encode("utf-8", "replace"), list[LogLine](), False, 0
     for offset, text, own in _scan(lines, begin, start_ns, tell):
         if own is not None:
             time = own.ns

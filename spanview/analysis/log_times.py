@@ -86,8 +86,8 @@ def log_time(line: bytes, near_ns: int) -> LogTime | None:
             )
         else:
             return None
-    except (ValueError, OverflowError):
-        # The 31st of February.
+    except (ValueError, OverflowError, OSError):
+        # The 31st of February, or a span that is far from all years.
         return None
     digits = fraction or b""
     step_ns: int = 10 ** (_DIGITS - len(digits))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanview.analysis.log_lines import LogLine, LogPart, SpanLog
 
 _NOTHING: Final = {
-    Coverage.TIME: "no line between the span's start and its end",
+    Coverage.TIME: "no line between the span's start and its end (times without a zone are taken as local)",
     Coverage.REQUEST: "no line names its request",
     Coverage.PROCESS: "empty",
 }

@@ -248,6 +248,7 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "untraced": untraced,
         "cold_starts": len(cold),
         "cold_wait_ns": sum(cold),
+        "total_wait_ns": sum(waits),
         "generator": generator,
         "max_concurrency": None
         if generator

@@ -171,6 +171,8 @@ class Function:
     """Calls whose last attempt ended without an error."""
     waits_ns: Sequence[int] = field(default_factory=list)
     """Of each call that waited, sorted, in nanoseconds."""
+    total_wait_ns: int = 0
+    """The sum of these."""
     runs_ns: Sequence[int] = field(default_factory=list)
     """Of each attempt that has both times, sorted, in nanoseconds."""
     max_concurrency: int = 0
@@ -189,7 +191,7 @@ class Function:
     def to_json(self) -> dict[str, Any]:
         """Return it as `spanview stats --by ray --json` prints it."""
         names = ("function", "calls", "attempts", "errors", "submit_errors", "retried", "no_attempt")
-        more = ("existing", "untraced", "cold_starts", "cold_wait_ns")
+        more = ("existing", "untraced", "total_wait_ns", "cold_starts", "cold_wait_ns")
         return {
             **{name: getattr(self, name) for name in (*names, *more)},
             "generator": "likely" if self.generator == "likely" else self.generator is not None,
@@ -342,6 +344,7 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
     submitted = ends[calls.rows][has_any]
     has_waited = (first_starts != _LATEST) & (submitted != NO_TIME)
     waits = _differences(np.maximum(first_starts, submitted)[has_waited], submitted[has_waited])
+    waited = _sorted(waits, functions[has_any][has_waited], size)
     has_times = (started != NO_TIME) & (ended != NO_TIME)
     started, ended, of_runs = started[has_times], ended[has_times], of_attempts[has_times]
     columns = (
@@ -352,7 +355,8 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
         count_of(functions[counts > 1]),
         count_of(functions[~has_any & ~is_refused]),
         count_of(functions[has_ended]),
-        _sorted(waits, functions[has_any][has_waited], size),
+        waited,
+        [sum(of_function) for of_function in waited],
         _sorted(_differences(ended, started), of_runs, size),
         most_at_once_of_each(started, ended, of_runs, size),
     )

@@ -1,19 +1,20 @@
-"""Why a query matches nothing, where one of its terms explains that.
+"""Why a query matches nothing, as far as its terms explain that.
 
 deployment=Front     no span has this attribute; ray.serve.deployment is near
 durration>1s         no span has this attribute; duration is near
 name=Model           no name equals it, and one has it inside: name~Model
 name~model           no name has it inside, and one does in another case: name~"(?i)model"
+cart status=ERROR    some spans match one term, some the other, and none matches both
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.query import Query
-from spanview.analysis.query_base import Cost, OfAttribute, Term, attributes_of
+from spanview.analysis.query_base import Cost, OfAttribute, OfBelow, Term, attributes_of
 from spanview.analysis.query_parse import OWN_KEYS, parse_parts, terms_in
 from spanview.analysis.query_regex import regex_search
 from spanview.analysis.query_terms import MIN_SIMILARITY, near_key
@@ -24,7 +25,7 @@ from spanview.analysis.words import gather
 from spanview.index.table import NUMPY_FROM_SPANS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from spanview.analysis.complete import Vocabulary
     from spanview.analysis.query_parse import RawTerm
@@ -55,10 +56,19 @@ class TooExact:
     """The term that some text matches."""
 
 
-def misses_of(
-    store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard
-) -> list[NoAttribute | TooExact]:
-    """Return why a query matches nothing, in the order of its terms; nothing where no term alone explains it.
+@dataclass(frozen=True, slots=True)
+class NoneTogether:
+    """Each term matches some span, and no span matches all of them."""
+
+    is_lineage: bool
+    """Whether the query asks for spans below others."""
+
+
+Miss: TypeAlias = NoAttribute | TooExact | NoneTogether
+
+
+def misses_of(store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard) -> list[Miss]:
+    """Return why a query matches nothing, in the order of its terms; nothing where they don't explain it.
 
     Args:
         store: Where everything has been read.
@@ -66,9 +76,23 @@ def misses_of(
         traces: Where it was asked; None for all traces.
         tell: Called now and then; it may raise, which ends this.
     """
+    misses = [*dict.fromkeys(_of_terms(store, query, traces, tell))]
+    if misses or query.trace_terms or len(query.span_terms) == 1:
+        return misses
+    below = [term.rests_on.term for term in query.span_terms if isinstance(term.rests_on, OfBelow)]
+    others = [term for term in query.span_terms if not isinstance(term.rests_on, OfBelow)]
+    alone = (Query("", (term,)) for term in (*others, *below))
+    # It may match where nobody asked: before a time, or in another trace.
+    if any(not _matches_any(store, part, traces, tell) for part in alone) or _matches_any(store, query, traces, tell):
+        return []
+    return [NoneTogether(bool(below))]
+
+
+def _of_terms(store: Store, query: Query, traces: Collection[int] | None, tell: Tell) -> Iterator[Miss]:
+    """Yield what single terms explain."""
     terms = [*terms_in(parse_parts(query.text))]
     if not any(term.operator in {"=", "~"} or term.key.lower() not in OWN_KEYS for term in terms if term.key):
-        return []
+        return
     absent = absent_attributes(store, query, traces, tell)
 
     def is_wanted() -> bool:
@@ -76,14 +100,12 @@ def misses_of(
         return True
 
     _, vocabulary = gather(store, _GATHERED_FOR_S, is_wanted)
-    misses: list[NoAttribute | TooExact] = []
     for term in terms:
         if (term.key_is_quoted or term.key.lower() not in OWN_KEYS) and term.key in absent:
             near = None if term.key_is_quoted else near_key(term.key)
-            misses.append(NoAttribute(term.key, near or _near_attribute(term.key, vocabulary.attributes)))
+            yield NoAttribute(term.key, near or _near_attribute(term.key, vocabulary.attributes))
         elif (instead := _less_exact(term, _texts_of(store, term, traces, vocabulary))) is not None:
-            misses.append(TooExact(term.operator, instead))
-    return [*dict.fromkeys(misses)]
+            yield TooExact(term.operator, instead)
 
 
 def absent_attributes(
@@ -98,14 +120,17 @@ def absent_attributes(
         tell: Called now and then.
     """
     keys = dict.fromkeys(key for term in query.span_terms for key in attributes_of(term))
-    return tuple(key for key in keys if not _has(store, key, traces, tell))
+    return tuple(key for key in keys if not _matches_any(store, _having(key), traces, tell))
 
 
-def _has(store: Store, key: str, traces: Collection[int] | None, tell: Tell) -> bool:
-    """Return whether a span has an attribute, whatever its value."""
+def _having(key: str) -> Query:
+    """Return the query for the spans that have an attribute, whatever its value."""
     every = OfAttribute(key, None, lambda _: True)
     having = Term(False, Cost.DETAIL, lambda subject: values_of(subject.span, key) is not None, every)
-    query = Query(key, (having,))
+    return Query(key, (having,))
+
+
+def _matches_any(store: Store, query: Query, traces: Collection[int] | None, tell: Tell) -> bool:
     if len(store.spans) < NUMPY_FROM_SPANS:
         chosen = range(len(store.trace_table)) if traces is None else traces
         return any(query.matches_trace(store, trace) for trace in chosen)

@@ -262,18 +262,16 @@ class Running:
         with self._lock:
             self._take_in_new_spans()
             titles = {worker.pid: worker.title for worker in self._host.ray_workers()}
-            calls = list[int]()
-            for trace in self._candidates:
-                if traces is not None and trace not in traces:
-                    continue
-                growth = self._growth_of(trace)
-                calls += growth.calls
-                for span_id, pid in growth.parents.items():
+            chosen = [trace for trace in self._candidates if traces is None or trace in traces]
+            for trace in chosen:
+                for span_id, pid in self._growth_of(trace).parents.items():
                     begun = min(map(starts.__getitem__, self._gaps_of(trace).children[span_id]))
                     found.setdefault(pid, RunsNow(pid, titles.get(pid, ""), begun, is_call=False))
-            for row in calls:
-                for pid in self._assess(row).pids:
-                    found.setdefault(pid, RunsNow(pid, titles.get(pid, ""), ends[row], is_call=True))
+            for row in (row for trace in chosen for row in self._gaps_of(trace).calls[-_MAX_CALLS:]):
+                # It may be one of several such calls, in other traces, too.
+                if {title for pid, title in titles.items() if pid not in found}.intersection(self._titles(row)):
+                    for pid in self._assess(row).pids:
+                        found.setdefault(pid, RunsNow(pid, titles[pid], ends[row], is_call=True))
         return [*found.values()]
 
     def _growth_of(self, trace: int) -> Growth:

@@ -15,7 +15,7 @@ from spanview.display.columns import aligned
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR, WARNING
-from spanview.display.units import duration
+from spanview.display.units import count_or_blank, duration
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.problems import QueryError
 
@@ -72,7 +72,7 @@ def _lines(store: Store, groups: Sequence[Group], by: str) -> list[tuple[str, ..
     rows = [
         (
             f"{group.count:,}",
-            _count_or_blank(group.errors),
+            count_or_blank(group.errors),
             *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
             *(duration(ns) for ns in (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns)),
             group_text(group.key, by) + _generator_note(generators.get(group.key)),
@@ -93,10 +93,6 @@ def _generators(store: Store, groups: Sequence[Group]) -> dict[str | None, Certa
     return {function + RAN: certainty for function, certainty in generators_of(store).items()}
 
 
-def _count_or_blank(number: int) -> str:
-    return f"{number:,}" if number else ""
-
-
 def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
     from spanview.analysis import calls
     from spanview.analysis.ray_names import SUBMITTED
@@ -112,18 +108,19 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
 
     header = (
         *("CALLS", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED", "EXISTING"),
-        *("WAIT P50", "P95", "MAX", "COLD", "COLD WAIT", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
+        *("TOTAL WAIT", "WAIT P50", "P95", "MAX", "COLD", "COLD WAIT", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
     )
     rows = [
         (
             *(f"{number:,}" for number in (function.calls, function.attempts)),
-            *map(_count_or_blank, (function.errors, function.submit_errors, function.retried, function.no_attempt)),
-            *map(_count_or_blank, (function.untraced, function.existing)),
+            *map(count_or_blank, (function.errors, function.submit_errors, function.retried, function.no_attempt)),
+            *map(count_or_blank, (function.untraced, function.existing)),
+            duration(function.total_wait_ns) if function.waits_ns else "–",
             *map(duration, percentiles(function.waits_ns).values()),
-            _count_or_blank(function.cold_starts),
+            count_or_blank(function.cold_starts),
             duration(function.cold_wait_ns) if function.cold_starts else "",
             *map(duration, percentiles(function.known_runs_ns).values()),
-            "" if function.generator else _count_or_blank(function.max_concurrency),
+            "" if function.generator else count_or_blank(function.max_concurrency),
             (sanitise(function.function) or "(no name)") + _generator_note(function.generator),
         )
         for function in functions

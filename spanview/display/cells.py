@@ -33,6 +33,8 @@ def name_text(name: str, width: int) -> str:
 
     What tells names apart is at their end: `my_modu…process_batch`.
     """
+    if width <= 0:
+        return ""
     if len(name) <= 2 * width:
         shown = sanitise(name)
         if cell_len(shown) <= width:

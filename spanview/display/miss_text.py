@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.misses import NoAttribute
+from spanview.analysis.misses import NoAttribute, NoneTogether
 from spanview.display.sanitise import sanitise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spanview.analysis.misses import TooExact
+    from spanview.analysis.misses import Miss
 
 _MAX_LENGTH: Final = 80
 
 
-def miss_lines(misses: Iterable[NoAttribute | TooExact], whose: str = "no span") -> list[str]:
+def miss_lines(misses: Iterable[Miss], whose: str = "no span") -> list[str]:
     """Return the reasons, each safe to print.
 
     Args:
@@ -25,10 +25,14 @@ def miss_lines(misses: Iterable[NoAttribute | TooExact], whose: str = "no span")
     return [_line(miss, whose) for miss in misses]
 
 
-def _line(miss: NoAttribute | TooExact, whose: str) -> str:
+def _line(miss: Miss, whose: str) -> str:
     if isinstance(miss, NoAttribute):
         near = f" (did you mean {sanitise(miss.near, _MAX_LENGTH)}?)" if miss.near else ""
         return f"{whose} has {sanitise(miss.key, _MAX_LENGTH)}{near}"
+    if isinstance(miss, NoneTogether):
+        if miss.is_lineage:
+            return "each term matches some span, but never one below the other"
+        return f"each term matches some span, but {whose} matches all of them (A >> B asks for a descendant)"
     instead = sanitise(miss.instead, _MAX_LENGTH)
     if miss.operator == "~":
         return f"~ is case-sensitive, {instead} isn't"

@@ -104,6 +104,11 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural}"
 
 
+def count_or_blank(number: int) -> str:
+    """Return a number of things; nothing where there is none."""
+    return f"{number:,}" if number else ""
+
+
 def amount(number: float) -> str:
     """Return a number of things, whole or not, as `3`, `0.25`, `17.3`, `1,204` or `<0.01`."""
     if number == int(number):

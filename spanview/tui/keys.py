@@ -135,6 +135,8 @@ class View(Enum):
 
 
 _TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
+_TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
+"""Screens whose lists have columns to sort by."""
 _WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS | On.WORKERS
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
@@ -220,10 +222,10 @@ KEYS: Final = (
         "sort",
         "s",
         "sort by the next column; blocks: by total or self time",
-        On.TRACES | On.STATS | On.FLAME | On.DIFF | On.CALLS | On.WORKERS | On.SERVE,
+        _TABLES | On.FLAME | On.WORKERS,
         "sort",
     ),
-    Key("S", "turn", "S", "reverse the order", On.TRACES | On.WORKERS),
+    Key("S", "turn", "S", "reverse the order", _TABLES | On.WORKERS),
     Key("b", "group", "b", "group by the next thing: name, service, kind, …", On.STATS, "group by"),
     Key("B", "by_key", "B", "statistics by any attribute: type its key", On.STATS, "attribute"),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),

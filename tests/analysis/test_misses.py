@@ -12,7 +12,7 @@ import pytest
 
 from builders import Builder, store_of
 from spanview.analysis import misses
-from spanview.analysis.misses import NoAttribute, TooExact, misses_of
+from spanview.analysis.misses import Miss, NoAttribute, NoneTogether, TooExact, misses_of
 from spanview.analysis.query import parse_query
 
 if TYPE_CHECKING:
@@ -27,7 +27,13 @@ MISSES = [
     ('"stauts"=ERROR', [NoAttribute("stauts", None)]),
     ("weather=fine (a OR wheather~x)", [NoAttribute("weather", None), NoAttribute("wheather", None)]),
     ("charge > (weather>5 OR tries>1)", [NoAttribute("weather", None)]),
-    ("-weather=fine charge cart", []),
+    ("-weather=fine charge cart", [NoneTogether(False)]),
+    ("charge http.route=/cart", [NoneTogether(False)]),
+    ("cart >> charge", [NoneTogether(True)]),
+    ("charge trace.spans=2", []),
+    ("charge nobody", []),
+    ("charge duration>1h", []),
+    ("charge tries=2", []),
     ("name=cart", [TooExact("=", "name~cart")]),
     ("name=CHARGE", [TooExact("=", 'name~"(?i)CHARGE"')]),
     ("Name = /Cart", [TooExact("=", 'Name~"(?i)/Cart"')]),
@@ -45,7 +51,7 @@ MISSES = [
 
 @pytest.mark.parametrize("numpy_from", [0, 10_000])
 @pytest.mark.parametrize(("text", "expected"), MISSES)
-def test_misses(text: str, expected: list[NoAttribute | TooExact], numpy_from: int) -> None:
+def test_misses(text: str, expected: list[Miss], numpy_from: int) -> None:
     """A missing attribute, with one that is near, and a text that is inside of another or has another case."""
     build = Builder()
     zone = {"deployment.zone": "eu"}

@@ -388,6 +388,23 @@ def test_a_trace_of_one_call_that_runs() -> None:
     assert asked.running.growing() == set()
 
 
+def test_what_processes_run() -> None:
+    """A worker that is named after calls runs one of them, whichever; a process with a missing parent runs that."""
+    build, data = Builder(), filled()
+    data.add(build.span("m.f ray.remote", span=30, trace=30, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    data.add(build.span("work", span=40, trace=40, parent=99, start=5), path=f"spans/{NEW}.txt")
+    asked = Asked(data, ALL | {NEW}, {WORKER: "f", ACTOR: "A"})
+    runs = {runs.pid: (runs.title, runs.is_call) for runs in asked.running.runs_now()}
+    assert runs == {WORKER: ("f", True), NEW: ("", False)}
+    table = data.store.trace_table
+    (trace,) = (trace for trace in range(len(table)) if table.trace_id(trace) == 40)
+    (parent,) = asked.running.runs_now({trace})
+    assert parent.since_ns == EPOCH_NS + 5_000
+    asked.host.titles[WORKER] = "IDLE"
+    asked.host.end({NEW})
+    assert asked.running.runs_now() == []
+
+
 @pytest.mark.parametrize("name", ["ray-odd-ends", "ray-existing-actors", "ray-restarted-actor", "ray-data"])
 def test_recordings_of_what_ended_long_ago(name: str) -> None:
     """Nothing of them runs or is lost; processes that have their ids by now began after their spans."""

@@ -9,6 +9,8 @@ replica       ===============                 queued 4
 
 from __future__ import annotations
 
+from itertools import pairwise
+from operator import mul
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +21,7 @@ from slow_critical import nodes_of, sums_of
 from spanview.analysis.calls import Outcome, calls_of
 from spanview.analysis.critical import Blame, critical_path
 from spanview.analysis.serve import Part, serve_requests
-from spanview.analysis.waits import wait_of, wait_word
+from spanview.analysis.waits import wait_of, wait_word, waiting_in
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_parts
 from spanview.display.tree_text import tree_lines
@@ -117,3 +119,25 @@ def test_one_queue_everywhere(recording: str) -> None:
             if tree.children(tree.parents[node]) == [node]:
                 assert sums_of(path, Blame.WAIT)[node] == queue
     assert on_path * 2 >= len(requests)
+
+
+@pytest.mark.parametrize("recording", ["ray-tasks-bundled-hook", "killed-workers", "ray-data"])
+def test_what_waits(recording: str) -> None:
+    """How many calls wait adds up to what each of them has waited, over all of the time and between any two moments."""
+    store = load_store(str(FIXTURES / recording / "spans"))
+    calls, ends = calls_of(store), store.spans.end_ns
+    waits = [(ends[call.row], ends[call.row] + call.wait_ns) for call in calls if call.wait_ns]
+    levels = waiting_in(store, calls)
+    lengths = [later - earlier for earlier, later in pairwise(levels.times.tolist())]
+    assert sum(map(mul, levels.counts.tolist(), lengths)) == sum(end - start for start, end in waits)
+    first, last = min(start for start, _ in waits), max(end for _, end in waits)
+    edges = [first + (last - first) * part // 7 for part in range(8)]
+    moments = [ns for wait in waits for ns in wait]
+    assert levels.most_between(edges) == [
+        max(
+            sum(start <= ns < end for start, end in waits)
+            for ns in (begin, *(ns for ns in moments if begin < ns <= stop))
+        )
+        for begin, stop in pairwise(edges)
+    ]
+    assert not waiting_in(store, calls, without=range(len(store.names.texts))).times.size

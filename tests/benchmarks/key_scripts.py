@@ -80,10 +80,10 @@ def _on(place: str, *more: tuple[str, str]) -> Script:
 
 _STATS: Final[Script] = (
     ("stats", "~"),
-    *_on("stats", ("stats", "s s s s s s b ~ b ~ b ~ b ~ b ~ B")),
+    *_on("stats", ("stats", "s s s s s s S b ~ b ~ b ~ b ~ b ~ B")),
     ("stats, typed", "r a y full_stop p i d enter"),
     ("stats", "~ down b ~ enter"),
-    *_on("spans", ("spans", "down enter")),
+    *_on("spans", ("spans", "s S s s down enter")),
     ("trace", "~ escape"),
     ("spans", "q"),
     ("stats", "enter"),
@@ -98,7 +98,7 @@ _FLAME: Final[Script] = (
 )
 _DIFF: Final[Script] = (
     ("diff", "~"),
-    *_on("diff", ("diff", "s s s s s down enter ~")),
+    *_on("diff", ("diff", "s s s s s S S down enter ~")),
     ("spans", "escape"),
     ("diff", "escape"),
 )
@@ -110,8 +110,8 @@ _LOG: Final[Script] = (
 )
 _CALLS: Final[Script] = (
     ("calls", "~"),
-    *_on("calls", ("calls", "s s s s s s e ~ v ~ enter")),
-    ("functioncalls", "~ s s s s s e down ~ v"),
+    *_on("calls", ("calls", "s s s s s s S e ~ v ~ enter")),
+    ("functioncalls", "~ s s s s s S e down ~ v"),
     *_LOG,
     ("functioncalls", "enter"),
     ("trace", "~ escape"),
@@ -130,7 +130,7 @@ _WORKERS: Final[Script] = (
     ("trace", "~ escape"),
     ("workers", "escape"),
 )
-_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s enter q")))
+_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s S enter q")))
 _CHECK: Final[Script] = (("check", "~"), *_on("check", ("check", "down enter escape")))
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""

@@ -72,7 +72,7 @@ def _steps(text: str) -> Iterator[_Step]:
     yield _Step(b"r", b"r", _GROUPS, (name,))
     yield _Step(b"r\r", b"\r", "Esc: all groups", (f"only {name}",))
     failure = shown(f"sd{text}".split("\n")[0])
-    head = (f"‹ {name}", f"in {name}", f"{name}   ✖ ERROR {failure}", f"sv{shown(text)}", f"fn{file} @ 0")
+    head = (f"‹ {name}", f"in {name}", f"{name} ✖ {failure}", f"sv{shown(text)}", f"fn{file} @ 0")
     yield _Step(b"t", b"t", "statistics of", (name,))
     yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
     yield _Step(b"!", ESCAPE * 2 + b"!", "‹ check", (f"no_spans: dn{file}/fo{file}",))

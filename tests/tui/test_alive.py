@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import pytest
 
-from builders import Builder
+from builders import EPOCH_NS, Builder
 from hosts import FakeHost
 from spanview.sources import processes
 from spanview.tui.app.feed import FeedState
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.traces import traces_screen
+from spanview.tui.workers import workers_screen
 from viewers import Growing, looking_at
 
 FOLLOWING = FeedState(loading=False, following=True)
@@ -48,13 +49,13 @@ async def test_a_trace_grows_while_its_process_lives(host: FakeHost) -> None:
     async with looking_at(data=filled()) as look:
         assert "growing" not in look.text
         await look.tell(FOLLOWING)
-        await look.until_shown("● growing")
-        assert "◌ incomplete" not in look.text
+        await look.until_shown("growing")
+        assert "incomplete" not in look.text
         host.end({7})
-        await look.until_shown("◌ incomplete")
+        await look.until_shown("incomplete")
         assert "growing" not in look.text
         host.alive.add(7)
-        await look.until_shown("● growing")
+        await look.until_shown("growing")
         await look.grow(Builder().span("job", trace=1, span=99), path=PATH)
         await look.until(lambda: "growing" not in look.text and "incomplete" not in look.text)
 
@@ -63,7 +64,7 @@ async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
     """Growing in the list is growing in the trace, with the parent that hasn't ended, and only while it lasts."""
     async with looking_at(data=filled(), size=(140, 40)) as look:
         await look.tell(FOLLOWING)
-        await look.until_shown("● growing")
+        await look.until_shown("growing")
         await look.press("end", "enter")
         await look.until_shown(
             "1 process   ● growing", "it has not ended yet, likely", "pid 7, which wrote its children"
@@ -73,7 +74,7 @@ async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
         assert "pid 7" not in look.text
         await look.until_shown("it is lost, likely: its process has ended", "pid 7, which wrote its children")
         await look.press("escape")
-        await look.until_shown("◌ incomplete")
+        await look.until_shown("incomplete")
 
 
 async def test_a_job_without_a_span_around_it_grows(host: FakeHost) -> None:
@@ -81,7 +82,7 @@ async def test_a_job_without_a_span_around_it_grows(host: FakeHost) -> None:
     host.titles[8] = "f"
     async with looking_at(data=filled(), size=(120, 40)) as look:
         await look.tell(FOLLOWING)
-        await look.until(lambda: look.text.count("● growing") == 2)
+        await look.until(lambda: look.text.count("growing") == 2)
         await look.press("end", "up", "enter")
         await look.until_shown("f ray.remote", "● growing")
         host.titles[8] = "IDLE"
@@ -111,6 +112,24 @@ async def test_a_guess_comes_when_loading_ends() -> None:
         assert "probably" not in look.text
         await look.tell(FOLLOWING)
         await look.until_shown("? probably job, not seen", "probably  job")
+
+
+async def test_workers_that_run_something(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time goes on while they do, hatched; a worker that has written nothing yet has a line for as long."""
+    monkeypatch.setattr(workers_screen, "time_ns", lambda: EPOCH_NS + 100_000)
+    host.titles[8] = "f"
+    async with looking_at(data=filled(), size=(120, 40)) as look:
+        await look.press("L")
+        await look.until_shown("1 worker ")
+        assert "▒" not in look.text
+        await look.tell(FOLLOWING)
+        await look.until_shown("2 workers", "worker 8", "▒f▒▒▒", "100 µs")
+        assert "runs now, likely" in look.text
+        await look.press("down")
+        await look.until_shown("runs f now, likely")
+        host.titles[8] = "IDLE"
+        host.end({7})
+        await look.until(lambda: "1 worker " in look.text and "▒" not in look.text)
 
 
 async def test_a_call_that_may_be_running(host: FakeHost) -> None:

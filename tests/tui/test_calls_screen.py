@@ -22,6 +22,7 @@ from spanview.tui.calls.calls_screen import TABLE, CallsScreen
 from spanview.tui.calls.function_calls_screen import CallLines, FunctionCallsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.widgets.table import TableHeads
 from viewers import looking_at
 
 if TYPE_CHECKING:
@@ -72,20 +73,25 @@ def rows(look: Look) -> list[list[str]]:
 
 async def test_functions() -> None:
     """A line a function; sorted by each figure in turn, which is kept for later."""
-    async with looking_at(*documents(), size=(120, 30)) as look:
+    async with looking_at(*documents(), size=(160, 30)) as look:
         await look.press("A")
         await look.until_shown("5 calls of 2 functions")
         assert look.is_on(CallsScreen)
-        #                     calls ok error retry none  wait: p50, p95, max          run: p50, p95, max     at once
-        assert rows(look)[0] == ["4", "2", "2", "1", "1", *["4", "µs", "8", "µs", "8", "µs"], *["5", "µs"],
-                                 *["20", "µs", "20", "µs"], "1", "f"]  # fmt: skip
-        assert rows(look)[1] == ["1", "1", *["0", "µs"] * 3, *["19", "µs"] * 3, "1", "g"]
+        heads = "FUNCTION CALLS ENDED ERR RETRY NO ATTEMPT TOTAL WAIT ▾ COLD WAIT p50 p95 max µs ms s"
+        assert look.body[0].split() == [*heads.split(), *["RUN", "p50", "p95", "max", "µs", "ms", "s"]]
+        # Of f, 4 calls, 2 of which ended: 2 errors, 1 retry, 1 without an attempt; of g, 1.
+        assert " ".join(rows(look)[0]) == "f 4 2 2 1 1 12 µs 1 4 µs 8 µs 8 µs █ 5 µs 20 µs 20 µs █▁"
+        assert " ".join(rows(look)[1]) == "g 1 1 0 µs 0 µs 0 µs 0 µs ▁ 19 µs 19 µs 19 µs ▁"
         await look.press("s")
-        assert "ERR ▾" in look.text
-        for _ in range(4):
-            await look.press("s")
-        await look.until_shown("sorted by run")
-        assert look.app.settings.calls_sort == "run"
+        assert "COLD ▾" in look.text
+        await look.pilot.click(TableHeads, offset=(look.body[0].index("CALLS"), 0))
+        await look.until_shown("sorted by calls")
+        await look.press("S")
+        await look.until_shown("CALLS ▴", "sorted by calls, fewest first")
+        assert rows(look)[0][0] == "g"
+        assert look.app.settings.calls_sort == "calls, reversed"
+        await look.press("escape", "A")
+        await look.until_shown("CALLS ▴")
         await look.press("escape")
         assert look.is_on(TracesScreen)
 
@@ -96,15 +102,15 @@ async def test_from_a_function_to_one_call() -> None:
         await look.press("A")
         await look.until_shown("5 calls")
         await look.press("enter")
-        await look.until_shown("4 calls, by wait and run")
+        await look.until_shown("4 calls")
         assert look.is_on(FunctionCallsScreen)
-        lines = [line for line in look.lines[2:-2] if line.strip()]
+        lines = [line for line in look.body[1:-2] if line.strip()]
         outcomes = ["ended", "retried", "✖ not submitted", "◌ no attempt seen"]
         assert [each for line in lines for each in outcomes if each in line] == outcomes
         await look.press("e")
         assert look.screen.query_one(CallLines).cursor == 2
         await look.press("s", "s", "s")
-        await look.until_shown("by start")
+        await look.until_shown("SUBMITTED ▾")
         assert "no attempt seen" in look.body[1]
         await look.press("end", "enter")
         assert look.is_on(TraceScreen)
@@ -133,16 +139,17 @@ async def test_what_is_no_call_and_what_has_no_run() -> None:
     async with looking_at(*odd_documents(), size=(100, 30)) as look:
         await look.press("A")
         await look.until_shown("2 calls of 2 functions, 1 cold start 18 µs")
-        assert "unknown" in look.body[2]
         # How many of a generator's calls have ended isn't known, either: the next figure is their wait.
-        assert look.body[2].split()[:2] == ["1", "18"]
-        assert "1 existed already, no calls" in look.text
+        assert look.body[1].split()[1:3] == ["1", "18"]
+        assert "unknown" in look.body[1]
+        await look.press("end")
+        await look.until_shown("1 existed already, no calls")
         await look.press("enter")
-        await look.until_shown("1 call, 1 existed already, by wait and run")
+        await look.until_shown("1 call, 1 existed already")
         assert "◌ existed already" in look.text
         await look.press("end")
         await look.until_shown("existed already: not a call: get_if_exists found the actor")
-        await look.press("escape", "end")
+        await look.press("escape", "home")
         await look.until_shown("a generator: its runs aren't known   1 cold start waited 18 µs")
         await look.press("enter")
         await look.until_shown("1 call, a generator")
@@ -166,5 +173,5 @@ def test_names_have_room() -> None:
     """Whatever the width, the figures leave some of it to the names."""
     for width in range(30, 250):
         assert cell_len(TABLE.fit(width).heads_text()) <= width
-        assert TABLE.fit(width).cells[-1][1] >= 8
+        assert TABLE.fit(width).cells[0][1] >= 8
     assert len(TABLE.fit(40).cells) < len(TABLE.fit(80).cells) < len(TABLE.fit(110).cells) < len(TABLE.fit(200).cells)

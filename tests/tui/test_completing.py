@@ -174,6 +174,7 @@ async def test_by_the_mouse() -> None:
     """A click takes one, and more can be typed; beside them it takes none."""
     async with looking_at(*documents()) as look:
         await look.send("slash", *"status=")
+        await look.until_shown("UNSET ×2")
         at = look.line_of("UNSET")
         await look.pilot.click(offset=(look.lines[at].index("UNSET") + 2, at))
         await look.until(lambda: line(look).value == "status=UNSET")

@@ -61,7 +61,7 @@ def _screen(look: Look) -> DiffScreen:
 
 
 def _has_order(look: Look, order: Order) -> bool:
-    return _screen(look).rows.order is order
+    return _screen(look).rows.by is order
 
 
 def _change_of_p50(path: PathDiff) -> int | None:
@@ -143,10 +143,10 @@ async def test_two_traces(size: tuple[int, int]) -> None:
         assert ("P95 B" in look.text) == (size[0] == 200)
         assert all(cell_len(line) == size[0] for line in look.lines)
         await look.press("j", "s")
-        assert "ordered by the change of P50" in look.footer
+        assert "sorted by the change of P50" in look.footer
         assert _names(look) == ["cart", "order", "pay", "mail"]
         await look.press("s")
-        assert "ordered by B's self time" in look.footer
+        assert "sorted by B's self time" in look.footer
         assert _names(look) == ["cart", "order", "mail", "pay"]
         assert _screen(look).rows.selected == _screen(look).rows.items[1]
         await look.press("s")
@@ -160,7 +160,7 @@ async def test_two_traces(size: tuple[int, int]) -> None:
         assert look.app.clipboard == text
         await look.press("j", "enter")
         assert look.is_on(SpansScreen)
-        assert [line.split()[:3] for line in look.body[:2]] == [["B", "160", "µs"], ["A", "20", "µs"]]
+        assert [line.split()[:3] for line in look.body[1:3]] == [["B", "160", "µs"], ["A", "20", "µs"]]
         await look.press("j", "enter")
         screen = look.screen
         assert isinstance(screen, TraceScreen)
@@ -212,7 +212,7 @@ async def test_sides_of_unequal_size(size: tuple[int, int]) -> None:
         assert all(cell_len(line) == size[0] for line in look.lines)
         for order in ("B's self time per trace", "A's self time per trace", "what calls what"):
             await look.press(*["s"] * (2 if order[0] == "B" else 1))
-            assert f"ordered by {order}" in look.footer
+            assert f"sorted by {order.removesuffix(' per trace')}" in look.footer
             assert f"   by {order}  " in look.header
         assert _names(look) == ["old", "load", "save", "new"]
 
@@ -434,6 +434,13 @@ async def test_by_mouse() -> None:
             await look.pilot.click(offset=(x, heads))
             await look.until(partial(_has_order, look, order))
             assert look.lines[heads].count("▾") == 1
+        assert "this order can't be reversed" not in look.footer
+        await look.press("S")
+        assert "this order can't be reversed" in look.footer
+        before = _names(look)
+        await look.press("s", "S")
+        assert "the change of self time, smallest first" in look.footer
+        assert {*_names(look)} == {*before}
         await look.pilot.click(offset=(5, heads + 1), times=2)
         await look.until(lambda: look.is_on(SpansScreen))
 

@@ -92,6 +92,21 @@ async def test_rows_and_ruler(
                 await look.press("escape")
 
 
+async def test_a_key_ends_it() -> None:
+    """Where one opens another screen while the button is down, nothing is picked, nor begun when one comes back."""
+    async with looking_at(*_documents(), size=(100, 30)) as look:
+        await look.press("enter")
+        y = look.screen.query_one(RulerLine).region.y
+        await look.pilot.mouse_down(offset=(60, y))
+        await look.pilot.hover(offset=(80, y))
+        await look.press("question_mark", "escape")
+        await look.pilot.hover(offset=(90, y))
+        await look.press()
+        assert look.is_on(TraceScreen)
+        assert "├" not in look.text
+        assert _shown(look) == (0, 1)
+
+
 async def test_nothing_is_picked() -> None:
     """A range without traces, and a click far from any, leave the list as it is and say so."""
     build = Builder()

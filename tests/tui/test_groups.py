@@ -25,12 +25,10 @@ from spanview.tui.app.feed import FeedState
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces import traces_model, traces_screen
-from spanview.tui.traces.columns import GroupColumn
 from spanview.tui.traces.completeness import Completeness
-from spanview.tui.traces.group_list import GroupList, share_text, value_of
+from spanview.tui.traces.group_list import GroupList, share_text
 from spanview.tui.traces.groups_model import GroupRow
 from spanview.tui.traces.plot import Plot
-from spanview.tui.traces.trace_list import ColumnHeads
 from spanview.tui.traces.traces_model import TracesModel
 from viewers import Growing, Look, looking_at
 
@@ -66,7 +64,7 @@ def order_on(look: Look) -> list[str | None]:
 def row_on(look: Look, name: str) -> str:
     """Return the line of a group."""
     lists = groups_on(look).region
-    return next(line for line in look.lines[lists.y : lists.bottom] if line.rstrip().endswith(name))
+    return next(line for line in look.lines[lists.y : lists.bottom] if line.strip("● ").startswith(name))
 
 
 # -- figures ----------------------------------------------------------------------------------------------------------
@@ -169,25 +167,25 @@ def test_shares(part: int, whole: int, expected: str) -> None:
 
 
 async def test_a_narrow_screen() -> None:
-    """At 80 cells there are counts, errors and their share, incomplete traces, three times, and the name."""
+    """At 80 cells there are counts, errors, incomplete traces, three times, and the name."""
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("r")
         heads = look.body[0].split()
-        assert heads == ["TRACES", "▾", "ERR", "ERR%", "INC", "P50", "P95", "MAX", "ROOT"]
-        assert "2 66.7 %    ◌1    30 µs      2 s      2 s    batch" in row_on(look, "batch")
-        assert row_on(look, "delta").split() == ["1", "–", "–", "–", "delta"]
-        assert row_on(look, "? parent not seen").split()[:2] == ["1", "◌1"]
+        assert heads == ["ROOT", "TRACES", "▾", "ERR", "INCOMPLETE", "P50", "P95", "MAX"]
+        assert row_on(look, "batch").split() == ["batch", "3", "2", "◌1", "30", "µs", "2", "s", "2", "s"]
+        assert row_on(look, "delta").split() == ["delta", "1", "–", "–", "–"]
+        assert row_on(look, "? parent not seen").split()[4:6] == ["1", "◌1"]
 
 
 async def test_a_wide_screen() -> None:
     """At 200 cells there are all columns, and histograms."""
     async with looking_at(*documents(), size=(200, 50)) as look:
         await look.press("r")
-        heads = look.lines[look.screen.query_one(ColumnHeads).region.y].split()
-        expected = "TRACES ▾ ERR ERR% INC P50 P95 P99 MAX TOTAL µs ms s NEWEST ROOT"
+        heads = look.lines[groups_on(look).heads.region.y].split()
+        expected = "ROOT TRACES ▾ ERR ERR% INCOMPLETE P50 P95 P99 MAX TOTAL µs ms s NEWEST"
         assert heads == expected.split()
         line = row_on(look, "batch")
-        assert "30 µs      2 s      2 s      2 s    2.00 s  " in line
+        assert "30 µs       2 s       2 s       2 s    2.00 s  " in line
         histogram = line[line.index("2.00 s  ") :].split()
         assert set("".join(histogram)) & set("▁▂▃▄▅▆▇█")
 
@@ -196,8 +194,8 @@ async def test_a_wide_screen() -> None:
 def test_columns_fit(width: int) -> None:
     """Whatever the width, names have room, and a wider screen never shows less."""
     groups = GroupList()
-    shown, wider = groups.fit(width), groups.fit(width + 1)
-    assert shown.cells[-1][1] - 2 >= min(18, width - 4)
+    shown, wider = groups.table.fit(width), groups.table.fit(width + 1)
+    assert shown.cells[0][1] - 2 >= min(24, width - 4)
     assert {*shown.keys} <= {*wider.keys}
 
 
@@ -206,10 +204,10 @@ async def test_heads_stand_above_their_columns() -> None:
     for width in (80, 120, 200):
         async with looking_at(*documents(), size=(width, 50)) as look:
             await look.press("r")
-            heads, row = look.lines[look.screen.query_one(ColumnHeads).region.y], row_on(look, "batch")
+            heads, row = look.lines[groups_on(look).heads.region.y], row_on(look, "batch")
             assert row.index("batch") == heads.index("ROOT")
             assert row[: heads.index("P95") + 3].endswith("2 s")
-            assert row[: heads.index("INC") + 3].endswith("◌1")
+            assert row[: heads.index("INCOMPLETE") + 10].endswith("◌1")
 
 
 # -- order ------------------------------------------------------------------------------------------------------------
@@ -220,19 +218,23 @@ async def test_each_column_sorts() -> None:
     async with looking_at(*documents(), size=(200, 50)) as look:
         await look.press("r")
         assert order_on(look) == ["batch", None, "delta", "quick", "slow"]
-        for column in [*GroupColumn][1:]:
+        for key in [*groups_on(look).table.fit(198).keys[2:], "root name"]:
             await look.press("s")
             groups = groups_on(look)
-            assert groups.sort is column
-            assert f"{column.value} {'▴' if column is GroupColumn.ROOT else '▾'}" in look.text
-            values = [value_of(group, column) for group in groups.items]
-            assert values == sorted(values, reverse=column is not GroupColumn.ROOT)
+            assert groups.shown_order.key == key
+            column = groups.table.column(key)
+            assert column is not None
+            assert column.value is not None
+            assert f"{column.head} {'▴' if key == 'root name' else '▾'}" in look.text
+            values = [column.value(group) for group in groups.items]
+            known = [value for value in values if value is not None]
+            assert known == sorted(known, reverse=key != "root name")
             await look.press("S")
-            turned = [value_of(group, column) for group in groups_on(look).items]
+            turned = [column.value(group) for group in groups_on(look).items]
             assert turned == values[::-1]
-            assert f"{column.value} {'▾' if column is GroupColumn.ROOT else '▴'}" in look.text
+            assert f"{column.head} {'▾' if key == 'root name' else '▴'}" in look.text
         await look.press("s")
-        assert groups_on(look).sort is GroupColumn.TRACES
+        assert groups_on(look).shown_order.key == "traces"
 
 
 async def test_columns_that_are_not_shown_are_passed_over() -> None:
@@ -240,20 +242,21 @@ async def test_columns_that_are_not_shown_are_passed_over() -> None:
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("r")
         seen = []
-        for _ in range(8):
+        for _ in range(7):
             await look.press("s")
-            seen.append(groups_on(look).sort.value)
-        assert seen == ["ERR", "ERR%", "INC", "P50", "P95", "MAX", "ROOT", "TRACES"]
+            seen.append(groups_on(look).shown_order.key)
+        figures = ["errors", "incomplete traces", "p50", "p95", "max"]
+        assert seen == [*figures, "root name", "traces"]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (200, 50)])
 async def test_keys_can_come_before_the_groups_are_laid_out(size: tuple[int, int]) -> None:
     """What can be sorted by is the same before the first painting: the next key may be here already."""
     async with looking_at(*documents(), size=size) as look:
-        before = groups_on(look).columns()
         await look.press("r")
+        before = groups_on(look).fit(groups_on(look).line_width).keys
         await look.until_shown("TRACES")
-        assert groups_on(look).columns() == before
+        assert groups_on(look).fit(groups_on(look).line_width).keys == before
 
 
 async def test_the_cursor_and_the_order() -> None:
@@ -297,13 +300,12 @@ async def test_sorting_by_the_mouse() -> None:
     """A click on a head sorts by it, a second one turns the order; what is above histograms sorts by nothing."""
     async with looking_at(*documents(), size=(200, 50)) as look:
         await look.press("r")
-        heads = look.lines[look.screen.query_one(ColumnHeads).region.y]
+        heads = look.lines[groups_on(look).heads.region.y]
         for text, order in (("MAX", "▾"), ("MAX", "▴"), ("NEWEST", "▾"), ("ROOT", "▴"), ("µs", "")):
-            await look.pilot.click(ColumnHeads, offset=(heads.index(text) + 1, 0))
+            await look.pilot.click(groups_on(look).heads, offset=(heads.index(text) + 1, 0))
             if order:
                 await look.until_shown(f"{text} {order}")
-        assert groups_on(look).sort is GroupColumn.ROOT
-        assert not groups_on(look).descending
+        assert groups_on(look).shown_order == ("root name", False)
 
 
 # -- one group --------------------------------------------------------------------------------------------------------
@@ -372,7 +374,7 @@ async def test_loading_groups_are_not_incomplete() -> None:
         await look.tell(FeedState(loading=True, bytes_read=1, bytes_total=2))
         await look.press("r")
         assert "◌" not in look.text
-        assert row_on(look, "quick").split()[:2] == ["1", "…"]
+        assert row_on(look, "quick").split()[:3] == ["quick", "1", "…"]
         await look.tell(FeedState(loading=False))
         assert "◌1" in row_on(look, "batch")
 

@@ -32,7 +32,7 @@ def test_copying_is_the_only_way_to_the_clipboard(tmp_path: Path) -> None:
     """When a value is copied, the terminal is told so once, with just that value, encoded."""
     with Terminal(make_folder(tmp_path, ALL), size=(160, 48)) as terminal:
         # The notice of what isn't followed is the last that is said by itself.
-        assert terminal.has_soon("STATE", "a symbolic link in a folder")
+        assert terminal.has_soon("TRACE", "a symbolic link in a folder")
         terminal.send(b"y")
         assert terminal.has_soon("copied the trace id")
         assert terminal.output.count(b"\x1b]52;c;") == 1

@@ -63,6 +63,7 @@ async def test_one_row_a_call() -> None:
     """Each call is a row by its short name, with its wait and its run; `a` makes rows of its spans, and it is kept."""
     async with looking_at(*documents(), size=(120, 40)) as look:
         await look.press("enter", "down")
+        await look.until_shown("! no attempt seen")
         assert cells(look) == [
             "caller 100 µs",
             "f 8 µs 20 µs",

@@ -139,7 +139,7 @@ async def test_the_help_scrolls() -> None:
 
 async def test_the_help_is_whole_where_it_is_narrow() -> None:
     """What has no room on a line goes on below; each of its lines is the key's."""
-    async with looking_at(Builder().span(), size=(60, 190)) as look:
+    async with looking_at(Builder().span(), size=(60, 220)) as look:
         await look.press("question_mark")
         told = " ".join(" ".join(look.lines).split())
         assert all(" ".join(key.text.split()) in told for key in KEYS)

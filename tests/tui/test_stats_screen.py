@@ -25,7 +25,7 @@ from spanview.tui.stats import stats_screen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.widgets.table import TableList
+from spanview.tui.widgets.table import TableHeads, TableList
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
@@ -81,15 +81,18 @@ async def test_from_the_traces_to_one_span() -> None:
         await look.press("t")
         await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of 2 traces   by name   2 rows" in look.header
-        assert look.body[1].split()[:7] == ["2", "1", "400", "µs", "349", "µs", "100"]
-        await look.press("s", "s")
+        assert look.body[1].split()[:8] == ["a", "2", "1", "400", "µs", "349", "µs", "100"]
+        await look.pilot.click(TableHeads, offset=(look.body[0].index("COUNT"), 0))
         assert "sorted by count" in look.footer
-        assert look.body[1].split()[0] == "3"
+        assert look.body[1].split()[:2] == ["b", "3"]
         await look.press("enter")
         assert look.is_on(SpansScreen)
-        assert [line.split()[0] for line in look.body[:3]] == ["40", "10", "1"]
-        assert "in a" in look.body[0]
-        await look.press("j", "y")
+        assert look.body[0].split() == ["DURATION", "▾", "START", "SPAN"]
+        assert [line.split()[0] for line in look.body[1:4]] == ["40", "10", "1"]
+        assert "in a" in look.body[1]
+        await look.press("S")
+        assert [line.split()[0] for line in look.body[1:4]] == ["1", "10", "40"]
+        await look.press("S", "j", "y")
         assert "copied the span id" in look.footer
         await look.press("enter")
         screen = look.screen
@@ -101,12 +104,12 @@ async def test_from_the_traces_to_one_span() -> None:
 
 
 async def test_of_one_trace_and_by_other_things() -> None:
-    """From a trace only its own spans; `r` groups by the next thing."""
+    """From a trace only its own spans; `b` groups by the next thing."""
     async with looking_at(*_documents(), size=(80, 24)) as look:
         await look.press("enter", "t")
         await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of a   by name" in look.header
-        assert look.body[1].split()[:2] == ["1", "1"]
+        assert look.body[1].split()[:3] == ["a", "1", "1"]
         await look.press("b")
         await look.until(lambda: "SERVICE" in look.body[0])
         assert "shop" in look.text
@@ -117,28 +120,28 @@ async def test_of_one_trace_and_by_other_things() -> None:
 
 
 async def test_what_is_on_critical_paths() -> None:
-    """`r` comes to what names take of critical paths: a trace's end waits for the root, less for what it called."""
+    """`b` comes to what names take of critical paths: a trace's end waits for the root, less for what it called."""
     async with looking_at(*_documents(), size=(110, 24)) as look:
         await look.press("t", "b", "b", "b")
         await look.until_shown("by critical path   2 rows")
-        assert look.body[0].split() == ["TRACES", "TOTAL", "▾", "SELF", "WAIT", "CRITICAL", "PATH"]
-        assert look.body[1].split() == ["2", "349", "µs", "349", "µs", "0", "µs", "a"]
-        assert look.body[2].split() == ["2", "51", "µs", "51", "µs", "0", "µs", "b"]
+        assert look.body[0].split() == ["CRITICAL", "PATH", "TRACES", "TOTAL", "▾", "SELF", "WAIT"]
+        assert look.body[1].split() == ["a", "2", "349", "µs", "349", "µs", "0", "µs"]
+        assert look.body[2].split() == ["b", "2", "51", "µs", "51", "µs", "0", "µs"]
         await look.press("enter")
         assert "critical path a   2 spans" in look.header
 
 
 async def test_names_of_several_services() -> None:
-    """Where there are several, `r` comes to names in services, and each is opened."""
+    """Where there are several, `b` comes to names in services, and each is opened."""
     build = Builder()
     spans = [build.span("GET", trace=at, span=at, service=("shop", "cart")[at % 2]) for at in range(1, 4)]
     async with looking_at(*spans, size=(110, 24)) as look:
         await look.press("t", "b")
         await look.until_shown("by service+name   2 rows")
-        assert [line.strip()[-9:] for line in look.body[1:3]] == ["cart: GET", "shop: GET"]
+        assert [line[:9] for line in look.body[1:3]] == ["cart: GET", "shop: GET"]
         await look.press("enter")
         assert "service+name cart: GET   2 spans" in look.header
-        assert all("cart  in GET" in line for line in look.body[:2])
+        assert all("cart  in GET" in line for line in look.body[1:3])
         await look.press("escape", "b")
         await look.until_shown("by service   2 rows")
 
@@ -189,8 +192,8 @@ async def test_by_any_attribute() -> None:
         assert "no span here" not in look.text
         await look.press("enter")
         await look.until_shown("by color   3 rows")
-        assert look.body[0].split()[-1] == "color"
-        assert [line.split()[-1] for line in look.body[1:4]] == ["(none)", "red", "blue"]
+        assert look.body[0].split()[0] == "color"
+        assert [line.split()[0] for line in look.body[1:4]] == ["(none)", "red", "blue"]
         await look.press("j", "y")
         assert look.app.clipboard == "red"
         await look.press("enter")
@@ -230,35 +233,37 @@ async def test_no_value_and_an_empty_one() -> None:
         await look.type("k")
         await look.press("enter")
         await look.until_shown("by k   3 rows")
-        assert [line.split()[-1] for line in look.body[1:4]] == ["x", '""', "(none)"]
+        assert [line.split()[0] for line in look.body[1:4]] == ["x", '""', "(none)"]
         await look.press("G", "y")
         assert "these spans have no k: there is nothing to copy" in look.footer
         await look.press("enter")
         assert "‹ k (none)   1 span" in look.header
         await look.press("escape", "b", "b")
         await look.until_shown("by service   1 row")
-        assert look.body[1].split()[-1] == "(none)"
+        assert look.body[1].split()[0] == "(none)"
 
 
 NARROW = [
-    (100, "COUNT ERRORS TOTAL SELF P95 MAX"),
-    (80, "COUNT ERRORS TOTAL SELF P95 MAX"),
-    (60, "COUNT TOTAL SELF P95"),
-    (50, "COUNT TOTAL SELF"),
-    (40, "TOTAL SELF"),
-    (20, ""),
+    (110, "COUNT ERRORS TOTAL SELF P50 P95 MAX"),
+    (80, "COUNT ERRORS TOTAL SELF P95"),
+    (60, "COUNT TOTAL SELF"),
+    (40, "TOTAL"),
+    (18, ""),
 ]
 
 
 @pytest.mark.parametrize(("width", "heads"), NARROW)
 async def test_the_name_is_the_last_to_go(width: int, heads: str) -> None:
-    """Where there is little room, columns give way to the name."""
+    """Where there is little room, columns give way to the name, and its middle goes before its end."""
     name = "Counter.increment ray.remote_worker"
     async with looking_at(Builder().span(name), size=(width, 24)) as look:
         await look.press("t")
         await look.until_shown("NAME")
-        assert look.body[0].replace("▾", "").split() == [*heads.split(), "NAME"]
-        assert name[: min(17, width - 4)] in look.body[1]
+        assert look.body[0].replace("▾", "").split() == ["NAME", *heads.split()]
+        shown, _, end = look.body[1][: max(17, look.body[0].index(heads[:1] or " ") - 4)].partition("…")
+        assert name.startswith(shown.strip())
+        assert end.strip() in name
+        assert ("…" in look.body[1]) == (width < 110)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -267,10 +272,11 @@ async def test_what_is_sorted_by_is_in_sight(width: int) -> None:
     async with looking_at(Builder().span("a"), size=(width, 24)) as look:
         await look.press("t")
         await look.until_shown("NAME")
-        for name in ("self", "count", "errors", "p95", "max", "total"):
+        for _ in range(9):
             await look.press("s")
-            assert f"sorted by {name}" in look.footer
-            assert [text for text in look.body[0].replace(" ▾", "▾").split() if "▾" in text] == [f"{name.upper()}▾"]
+            name = look.footer.split("sorted by ")[1].strip().upper()
+            marked = [text for text in look.body[0].replace(" ▾", "▾").replace(" ▴", "▴").split() if text[-1] in "▾▴"]
+            assert marked in ([f"{name}▾"], ["NAME▴"])
 
 
 async def test_an_attribute_of_another_trace() -> None:

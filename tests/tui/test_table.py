@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from spanview.tui.widgets.table import Piece, Table, TableColumn
+from spanview.tui.widgets.table import Piece, Table, TableColumn, name_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -76,6 +76,25 @@ def test_what_is_sorted_by_goes_last() -> None:
     table: Table[str] = Table(TABLE.columns, least=18, least_beside=9)
     assert "TIME ▾" in table.fit(25, "time").heads_text("time")
     assert "TIME" not in table.fit(25, "count").heads_text("count")
+
+
+def test_a_column_of_names_is_as_wide_as_its_longest() -> None:
+    """What it doesn't need stays empty at the right, or lets others come; where it needs more, its names are cut."""
+    table: Table[str] = Table((name_column("NAME", str), *TABLE.columns[:-1]), "count", least=18, usual=30)
+    assert table.fit(100, wanted=4).heads_text("count") == "NAME  COUNT ▾    ERRORS   TIME      P95 STATE   "
+    assert table.fit(50, wanted=4).heads_text("count").split()[-2:] == ["P95", "STATE"]
+    (name, *_) = table.fit(34, wanted=40).parts_of("my_module.process_batch")
+    assert name.text == "my_mo…rocess_batch"
+
+
+def test_the_first_of_a_family_says_of_what() -> None:
+    """Where the first of several figures has no room, the next one says what they are of."""
+    times: list[TableColumn[str]] = [
+        TableColumn(head, 9, family="WAIT", goes=turn) for turn, head in enumerate(("p50", "p95"), 1)
+    ]
+    table: Table[str] = Table((name_column("NAME", str), *times), least=10)
+    assert table.fit(30).heads_text().split() == ["NAME", "WAIT", "p50", "p95"]
+    assert table.fit(20).heads_text().split() == ["NAME", "WAIT", "p95"]
 
 
 def test_pieces_have_styles() -> None:

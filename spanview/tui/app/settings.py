@@ -56,21 +56,19 @@ class Settings:
     """Whether runs of like siblings are one row each."""
     joins: bool = True
     """Whether Ray calls with one attempt are one row each."""
-    sort: str = "START"
-    """The column that traces are sorted by."""
-    descending: bool = True
+    sort: str = "start"
+    """What traces are sorted by."""
     grouped: str = ""
     """Whether traces are grouped by root name; empty for what goes with the recording."""
     statistics_sort: str = "total"
-    calls_sort: str = "calls"
+    calls_sort: str = "total wait"
     workers_sort: str = "first start"
     workers_reversed: bool = False
     without_rays_own: bool = False
     """Whether actors and tasks that are Ray's own are left out of workers and calls."""
-    serve_sort: str = "route"
-    group_sort: str = "TRACES"
-    """The column that groups are sorted by."""
-    group_descending: bool = True
+    serve_sort: str = "request"
+    group_sort: str = "traces"
+    """What groups are sorted by."""
     blocks_by: str = "total time"
     """What makes blocks wide."""
     comparison_order: str = "the change of self time"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 from textual.widgets import Static
@@ -12,16 +12,16 @@ from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
-from spanview.display.units import count, duration
+from spanview.display.units import count, count_or_blank, duration
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList, following
+from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.table import Ranks, Table, TableColumn, TableList, name_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
 
@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.widgets.scope import TraceScope
 
-_WIDE, _WIDEST = 100, 140
-"""Cells from which on there is room for the longest times and the calls that went well, and for histograms."""
-_TIME: Final = 9
-_LEAST_NAME: Final = 11
-"""Cells for which figures go, the last first."""
+_COUNT, _TIME = 8, 10
+"""Cells of a count, and of a time."""
+_LEAST_NAME, _USUAL_NAME = 18, 24
+"""Cells of names for which figures go, and with which further ones come."""
 _SHORTEST_NAME: Final = 8
 _GENERATORS: Final = {
     Certainty.CERTAIN: "a generator: its runs aren't known",
@@ -42,67 +41,83 @@ _GENERATORS: Final = {
 }
 
 
-def _count_text(number: int) -> str:
-    return f"{number:,}" if number else ""
+def _counted(
+    head: str, count_of: Callable[[Function], int], *, key: str, width: int = _COUNT, style: str = "", **more: Any
+) -> TableColumn[Function]:
+    return TableColumn(
+        head, width, lambda function: count_or_blank(count_of(function)), style, key=key, value=count_of, **more
+    )
 
 
-def _time_of(values: Sequence[int], percent: int) -> str:
-    return duration(nearest_rank(values, percent))
+def _timed(
+    family: str, head: str, values_of: Callable[[Function], Sequence[int]], percent: int, **more: Any
+) -> TableColumn[Function]:
+    def value(function: Function) -> int | None:
+        return nearest_rank(values_of(function), percent)
+
+    def text(function: Function) -> str:
+        return "unknown" if family == "RUN" and function.generator else duration(value(function))
+
+    return TableColumn(
+        head,
+        len(family) + len(" p50 ▾") + 1 if head == "p50" else _TIME,
+        text,
+        family=family,
+        key=f"{family.lower()} {head}",
+        value=value,
+        ranks=Ranks.TIMES,
+        **more,
+    )
 
 
-def _p95(values: Sequence[int]) -> int:
-    return nearest_rank(values, 95) or 0
+def _waits(function: Function) -> Sequence[int]:
+    return function.waits_ns
 
 
-def _name(function: Function, cells: int) -> Iterator[Piece]:
-    yield Piece(data_text(function.function or "(no name)", cells))
+def _runs(function: Function) -> Sequence[int]:
+    return function.known_runs_ns
 
 
-_COLUMNS: Final[Sequence[TableColumn[Function]]] = (
-    TableColumn("CALLS", 8, lambda function: _count_text(function.calls), key="calls"),
-    TableColumn(
-        "ENDED",
-        8,
-        lambda function: "" if function.generator else _count_text(function.ended),
-        from_width=_WIDE,
-        goes=13,
+TABLE: Final[Table[Function]] = Table(
+    (
+        name_column("FUNCTION", lambda function: function.function or "(no name)", key="function"),
+        _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
+        _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
+        _counted("ERR", lambda function: function.failures, key="errors", style="error", width=7, goes=3),
+        _counted("RETRY", lambda function: function.retried, key="retries", comes=2),
+        _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=13, goes=1),
+        TableColumn(
+            "TOTAL WAIT",
+            13,
+            lambda function: duration(function.total_wait_ns) if function.waits_ns else "–",
+            key="total wait",
+            value=lambda function: function.total_wait_ns if function.waits_ns else None,
+            ranks=Ranks.TIMES,
+            goes=5,
+        ),
+        _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
+        _timed("WAIT", "p50", _waits, 50, comes=1),
+        _timed("WAIT", "p95", _waits, 95, goes=4),
+        _timed("WAIT", "max", _waits, 100, comes=3),
+        TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, comes=6),
+        _timed("RUN", "p50", _runs, 50, comes=1),
+        _timed("RUN", "p95", _runs, 95, goes=2),
+        _timed("RUN", "max", _runs, 100, comes=3),
+        TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, comes=6),
+        _counted(
+            "AT ONCE",
+            lambda function: 0 if function.generator else function.max_concurrency,
+            key="at once",
+            width=10,
+            comes=7,
+        ),
     ),
-    TableColumn("ERR", 7, lambda function: _count_text(function.failures), "error", key="errors", goes=12),
-    TableColumn("RETRY", 8, lambda function: _count_text(function.retried), key="retried", goes=11),
-    TableColumn("NO ATTEMPT", 11, lambda function: _count_text(function.no_attempt), key="no attempt", goes=10),
-    TableColumn("WAIT p50", _TIME, lambda function: _time_of(function.waits_ns, 50), goes=9),
-    TableColumn("p95", _TIME, lambda function: _time_of(function.waits_ns, 95), key="wait", goes=8),
-    TableColumn("max", _TIME, lambda function: _time_of(function.waits_ns, 100), from_width=_WIDE, goes=7),
-    TableColumn(
-        SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, from_width=_WIDEST, goes=6
-    ),
-    TableColumn(
-        "RUN p50", _TIME, lambda function: "unknown" if function.generator else _time_of(function.runs_ns, 50), goes=5
-    ),
-    TableColumn("p95", _TIME, lambda function: _time_of(function.known_runs_ns, 95), key="run", goes=4),
-    TableColumn("max", _TIME, lambda function: _time_of(function.known_runs_ns, 100), from_width=_WIDE, goes=3),
-    TableColumn(
-        SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, from_width=_WIDEST, goes=2
-    ),
-    TableColumn(
-        "AT ONCE",
-        8,
-        lambda function: "" if function.generator else _count_text(function.max_concurrency),
-        from_width=_WIDE,
-        goes=1,
-    ),
-    TableColumn("FUNCTION", parts=_name, gap=2, aligns_left=True),
+    "total wait",
+    _LEAST_NAME,
+    _USUAL_NAME,
+    least_beside=_SHORTEST_NAME,
+    floor=_SHORTEST_NAME,
 )
-TABLE: Final = Table(_COLUMNS, _LEAST_NAME, floor=_SHORTEST_NAME)
-_SORTS: Final[dict[str, Callable[[Function], int]]] = {
-    "calls": lambda function: function.calls,
-    "errors": lambda function: function.failures,
-    "retried": lambda function: function.retried,
-    "no attempt": lambda function: function.no_attempt,
-    "wait": lambda function: _p95(function.waits_ns),
-    "run": lambda function: _p95(function.known_runs_ns),
-}
-"""What can be sorted by, the greatest first."""
 
 
 def _note(function: Function) -> str:
@@ -129,11 +144,11 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         self.live: Live[tuple[Calls, list[Function]]] = Live(self, scope, self._count, self._take_functions)
         self._calls: Calls | None = None
         self._functions: list[Function] | None = None
-        self._sort = next(iter(_SORTS))
+        self.sorting = Sorting(self, self.rows, "calls_sort")
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
-        yield Static(Content(""), classes="heads", id="heads")
+        yield self.rows.heads
         yield self.rows
         yield Static(Content(""), classes="heads", id="note")
 
@@ -151,7 +166,8 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
     def _take_functions(self, answer: tuple[Calls, list[Function]]) -> None:
         is_first = self._functions is None
         self._calls, self._functions = answer
-        self._show(stay=not is_first)
+        self.rows.show(self._functions, stay=not is_first)
+        self.refresh_frame()
         if is_first and not self._functions:
             self.viewer.say(f"no Ray calls here: none of the spans submits one (PRODUCER, {SUBMITTED.strip()})")
 
@@ -177,31 +193,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         waited = duration(sum(function.cold_wait_ns for function in self._functions))
         return f"{text}, {count(cold, 'cold start')} {waited}" if cold else text
 
-    def on_resize(self) -> None:
-        """Show as many columns as there is room for."""
-        self._show(stay=True)
-
-    def take_settings(self) -> None:
-        """Sort as was sorted last."""
-        wanted = self.viewer.settings.calls_sort
-        self._sort = wanted if wanted in _SORTS else next(iter(_SORTS))
-        self._show()
-
-    def _show(self, *, stay: bool = False) -> None:
-        if self._functions is None:
-            return
-        self.rows.sorted_by = self._sort
-        self.rows.show(sorted(self._functions, key=_SORTS[self._sort], reverse=True), stay=stay)
-        self.query_one("#heads", Static).update(Content(self.rows.heads))
-        self.refresh_frame()
-
     # -- keys --------------------------------------------------------------------------------------------------------
-
-    def action_sort(self) -> None:
-        """Sort by the next column."""
-        self.viewer.keep(calls_sort=following(_SORTS, self._sort))
-        self.take_settings()
-        self.viewer.say(f"sorted by {self._sort}")
 
     async def action_open(self) -> None:
         """List the calls of the function."""

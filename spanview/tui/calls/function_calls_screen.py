@@ -22,7 +22,8 @@ from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList, following
+from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -34,12 +35,15 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive
+    from spanview.tui.widgets.table import RowOrder
 
 MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
 _WORDS: Final = 18
 """Cells that what is said of a call has at least, before where it ran."""
 _SHORTEST_WORDS: Final = 8
+_WIDE: Final = 100
+"""Cells from which on there is room for a sum."""
 _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
 _MADE: Final = "generator made"
 """What is known of an attempt of a generator that left a span without an error."""
@@ -48,14 +52,15 @@ _CALLS_PER_REPORT: Final = 1024
 _MOST_THOUGHTS: Final = 100
 
 
-_SORTS: Final[dict[str, Callable[[Call, Sequence[int]], int]]] = {
+_RANKS: Final[dict[str, Callable[[Call, Sequence[int]], int]]] = {
     "wait and run": lambda call, _: (call.wait_ns or 0) + (call.run_ns or 0),
     "wait": lambda call, _: -1 if call.wait_ns is None else call.wait_ns,
     "run": lambda call, _: -1 if call.run_ns is None else call.run_ns,
     "start": lambda call, starts: starts[call.row],
+    "attempts": lambda call, _: len(call.attempts),
     "outcome": lambda call, _: (call.outcome in _FAILED or not call.attempts) * MOST_CALLS + len(call.attempts),
 }
-"""What ranks a call, given the starts of all spans; the greatest come first."""
+"""What calls are compared by, given the starts of all spans."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +69,13 @@ class _Listed:
 
     calls: Calls
     """Those of all functions."""
-    sort: str
+    order: RowOrder
     count: int
     """Of all of the function."""
     existing: int
     """Those that are none, since the actor existed already."""
     first: list[Call]
-    """The first of them, in the order of `sort`."""
+    """The first of them, in this order."""
     reasons: Mapping[int, Why]
     is_generator: bool
 
@@ -82,14 +87,33 @@ class CallLines(TableList[Call]):
         super().__init__(
             Table(
                 (
-                    TableColumn("SUBMITTED", 24, self._start, "dim", aligns_left=True),
-                    TableColumn("WAIT", 10, lambda call: duration(call.wait_ns)),
-                    TableColumn("RUN", 10, self._run),
                     TableColumn(
-                        "TRIES", 6, lambda call: f"{len(call.attempts):,}" if len(call.attempts) > 1 else "", "warning"
+                        "SUBMITTED",
+                        24,
+                        self._start,
+                        "dim",
+                        aligns_left=True,
+                        key="start",
+                        ranks=Ranks.MOMENTS,
                     ),
-                    TableColumn("OUTCOME", parts=self._outcome_and_place, gap=2, aligns_left=True),
+                    TableColumn("WAIT", 10, lambda call: duration(call.wait_ns), key="wait", ranks=Ranks.TIMES),
+                    TableColumn("RUN", 10, self._run, key="run", ranks=Ranks.TIMES),
+                    TableColumn(
+                        "WAIT+RUN", 12, self._wait_and_run, key="wait and run", ranks=Ranks.TIMES, from_width=_WIDE
+                    ),
+                    TableColumn(
+                        "TRIES",
+                        8,
+                        lambda call: f"{len(call.attempts):,}" if len(call.attempts) > 1 else "",
+                        "warning",
+                        key="attempts",
+                        goes=1,
+                    ),
+                    TableColumn("OUTCOME", parts=self._outcome_and_place, gap=2, key="outcome", ranks=Ranks.AMOUNTS),
                 ),
+                "wait and run",
+                _WORDS,
+                least_beside=_SHORTEST_WORDS,
                 floor=_SHORTEST_WORDS,
             ),
             lambda call: call.row,
@@ -130,6 +154,10 @@ class CallLines(TableList[Call]):
 
     def _run(self, call: Call) -> str:
         return "not known" if self.is_generator and call.attempts else duration(call.run_ns)
+
+    def _wait_and_run(self, call: Call) -> str:
+        known = [ns for ns in (call.wait_ns, None if self.is_generator else call.run_ns) if ns is not None]
+        return duration(sum(known) if known else None)
 
     def _said_of(self, call: Call) -> str:
         why = self.reasons.get(call.row)
@@ -174,14 +202,14 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
-        self._sort = next(iter(_SORTS))
+        self.sorting = Sorting(self, self.rows, sort=self._put_in_order)
         self._sorting = Work(self)
         self._thinking = Work(self)
         self._log = CallLog(store, classes="heads")
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
-        yield Static(Content(self.rows.table.fit(0).heads_text()), classes="heads")
+        yield self.rows.heads
         yield self.rows
         yield Static(Content(_ENDED), classes="heads", id="note")
         yield self._log
@@ -215,31 +243,36 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         existing = f", {self._existing:,} existed already" if self._existing else ""
         generator = ", a generator" if self.rows.is_generator else ""
         calls = count(self._count - self._existing, "call")
-        return f"{head}   {most}{calls}{existing}{generator}, by {self._sort}"
+        return f"{head}   {most}{calls}{existing}{generator}"
 
     def _list(self, take: Callable[[_Listed], None]) -> None:
         """List the calls that are known, in an order."""
-        calls, sort = self._known[0], self._sort
-        self._sorting.begin(lambda tell: self._listed(calls, sort, tell), take)
+        calls, order = self._known[0], self.rows.shown_order
+        self._sorting.begin(lambda tell: self._listed(calls, order, tell), take)
         self.refresh_frame()
+
+    def _put_in_order(self, order: RowOrder) -> None:
+        self.rows.put_in_order(order)
+        self._list(self._take_sorted if self._count is not None else self._take_known)
 
     def _find(self, traces: Sequence[int] | None, tell: Tell) -> _Listed:
         """Called in a thread: look for the calls that there are now."""
         calls = calls_of(self._store, traces, part(tell, 0.0, 0.5))
-        return self._listed(calls, self._sort, part(tell, 0.5, 1.0))
+        return self._listed(calls, self.rows.shown_order, part(tell, 0.5, 1.0))
 
-    def _listed(self, all_calls: Calls, sort: str, tell: Tell) -> _Listed:
+    def _listed(self, all_calls: Calls, order: RowOrder, tell: Tell) -> _Listed:
         """Called in a thread: list the first calls of the function in an order."""
         starts, indices, calls = self._store.spans.start_ns, all_calls.indices_of(self._function), list[Call]()
         for number, index in enumerate(indices):
             if not number % _CALLS_PER_REPORT:
                 tell(number / len(indices))
             calls.append(all_calls[index])
-        first = nlargest(MOST_CALLS, calls, key=lambda call: (_SORTS[sort](call, starts), -call.row))
+        rank, sign = _RANKS[order.key], 1 if order.descending else -1
+        first = nlargest(MOST_CALLS, calls, key=lambda call: (sign * rank(call, starts), -call.row))
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
         existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
         is_generator = self._function in generators_of(self._store)
-        return _Listed(all_calls, sort, len(calls), existing, first, reasons, is_generator=is_generator)
+        return _Listed(all_calls, order, len(calls), existing, first, reasons, is_generator=is_generator)
 
     def _take_known(self, listed: _Listed) -> None:
         self.live.begin_with(listed, *self._known[1:])
@@ -254,7 +287,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
         self.rows.is_generator = listed.is_generator
-        if listed.sort == self._sort:
+        if listed.order == self.rows.shown_order:
             self.rows.show_calls(listed.first, listed.reasons, stay=True)
             self._think()
         else:
@@ -276,12 +309,6 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
             self.rows.refresh()
 
     # -- keys --------------------------------------------------------------------------------------------------------
-
-    def action_sort(self) -> None:
-        """Sort by the next thing."""
-        self._sort = following(_SORTS, self._sort)
-        self.viewer.say(f"sorted by {self._sort}")
-        self._list(self._take_sorted if self._count is not None else self._take_known)
 
     def action_error(self, _: int) -> None:
         """Go to the next call that failed or left no attempt."""

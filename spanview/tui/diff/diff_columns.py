@@ -6,13 +6,13 @@ SELF A  CHANGE ▾  SELF B  COUNT  ERRORS  TOTAL A  CHANGE  TOTAL B  PATH
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.diff import PERCENTILES
 from spanview.display.diff_text import counts, errors, relative, signed_amount, times
 from spanview.tui.diff.diff_model import Order
 from spanview.tui.widgets.paint import fixed
-from spanview.tui.widgets.table import Piece, Table, TableColumn
+from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,6 +31,8 @@ _SORTED_BY: Final = {"SELF": (Order.A, Order.CHANGE, Order.B), "P50": (Order.P50
 """The orders that a time of A, its change, and that of B stand for."""
 _LEAST_PATH: Final = 18
 """Cells that all else leaves to the path."""
+_LEAST_BESIDE: Final = 9
+"""Cells that the column leaves to it that is sorted by."""
 _USUAL_PATH: Final = 36
 """Cells that further times leave to it."""
 
@@ -60,10 +62,12 @@ def table_in(order: Order, path_text: Callable[[PathDiff, int], str], *, is_per_
                 "ERRORS", _ERRORS, lambda diff: _numbers(errors(diff), diff.change("errors"), _ERRORS), "error", goes=1
             ),
             *(column for turn, name in enumerate(further, 1) for column in _times(name, comes=turn)),
-            TableColumn("PATH", parts=path, gap=2, aligns_left=True, key=Order.TREE),
+            TableColumn("PATH", parts=path, gap=2, key=Order.TREE, ranks=None),
         ),
+        Order.CHANGE,
         _LEAST_PATH,
         _USUAL_PATH,
+        least_beside=_LEAST_BESIDE,
     )
 
 
@@ -84,7 +88,7 @@ def sums_in(fit: Fit[PathDiff], order: Order) -> list[str]:
 def _times(name: str, *, goes: int = 0, comes: int = 0) -> Iterator[TableColumn[PathDiff]]:
     """Yield a time of A, its change, and that of B; for the one that decides, how much that is of it, too."""
     figure = _FIGURES[name]
-    of_a, of_change, of_b = _SORTED_BY.get(name, (None,) * 3)
+    of_a, of_change, of_b = _SORTED_BY.get(name, ("",) * 3)
     # Where one order stands for all three, the change decides.
     is_marked = of_a is not of_change
 
@@ -93,15 +97,14 @@ def _times(name: str, *, goes: int = 0, comes: int = 0) -> Iterator[TableColumn[
         return "" if not size else "accent" if is_quicker else "warning"
 
     changed = style if goes else ""
-    yield TableColumn(
-        f"{name} A", _TIME, lambda diff: times(diff, figure)[0], key=of_a, is_marked=is_marked, goes=goes, comes=comes
-    )
-    yield TableColumn("CHANGE", _TIME, lambda diff: times(diff, figure)[1], changed, key=of_change, comes=comes)
+    ranks: dict[str, Any] = {"ranks": Ranks.AMOUNTS, "comes": comes}
+    sides: dict[str, Any] = ranks | {"is_marked": is_marked, "goes": goes}
+    yield TableColumn(f"{name} A", _TIME, lambda diff: times(diff, figure)[0], key=of_a, **sides)
+    yield TableColumn("CHANGE", _TIME, lambda diff: times(diff, figure)[1], changed, key=of_change, **ranks)
     if goes:
-        yield TableColumn("", 8, lambda diff: relative(diff, figure), changed, key=of_change, goes=goes - 1)
-    yield TableColumn(
-        f"{name} B", _TIME, lambda diff: times(diff, figure)[2], key=of_b, is_marked=is_marked, goes=goes, comes=comes
-    )
+        relation = ranks | {"is_marked": False, "goes": goes - 1}
+        yield TableColumn("", 8, lambda diff: relative(diff, figure), changed, key=of_change, **relation)
+    yield TableColumn(f"{name} B", _TIME, lambda diff: times(diff, figure)[2], key=of_b, **sides)
 
 
 def _numbers(text: str, change: float | None, width: int) -> str:

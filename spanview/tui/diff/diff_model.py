@@ -7,7 +7,7 @@ as a tree     each path below the one that it is called by, of siblings the slow
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +32,7 @@ _MATCHED: Final = 0.4
 _PIECE: Final = 10_000
 
 
-class Order(Enum):
+class Order(StrEnum):
     """What decides which path comes first."""
 
     CHANGE = "the change of self time"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
-from textual.widget import Widget
 from textual.widgets import Static
 
 from spanview.analysis.diff import PathDiff
@@ -13,7 +12,6 @@ from spanview.analysis.flame import located
 from spanview.analysis.telling import part
 from spanview.display.diff_text import figures_line, per_trace_text, side_lines
 from spanview.display.units import count
-from spanview.tui.app.settings import chosen
 from spanview.tui.diff.diff_columns import sums_in, table_in
 from spanview.tui.diff.diff_model import DiffModel, Order
 from spanview.tui.keys import On, View
@@ -23,18 +21,19 @@ from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
-from spanview.tui.widgets.table import TableColumn, TableList, following
+from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.table import TableList, following
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Sequence
+    from collections.abc import Hashable, Sequence
 
-    from textual import events
     from textual.app import ComposeResult
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.widgets.table import RowOrder
 
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
@@ -51,61 +50,38 @@ class PathLines(TableList[PathDiff]):
 
     def __init__(self) -> None:
         self.model: DiffModel | None = None
-        self.order = Order.CHANGE
-        super().__init__(table_in(self.order, self._path_text, is_per_trace=False))
+        self.by = Order.CHANGE
+        super().__init__(table_in(self.by, self._path_text, is_per_trace=False))
 
-    def show_model(self, model: DiffModel, order: Order) -> None:
-        """Show paths in an order; the cursor stays on its path, or begins at the first."""
-        before, path = self.model, self.selected
-        self.model, self.items = model, model.orders[order]
-        self.put_in_order(order)
+    def show_model(self, model: DiffModel) -> None:
+        """Show the paths of a comparison; the cursor stays on its path, or begins at the first."""
+        before, path, self.model = self.model, self.selected, model
+        self._arrange()
         same = None if before is None or path is None else model.same_path(before, path)
-        row = next((row for row, item in enumerate(self.items) if item is same), 0)
-        if before is None or before is model:
-            self.rows_have_changed(len(self.items), row)
+        if before is None:
+            self.rows_have_changed(len(self.items), 0)
             self.reveal()
         else:
-            self.take_rows(len(self.items), row if same is not None else None)
+            self.take_rows(len(self.items), next((row for row, item in enumerate(self.items) if item is same), None))
 
-    def put_in_order(self, order: Order) -> None:
-        """Let the columns be those of an order."""
-        self.order = self.sorted_by = order
-        is_per_trace = self.model is not None and self.model.diff.is_per_trace
-        self.table = table_in(order, self._path_text, is_per_trace=is_per_trace)
+    def put_in_order(self, order: RowOrder) -> None:
+        """Show the paths in another order, with the columns that go with it."""
+        before, self.order, self.by = self.selected, order, Order(order.key)
+        self._arrange()
+        self.rows_have_changed(len(self.items), next((row for row, item in enumerate(self.items) if item is before), 0))
+        self.reveal()
+
+    def _arrange(self) -> None:
+        model = self.model
+        is_per_trace = model is not None and model.diff.is_per_trace
+        self.table = table_in(self.by, self._path_text, is_per_trace=is_per_trace)
+        paths = () if model is None else model.orders[self.by]
+        self.take(paths if self.shown_order.descending else paths[::-1])
 
     def _path_text(self, path: PathDiff, room: int) -> str:
-        if self.model is None or self.order is not Order.TREE:
+        if self.model is None or self.by is not Order.TREE:
             return "" if self.model is None else self.model.labels.path(path, room)
         return " " * min(_STEP * path.depth, room // 2) + self.model.labels.name(path)[0]
-
-
-class DiffHeads(Widget):
-    """The line above the paths; a click on a column puts them in its order.
-
-    Args:
-        rows: The paths.
-    """
-
-    def __init__(self, rows: PathLines) -> None:
-        super().__init__()
-        self._rows = rows
-
-    def _heads(self) -> Iterator[tuple[str, TableColumn[PathDiff]]]:
-        return self._rows.fit(max(0, self.size.width - 1)).heads(self._rows.sorted_by)
-
-    def render(self) -> Content:
-        """Return the heads in their columns."""
-        return Content("".join(text for text, _ in self._heads()))
-
-    def on_click(self, event: events.Click) -> None:
-        """Put the paths in another order."""
-        x, end, order = event.get_content_offset_capture(self).x, 0, None
-        for text, column in self._heads():
-            end, order = end + len(text), column.key
-            if x < end:
-                break
-        if order is not None and isinstance(self.screen, DiffScreen):
-            self.screen.put_in_order(order)
 
 
 class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
@@ -124,13 +100,13 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
         self.live: Live[DiffModel] = Live(self, scope, self._merge, self._take_model)
         self._looking = Work(self)
-        self._order = Order.CHANGE
+        self.sorting: Sorting = Sorting(self, self.rows, "comparison_order")
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield Static(Content(""), classes="sides")
         yield TwoSided(classes="chosen")
-        yield DiffHeads(self.rows)
+        yield self.rows.heads
         yield self.rows
 
     def on_mount(self) -> None:
@@ -160,8 +136,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         return Spans(()) if same is None else model.spans_of(same, MOST_SPANS)
 
     def _take_model(self, model: DiffModel) -> None:
-        self.rows.show_model(model, self._order)
-        self.query_one(DiffHeads).refresh()
+        self.rows.show_model(model)
         self._show_sides()
 
     def on_resize(self) -> None:
@@ -184,7 +159,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
             return f"‹ comparison   merging … {self.live.work.share_text}"
         paths = count(len(model.diff.paths), "call path")
         looking = f"   looking … {self._looking.share_text}" if self._looking.is_busy else ""
-        return f"‹ comparison{self.live.as_of}{looking}   {paths}   by {model.name_of(self._order)}"
+        return f"‹ comparison{self.live.as_of}{looking}   {paths}   by {model.name_of(self.rows.by)}"
 
     def show_frame(self) -> None:
         """Say which path is selected, too: its line may have no room for all of it."""
@@ -192,7 +167,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         model, path = self.rows.model, self.rows.selected
         room, unit = self.size.width - 2, ""
         if model is not None and model.diff.is_per_trace:
-            unit = per_trace_text(sums_in(self.rows.fit(self.size.width - 1), self._order))
+            unit = per_trace_text(sums_in(self.rows.fit(self.size.width - 1), self.rows.by))
             room -= len(unit) + 2
         text = "" if model is None or path is None else model.labels.path(path, max(8, room))
         self.query_one(".chosen", TwoSided).say(text, unit)
@@ -203,25 +178,8 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
     # -- keys --------------------------------------------------------------------------------------------------------
 
     def action_sort(self) -> None:
-        """Put the paths in the next order."""
-        self.put_in_order(following(Order, self._order))
-
-    def put_in_order(self, order: Order) -> None:
-        """Put the paths in an order, and keep it."""
-        self.viewer.keep(comparison_order=order.value)
-        self.take_settings()
-        model = self.rows.model
-        self.viewer.say(f"ordered by {order.value if model is None else model.name_of(order)}")
-
-    def take_settings(self) -> None:
-        """Put the paths in the order that was chosen last."""
-        order = chosen(Order, self.viewer.settings.comparison_order) or Order.CHANGE
-        self._order = order
-        if self.rows.model is None:
-            self.rows.put_in_order(order)
-        else:
-            self.rows.show_model(self.rows.model, order)
-        self.query_one(DiffHeads).refresh()
+        """Put the paths in the next order; its columns need not be in sight before."""
+        self.sorting.by(following(Order, self.rows.by), turns=False)
 
     async def action_open(self) -> None:
         """List the spans of the path, of both sides."""

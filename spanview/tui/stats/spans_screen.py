@@ -12,11 +12,14 @@ from spanview.tui.keys import On
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.paint import data_text, name_text
+from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from textual.app import ComposeResult
 
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive, Ask
@@ -48,7 +51,7 @@ def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]
 
     def name(row: int, cells: int) -> Iterator[Piece]:
         shared = (cells - 1) // 2 if cells > 2 * _LEAST_NAME else 0
-        yield Piece(data_text(names[spans.name[row]] or "(no name)", shared or cells))
+        yield Piece(name_text(names[spans.name[row]] or "(no name)", shared or cells))
         if shared:
             root = store.trace_table.root_row[spans.trace[row]]
             service = services[spans.service[row]] if has_services(store) else ""
@@ -56,14 +59,44 @@ def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]
             yield Piece(" " + data_text("  ".join(above), shared), "dim")
 
     columns: list[TableColumn[int]] = [
-        TableColumn("", 10, lambda row: duration(spans.end_ns[row] - spans.start_ns[row])),
+        TableColumn(
+            "DURATION",
+            11,
+            lambda row: duration(spans.end_ns[row] - spans.start_ns[row]),
+            key="duration",
+            value=lambda row: spans.end_ns[row] - spans.start_ns[row],
+            ranks=Ranks.TIMES,
+        ),
         TableColumn("", 2, lambda row: "✖" if spans.status[row] == ERROR else "", "error", gap=1, aligns_left=True),
-        TableColumn("", 25, lambda row: moment(spans.start_ns[row], digits=3), "dim", aligns_left=True, goes=1),
-        TableColumn("", parts=name),
+        TableColumn(
+            "START",
+            25,
+            lambda row: moment(spans.start_ns[row], digits=3),
+            "dim",
+            aligns_left=True,
+            key="start",
+            value=lambda row: spans.start_ns[row],
+            ranks=Ranks.MOMENTS,
+            goes=1,
+        ),
+        TableColumn("SPAN", parts=name, key="name", value=lambda row: names[spans.name[row]], ranks=Ranks.NAMES),
     ]
     if sides is not None:
-        columns.insert(0, TableColumn("", 4, lambda row: sides[row], "accent", gap=1, aligns_left=True))
-    return Table(columns, _LEAST_NAME)
+        columns.insert(
+            0,
+            TableColumn(
+                "SIDE",
+                6,
+                lambda row: sides[row],
+                "accent",
+                gap=1,
+                aligns_left=True,
+                key="side",
+                value=lambda row: sides[row],
+                ranks=Ranks.NAMES,
+            ),
+        )
+    return Table(columns, "duration", _LEAST_NAME)
 
 
 class SpansScreen(BaseScreen, on=On.SPANS):
@@ -79,10 +112,16 @@ class SpansScreen(BaseScreen, on=On.SPANS):
     def __init__(self, store: Store, spans: Spans, what: str, counted: AnyLive, ask: Ask[Spans]) -> None:
         super().__init__()
         self.rows: TableList[int] = TableList(table_of(store))
+        self.sorting = Sorting(self, self.rows)
         self._store = store
         self._what = what
         self._known = spans, counted.chosen, counted.version
         self.live: Live[Spans] = Live(self, counted.scope, ask, self._take_spans)
+
+    def body(self) -> ComposeResult:
+        """Make what stands between header and footer."""
+        yield self.rows.heads
+        yield self.rows
 
     def on_mount(self) -> None:
         """Take the keys, and show what is known."""
@@ -98,7 +137,7 @@ class SpansScreen(BaseScreen, on=On.SPANS):
         """Return what is listed."""
         number = self.rows.row_count
         most = "the slowest " if number == MOST_SPANS else ""
-        return f"‹ {self._what}{self.live.as_of}   {most}{count(number, 'span')}, slowest first"
+        return f"‹ {self._what}{self.live.as_of}   {most}{count(number, 'span')}"
 
     async def action_open(self) -> None:
         """Show the span in its trace."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from spanview.analysis.grouping import GROUPINGS, Column, column_of
 from spanview.analysis.percentiles import POWERS
@@ -25,10 +24,11 @@ from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
-from spanview.tui.widgets.table import TableList, following
+from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from textual.app import ComposeResult
 
@@ -36,16 +36,6 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.widgets.live import Ask
     from spanview.tui.widgets.scope import TraceScope
-
-_SORTS: Final[dict[str, Callable[[Group], int]]] = {
-    "total": lambda group: group.total_ns,
-    "self": lambda group: group.self_ns,
-    "count": lambda group: group.count,
-    "errors": lambda group: group.errors,
-    "p95": lambda group: group.p95_ns or 0,
-    "max": lambda group: group.max_ns or 0,
-}
-_SORTS_OF_PATH: Final = ("total", "self", "count")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +105,12 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         self.live: Live[Counted | str] = Live(self, scope, self._count_by(self._by), self._take_groups)
         self._own: tuple[str, ...] = ()
         """The key of an attribute that was counted by."""
-        self._sort = next(iter(_SORTS))
+        self.sorting = Sorting(self, self.rows, "statistics_sort")
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
-        yield Static(Content(""), classes="heads")
+        yield self.rows.heads
         yield self.rows
 
     def on_mount(self) -> None:
@@ -136,10 +126,6 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
             number = f"counting … {self.live.work.share_text}; Esc ends it"
         by = data_text(self._by, 40).rstrip()
         return f"‹ statistics of {self.live.chosen.what}{self.live.as_of}   by {by}   {number}"
-
-    def on_resize(self) -> None:
-        """Show as many columns as there is room for."""
-        self._show(stay=True)
 
     def _count(self, by: str) -> None:
         self._by = by
@@ -174,34 +160,12 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         self._show()
 
     def _show(self, *, stay: bool = False) -> None:
-        if self._counted is None:
-            return
-        name = self._sort if self._sort in self._sorts else self._sorts[0]
-        rows = self.rows
-        rows.table, rows.sorted_by = table_by(self._counted.by), name
-        rows.show(sorted(self._counted.groups, key=_SORTS[name], reverse=True), stay=stay)
-        self.query_one(".heads", Static).update(Content(rows.heads))
-        self.refresh_frame()
-
-    def take_settings(self) -> None:
-        """Sort as was sorted last."""
-        wanted = self.viewer.settings.statistics_sort
-        self._sort = wanted if wanted in _SORTS else next(iter(_SORTS))
-        self._show()
-
-    @property
-    def _sorts(self) -> tuple[str, ...]:
-        """What can be sorted by."""
-        return _SORTS_OF_PATH if self._counted is not None and self._counted.by == ON_PATH else (*_SORTS,)
+        if self._counted is not None:
+            self.rows.table = table_by(self._counted.by)
+            self.rows.show(self._counted.groups, stay=stay)
+            self.refresh_frame()
 
     # -- keys --------------------------------------------------------------------------------------------------------
-
-    def action_sort(self) -> None:
-        """Sort by the next column."""
-        sorts = self._sorts
-        self.viewer.keep(statistics_sort=following(sorts, self._sort if self._sort in sorts else sorts[0]))
-        self.take_settings()
-        self.viewer.say(f"sorted by {self._sort}")
 
     def action_group(self) -> None:
         """Group by the next thing."""

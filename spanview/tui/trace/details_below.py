@@ -153,7 +153,7 @@ class DetailsBelow:
         is_beside = size.width >= _ROOM_BESIDE
         pane.set_class(is_beside, "beside")
         lines = self._lines_for_both()
-        rest = lines - max(1, len(self._model.rows))
+        rest = lines - self._row_count
         height: int | None = None
         rows_height: int | None = None
         if is_beside:
@@ -166,6 +166,12 @@ class DetailsBelow:
             height = max(_LEAST_HEIGHT, rest, self._height_of_content())
         _set_height(self._rows, rows_height)
         _set_height(pane, height)
+
+    @property
+    def _row_count(self) -> int:
+        """How many rows there are; of a long trace that is being stitched, how many there may be."""
+        spans, stitched = self._store.trace_table.span_count[self._model.trace], self._model.stitched
+        return max(1, len(self._model.rows), spans if spans > len(stitched.unjoined.rows) else 0)
 
     def _is_short(self, rest: int) -> bool:
         """Tell whether the details have room enough in what the rows of the trace leave."""

@@ -33,13 +33,12 @@ from spanview.tui.widgets.paint import data_text, fixed, joined, right
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from textual import events
-
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance, Extra
     from spanview.tui.trace.lit_path import LitPath
     from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
+    from spanview.tui.widgets.dragging import MouseNews
     from spanview.tui.widgets.window import Window
     from spanview.tui.widgets.zooming import Zoom
 
@@ -93,7 +92,7 @@ class RulerLine(Widget):
         self._drag = zoom.drag_over(self)
 
     @takes_mouse
-    def _pick_time(self, event: events.MouseEvent) -> None:
+    def _pick_time(self, event: MouseNews) -> None:
         self._drag.take(event)
 
     def render(self) -> Content:

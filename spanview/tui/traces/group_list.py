@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
+
+from rich.cells import cell_len
 
 from spanview.analysis.serve import Part, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
-from spanview.display.units import duration, moment
+from spanview.display.units import count_or_blank, duration, moment
 from spanview.tui.diff.side import mark_text
-from spanview.tui.traces.columns import GroupColumn
 from spanview.tui.traces.groups_model import GroupRow
-from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.paint import name_text
+from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from spanview.tui.diff.side import ComparedSide
 
 _GROWING, _BLANK = "● ", "  "
-_FIELDS: Final = {
-    GroupColumn.TRACES: "traces",
-    GroupColumn.ERRORS: "errors",
-    GroupColumn.SHARE: "share",
-    GroupColumn.INCOMPLETE: "incomplete",
-    GroupColumn.P50: "p50_ns",
-    GroupColumn.P95: "p95_ns",
-    GroupColumn.P99: "p99_ns",
-    GroupColumn.MAX: "max_ns",
-    GroupColumn.TOTAL: "total_ns",
-    GroupColumn.NEWEST: "newest_ns",
-    GroupColumn.ROOT: "name",
-}
-_LEAST_ROOT, _USUAL_ROOT = 18, 28
+_LEAST_ROOT, _USUAL_ROOT = 24, 36
 """Cells that names have before a column goes for them, and before another one comes."""
 
 
@@ -41,24 +29,52 @@ class GroupList(TableList[GroupRow]):
 
     def __init__(self, **arguments: Any) -> None:
         columns: Sequence[TableColumn[GroupRow]] = (
-            TableColumn("TRACES", 9, lambda group: f"{group.traces:,}", key=GroupColumn.TRACES, goes=7),
-            TableColumn("ERR", 7, self._errors_text, "error", key=GroupColumn.ERRORS, goes=5),
-            TableColumn("ERR%", 7, self._share_text, "error", key=GroupColumn.SHARE, goes=1),
-            TableColumn("INC", 6, self._incomplete_text, "warning", key=GroupColumn.INCOMPLETE, goes=2),
-            TableColumn("P50", 9, lambda group: duration(group.p50_ns), key=GroupColumn.P50, goes=3),
-            TableColumn("P95", 9, lambda group: duration(group.p95_ns), key=GroupColumn.P95, goes=6),
-            TableColumn("P99", 9, lambda group: duration(group.p99_ns), key=GroupColumn.P99, comes=1),
-            TableColumn("MAX", 9, lambda group: duration(group.max_ns), key=GroupColumn.MAX, goes=4),
-            TableColumn("TOTAL", 10, lambda group: duration(group.total_ns), key=GroupColumn.TOTAL, comes=3),
+            TableColumn(
+                f"{_BLANK}ROOT",
+                parts=self._root_name,
+                wants=self._name_cells,
+                key="root name",
+                value=lambda group: group.name,
+                ranks=Ranks.NAMES,
+            ),
+            TableColumn(
+                "TRACES", 9, lambda group: f"{group.traces:,}", key="traces", value=lambda group: group.traces, goes=7
+            ),
+            TableColumn("ERR", 7, self._errors_text, "error", key="errors", value=lambda group: group.errors, goes=5),
+            TableColumn(
+                "ERR%", 8, self._share_text, "error", key="share of errors", value=lambda group: group.share, goes=1
+            ),
+            TableColumn(
+                "INCOMPLETE",
+                13,
+                self._incomplete_text,
+                "warning",
+                key="incomplete traces",
+                value=lambda group: group.incomplete,
+                goes=2,
+            ),
+            _time("P50", lambda group: group.p50_ns, goes=3),
+            _time("P95", lambda group: group.p95_ns, goes=6),
+            _time("P99", lambda group: group.p99_ns, comes=1),
+            _time("MAX", lambda group: group.max_ns, goes=4),
+            _time("TOTAL", lambda group: group.total_ns, comes=3),
             TableColumn(SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, comes=2),
-            TableColumn("NEWEST", 23, self._newest, "dim", gap=2, aligns_left=True, key=GroupColumn.NEWEST, comes=4),
-            TableColumn(f"{_BLANK}ROOT", parts=self._root_name, gap=2, aligns_left=True, key=GroupColumn.ROOT),
+            TableColumn(
+                "NEWEST",
+                23,
+                self._newest,
+                "dim",
+                gap=2,
+                aligns_left=True,
+                key="newest start",
+                value=lambda group: group.newest_ns,
+                ranks=Ranks.MOMENTS,
+                comes=4,
+            ),
         )
         least, usual, floor = (len(_BLANK) + cells for cells in (_LEAST_ROOT, _USUAL_ROOT, 1))
-        table = Table(columns, least=least, usual=usual, floor=floor)
+        table = Table(columns, "traces", least=least, usual=usual, least_beside=least, floor=floor)
         super().__init__(table, lambda group: group.name, **arguments)
-        self.sort = GroupColumn.TRACES
-        self.descending = True
         self.growing: Collection[str | None] = ()
         """Names of groups in which a trace has grown lately."""
         self.is_loading = True
@@ -69,29 +85,13 @@ class GroupList(TableList[GroupRow]):
         """Take in other groups; the cursor stays on its name, and on its place on the screen, or at the top."""
         was_at = self.cursor
         before = self.selected if was_at or self.scroll_offset.y else None
-        self.items = self._in_order(groups)
+        self.take(groups)
         cursor = next((row for row, group in enumerate(self.items) if before and group.name == before.name), 0)
         self.rows_have_changed(len(groups), cursor)
         self.keep_in_place(cursor - was_at if before and self.scroll_offset.y else 0)
 
-    def sort_by(self, column: GroupColumn, *, descending: bool) -> None:
-        """Sort by a column; who is at the top stays there, else the cursor stays on its group."""
-        is_at_top, before = self.cursor == 0, self.selected
-        self.sort, self.descending = column, descending
-        self.items = self._in_order(self.items)
-        self.rows_have_changed(len(self.items), 0 if is_at_top or before is None else self.items.index(before))
-        self.reveal()
-
-    def _in_order(self, groups: Sequence[GroupRow]) -> list[GroupRow]:
-        column = self.sort
-        return sorted(groups, key=lambda group: value_of(group, column), reverse=self.descending)
-
-    def columns(self) -> list[GroupColumn]:
-        """Return what can be sorted by: what is shown."""
-        return self.fit(self.line_width).keys
-
     def _errors_text(self, group: GroupRow) -> str:
-        return f"{group.errors:,}" if group.errors else ""
+        return count_or_blank(group.errors)
 
     def _share_text(self, group: GroupRow) -> str:
         return share_text(group.errors, group.traces)
@@ -107,12 +107,31 @@ class GroupList(TableList[GroupRow]):
 
     def _root_name(self, group: GroupRow, cells: int) -> Iterator[Piece]:
         grows = group.name in self.growing and not self.is_loading
-        name = "? parent not seen" if group.name is None else group.name or "(no name)"
+        name = _name_of(group)
         mark = mark_text(self.marked, (group.name,))
         room = max(0, cells - len(_BLANK) - len(mark))
         yield Piece(_GROWING if grows else _BLANK, "accent")
         yield Piece(mark, "accent")
-        yield Piece(data_text(shortened(name, room), room))
+        yield Piece(name_text(shortened(name, room), room))
+
+    def _name_cells(self, group: GroupRow) -> int:
+        return len(_BLANK) + len(mark_text(self.marked, (group.name,))) + cell_len(_name_of(group))
+
+
+def _name_of(group: GroupRow) -> str:
+    return "? parent not seen" if group.name is None else group.name or "(no name)"
+
+
+def _time(head: str, ns_of: Callable[[GroupRow], int | None], **more: Any) -> TableColumn[GroupRow]:
+    return TableColumn(
+        head,
+        10,
+        lambda group: duration(ns_of(group)),
+        key=head.lower(),
+        value=ns_of,
+        ranks=Ranks.TIMES,
+        **more,
+    )
 
 
 def shortened(name: str, room: int) -> str:
@@ -138,11 +157,3 @@ def share_text(part: int, whole: int) -> str:
     if part == whole:
         return "100 %"
     return f"{min(max(100 * part / whole, 0.1), 99.9):.1f} %"
-
-
-def value_of(group: GroupRow, column: GroupColumn) -> Any:
-    """Return what a group is sorted by; what isn't known is less than all else."""
-    value = getattr(group, _FIELDS[column])
-    if column is GroupColumn.ROOT:
-        return value or ""
-    return -1 if value is None else value

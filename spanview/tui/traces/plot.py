@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from spanview.tui.traces.traces_model import TracesModel
+    from spanview.tui.widgets.dragging import MouseNews
 
 ROWS: Final = 5
 _LABELS: Final = 8
@@ -134,7 +135,7 @@ class Plot(Widget, inherit_bindings=False):
         return _LABELS, 0 if self._grid is None else self._grid.columns
 
     @takes_mouse
-    def _draw(self, event: events.MouseEvent) -> None:
+    def _draw(self, event: MouseNews) -> None:
         self._drag.take(event)
 
     def _show_dragged(self, columns: tuple[int, int] | None) -> None:

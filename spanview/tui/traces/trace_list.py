@@ -1,30 +1,25 @@
-"""The list of the first screen, a line a trace, and the heads of the columns, of groups too."""
+"""The list of the first screen, a line a trace."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from textual.content import Content
-from textual.widget import Widget
+from rich.cells import cell_len
 
 from spanview.display.bars import bar
-from spanview.display.units import count, duration, moment
+from spanview.display.units import duration, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import has_services
-from spanview.tui.widgets.paint import data_text
-from spanview.tui.widgets.table import NO_STYLE, Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.paint import fixed, name_text
+from spanview.tui.widgets.table import Piece, Ranks, RowOrder, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Callable, Iterator
-
-    from textual import events
+    from collections.abc import Iterator
 
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
-    from spanview.tui.traces.columns import GroupColumn
-    from spanview.tui.traces.group_list import GroupList
     from spanview.tui.traces.traces_model import TracesModel
     from spanview.tui.widgets.table import Fit
 
@@ -36,10 +31,9 @@ _LONGEST_SERVICE: Final = 26
 _LEAST_ROOT: Final = 20
 """Cells that columns leave to a root's name, which is the last to go."""
 _BAR: Final = 8
-_MARK: Final = 2
-"""Cells of a state that is a mark only."""
-_STATES: Final = {"": NO_STYLE, "●": "accent", "✖": "error"}
-"""Styles, by such a mark."""
+_GROWING, _FAILED, _LOADING, _INCOMPLETE = ("●", "growing"), ("✖", ""), ("·", "loading"), ("◌", "incomplete")
+"""States: a mark before the name, and a word behind it where nothing else in the line says so."""
+_STYLES: Final = {"●": "accent", "✖": "error"}
 
 
 class TraceList(TableList[int]):
@@ -50,6 +44,7 @@ class TraceList(TableList[int]):
         self.model = model
         self._made_for = False, 0
         super().__init__(self._table(), **arguments)
+        self.order = RowOrder(model.sort, model.descending)
         self.growing: set[int] = set()
         """Traces that have grown lately."""
         self.is_loading = True
@@ -68,19 +63,35 @@ class TraceList(TableList[int]):
         spans, (with_date, services) = self._store.trace_table.span_count, self._made_for
         start = 23 if with_date else 12
         columns: list[TableColumn[int]] = [
-            TableColumn("START", start, self._start_text, "dim", aligns_left=True, key=TraceColumn.START, goes=6),
-            TableColumn("DURATION", 10, self._duration_text, key=TraceColumn.DURATION, goes=7),
-            TableColumn("", _BAR, self._bar, "accent", gap=1, key=TraceColumn.DURATION, from_width=_WIDE),
-            TableColumn("SPANS", 7, lambda trace: f"{spans[trace]:,}", key=TraceColumn.SPANS, is_tight=True, goes=5),
-            TableColumn("ERR", 5, self._errors_text, "error", key=TraceColumn.ERRORS, is_tight=True, goes=4),
-            TableColumn("PROC", 5, self._processes_text, "dim", goes=2),
-            TableColumn("", 2, lambda _: ""),
-            TableColumn("ROOT", parts=self._root, behind=1, aligns_left=True, key=TraceColumn.ROOT),
-            TableColumn("STATE", 13, self._state, self._state_style, aligns_left=True, goes=3, shrinks_to=_MARK),
+            TableColumn(
+                "START",
+                start,
+                self._start_text,
+                "dim",
+                aligns_left=True,
+                key=TraceColumn.START,
+                ranks=Ranks.MOMENTS,
+                goes=5,
+            ),
+            TableColumn(
+                "DURATION", 10, self._duration_text, key=TraceColumn.DURATION, ranks=Ranks.TIMES, behind=1, goes=6
+            ),
+            TableColumn("", _BAR, self._bar, "accent", from_width=_WIDE),
+            TableColumn("SPANS", 8, lambda trace: f"{spans[trace]:,}", key=TraceColumn.SPANS, goes=4),
+            TableColumn("ERR", 6, self._errors_text, "error", key=TraceColumn.ERRORS, goes=3),
+            TableColumn("PROCS", 7, self._processes_text, "dim", goes=2),
+            TableColumn("  TRACE", parts=self._root, gap=2, key=TraceColumn.ROOT, ranks=Ranks.NAMES),
         ]
         if services:
-            columns.insert(-2, TableColumn("SERVICE", services, self._service_text, behind=1, aligns_left=True, goes=1))
-        return Table(columns, _LEAST_ROOT)
+            columns.insert(-1, TableColumn("SERVICE", services, self._service_text, gap=2, aligns_left=True, goes=1))
+        return Table(columns, TraceColumn.START, _LEAST_ROOT)
+
+    def put_in_order(self, order: RowOrder) -> None:
+        """Sort by a column."""
+        if order != self.order:
+            self.order = order
+            self.model.sort, self.model.descending = TraceColumn(order.key), order.descending
+            self.refresh_rows(reveal=True)
 
     def refresh_rows(self, *, anew: bool = False, reveal: bool = False) -> None:
         """Take in what is new; the cursor stays on its trace, and on its place on the screen.
@@ -92,7 +103,8 @@ class TraceList(TableList[int]):
         selected, before = self.selected, self.cursor
         at_top = self.scroll_offset.y == 0 and self.cursor == 0
         self.model.refresh(anew=anew)
-        self.items = order = self.model.order
+        order = self.model.order
+        self.take(order)
         cursor = 0
         if selected is not None and not at_top:
             cursor = before if before < len(order) and order[before] == selected else _find(order, selected, before)
@@ -133,28 +145,33 @@ class TraceList(TableList[int]):
 
     def _root(self, trace: int, cells: int) -> Iterator[Piece]:
         mark, name, style = mark_text(self.marked, trace), self.model.root_name(trace), ""
+        state, word = self._state(trace)
+        room = max(0, cells - 2 - len(mark))
         if name is None:
             facts = self.model.facts(trace)
             missing = f" ({facts.missing[:8]})" if facts and facts.missing else ""
-            name, style = f"? parent not seen{missing}", "dim"
+            shown, style = fixed(f"? parent not seen{missing}", room), "dim"
+        else:
+            shown = name_text(name or "(no name)", room)
+        yield Piece(fixed(f"{state} ", min(2, cells)), _STYLES.get(state, "warning"))
         yield Piece(mark, "accent")
-        yield Piece(data_text(name or "(no name)", cells - len(mark)), style)
+        if word and cell_len(shown.rstrip()) + len(word) + 2 <= room:
+            yield Piece(f"{shown.rstrip()}  ", style)
+            yield Piece(fixed(word, room - cell_len(shown.rstrip()) - 2), "dim")
+        else:
+            yield Piece(shown, style)
 
-    def _state(self, trace: int) -> str:
-        errors = self._store.trace_table.error_count[trace]
+    def _state(self, trace: int) -> tuple[str, str]:
         if trace in self.growing and not self.is_loading:
-            return "● growing"
-        if errors:
-            return f"✖ {count(errors, 'error')}"
+            return _GROWING
+        if self._store.trace_table.error_count[trace]:
+            return _FAILED
         if (label := self.model.silent.get(trace)) and not self.is_loading:
-            return f"! {label}"
+            return "!", label
         facts = self.model.facts(trace)
         if facts is None or facts.complete:
-            return ""
-        return "· loading" if self.is_loading else "◌ incomplete"
-
-    def _state_style(self, trace: int) -> str:
-        return _STATES.get(self._state(trace)[:1], "warning")
+            return " ", ""
+        return _LOADING if self.is_loading else _INCOMPLETE
 
 
 def _find(order: array[int], trace: int, near: int) -> int:
@@ -162,41 +179,3 @@ def _find(order: array[int], trace: int, near: int) -> int:
         return order.index(trace, max(0, near - 64))
     except ValueError:
         return order.index(trace) if trace in order else min(near, len(order) - 1)
-
-
-class ColumnHeads(Widget):
-    """The line above a list.
-
-    Args:
-        clicked: Called with what a column that was clicked sorts by.
-    """
-
-    def __init__(
-        self, traces: TraceList, groups: GroupList, clicked: Callable[[TraceColumn | GroupColumn], object]
-    ) -> None:
-        super().__init__()
-        self._clicked = clicked
-        self._traces = traces
-        self._groups = groups
-        self.grouped = False
-        self._ends: list[tuple[int, TraceColumn | GroupColumn | None]] = []
-        """Where each head ends, and what a click on it sorts by."""
-
-    def render(self) -> Content:
-        """Return the heads in their columns, with an arrow at the one that is sorted by."""
-        rows = self._groups if self.grouped else self._traces
-        order = self._groups if self.grouped else self._traces.model
-        text = ""
-        self._ends = []
-        # The scrollbar's place stays free.
-        for head, column in rows.fit(self.size.width - 1).heads(order.sort, "▾" if order.descending else "▴"):
-            text += head
-            self._ends.append((len(text), column.key))
-        return Content(text)
-
-    def on_click(self, event: events.Click) -> None:
-        """Ask for another order; figures that aren't sorted by ask for none."""
-        x = event.get_content_offset_capture(self).x
-        column = next((column for end, column in self._ends if x < end), None)
-        if column is not None:
-            self._clicked(column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from textual.containers import Horizontal, Vertical
@@ -14,22 +14,22 @@ from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
-from spanview.tui.app.settings import GROUPED, LISTED, chosen
+from spanview.tui.app.settings import GROUPED, LISTED
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.keys import On, View
-from spanview.tui.traces.columns import GroupColumn, TraceColumn
 from spanview.tui.traces.filtering import TraceFilter
 from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_listed
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.preview import ROOM_FOR_PREVIEW, Preview
-from spanview.tui.traces.trace_list import ColumnHeads, TraceList
+from spanview.tui.traces.trace_list import TraceList
 from spanview.tui.traces.traces_model import TracesModel
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.scope import ViewScope
+from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.traces.silence import SilentTraces
     from spanview.tui.widgets.linelist import LineList
+    from spanview.tui.widgets.table import RowOrder
 
 _GROWTH_MARK_S: Final = 2.0
 """So long after it has grown a trace is marked."""
@@ -108,7 +109,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._plot = Plot(self._model, self._pick)
         self.traces, self.groups = TraceList(store, self._model), GroupList()
         self.rows: LineList = self.traces
-        self._heads = ColumnHeads(self.traces, self.groups, self._column_was_clicked)
+        self._sortings = (
+            Sorting(self, self.traces, "sort"),
+            Sorting(self, self.groups, "group_sort", self._sort_groups),
+        )
         self._empty = Static(Content(""), id="nothing")
         self._preview = Preview(self, store)
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
@@ -119,9 +123,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         yield self._plot
         with Horizontal():
             with Vertical():
-                yield self._heads
-                yield self.traces
-                yield self.groups
+                for rows in (self.traces, self.groups):
+                    yield rows.heads
+                    yield rows
                 yield self._empty
             yield self._preview
 
@@ -198,7 +202,6 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._say_if_nothing()
         self._take_room_for_preview()
         self._count_matches()
-        self._heads.refresh()
         if can_wait:
             self._is_plotted = False
         else:
@@ -337,13 +340,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def take_settings(self) -> None:
         """List the traces as they were listed last."""
-        settings = self.viewer.settings
-        self._model.sort = chosen(TraceColumn, settings.sort) or TraceColumn.START
-        self._model.descending = settings.descending
-        self.groups.sort = chosen(GroupColumn, settings.group_sort) or GroupColumn.TRACES
-        self.groups.descending = settings.group_descending
+        for sorting in self._sortings:
+            sorting.take_setting()
         self._model.is_drilled = False
-        self._show_groups(on=settings.grouped == GROUPED, anew=True)
+        self._show_groups(on=self.viewer.settings.grouped == GROUPED, anew=True)
 
     def show_groups(self, *, on: bool) -> None:
         """Group by root name, or list the traces."""
@@ -357,7 +357,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.rows = self.groups if on else self.traces
         self.traces.display = not on
         self.groups.display = on
-        self._heads.grouped = on
+        self.traces.heads.display, self.groups.heads.display = not on, on
+        self.sorting = self._sortings[on]
         self._show(anew=anew)
         self.set_focus(self.rows)
 
@@ -419,6 +420,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         elif event.sender is self.traces:
             self._preview.follow(self.traces.selected)
 
+    def _sort_groups(self, order: RowOrder) -> None:
+        self.groups.put_in_order(order)
+        self._light()
+
     def _light(self) -> None:
         self._plot.light(self._lit())
 
@@ -426,47 +431,6 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Return the root name whose traces are set off; none where no group is chosen."""
         group = self.chosen_group
         return () if group is None else (group.name,)
-
-    # -- order -------------------------------------------------------------------------------------------------------
-
-    def action_sort(self) -> None:
-        """Sort by the next column."""
-        shown: list[Any] = self.groups.columns() if self.grouped else [*TraceColumn]
-        following = shown.index(self._order.sort) + 1 if self._order.sort in shown else 0
-        self._sort_by(shown[following % len(shown)])
-
-    @property
-    def _order(self) -> GroupList | TracesModel:
-        """What knows the order of what is shown."""
-        return self.groups if self.grouped else self._model
-
-    def _column_was_clicked(self, column: TraceColumn | GroupColumn) -> None:
-        """Sort by the column that was clicked; once more turns the order round."""
-        if column is self._order.sort:
-            self.action_turn()
-        else:
-            self._sort_by(column)
-
-    def _sort_by(self, column: TraceColumn | GroupColumn) -> None:
-        # Names begin with A, all else with the greatest.
-        self._order_by(column, descending=column not in {TraceColumn.ROOT, GroupColumn.ROOT})
-
-    def action_turn(self) -> None:
-        """Turn the order round."""
-        self._order_by(self._order.sort, descending=not self._order.descending, which_first=True)
-
-    def _order_by(self, column: TraceColumn | GroupColumn, *, descending: bool, which_first: bool = False) -> None:
-        if isinstance(column, GroupColumn):
-            self.viewer.keep(group_sort=column.value, group_descending=descending)
-            self.groups.sort_by(column, descending=descending)
-            self._light()
-        else:
-            self._model.sort, self._model.descending = column, descending
-            self.viewer.keep(sort=column.value, descending=descending)
-            self.traces.refresh_rows(reveal=True)
-        self._heads.refresh()
-        first = ", the greatest first" if descending else ", the least first"
-        self.viewer.say(f"sorted by {column.word}{first if which_first else ''}")
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.scope import ViewScope
+    from spanview.tui.widgets.sorting import Sorting
     from spanview.tui.widgets.zooming import Zoom
 
 
@@ -53,6 +54,8 @@ class BaseScreen(Screen[None]):
     """The list that the moving keys move in."""
     zoom: Zoom
     """What the keys of time act on, of screens that show time."""
+    sorting: Sorting | None = None
+    """What the keys of order act on, of screens with a table."""
     live: StaysTrue | None = None
     """What keeps the screen's figures up to date; None where it shows none, or has them from the store as it paints."""
     scope: ViewScope | None = None
@@ -252,8 +255,20 @@ class BaseScreen(Screen[None]):
         """Hold what is shown still, or go on."""
         self.viewer.toggle_pause()
 
+    def action_sort(self) -> None:
+        """Sort by the next column."""
+        if self.sorting is not None:
+            self.sorting.by_next()
+
+    def action_turn(self) -> None:
+        """Reverse the order."""
+        if self.sorting is not None:
+            self.sorting.turn()
+
     def take_settings(self) -> None:
         """Bring what is shown in line with what is set; settings were forgotten."""
+        if self.sorting is not None:
+            self.sorting.take_setting()
 
     def action_theme(self) -> None:
         """Show the next theme."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from textual import events, on
 
@@ -11,14 +11,15 @@ if TYPE_CHECKING:
 
     from textual.widget import Widget
 
-Taking = TypeVar("Taking", bound="Callable[[Any, events.MouseEvent], None]")
+MouseNews: TypeAlias = "events.MouseEvent | events.MouseRelease"
+Taking = TypeVar("Taking", bound="Callable[[Any, MouseNews], None]")
 _MIN_CELLS: Final = 2
 """A mouse that moves by less with its button down has clicked."""
 
 
 def takes_mouse(method: Taking) -> Taking:
-    """Have a method of a widget called with all presses, moves and releases of the mouse."""
-    for kind in (events.MouseDown, events.MouseMove, events.MouseUp):
+    """Have a method of a widget called with all that `Drag.take` wants to know of the mouse."""
+    for kind in (events.MouseDown, events.MouseMove, events.MouseUp, events.MouseRelease):
         on(kind)(method)
     return method
 
@@ -27,7 +28,7 @@ class Drag:
     """The stretch of a widget's time over which the mouse is drawn, by the cells that show it.
 
     Args:
-        widget: Passes its presses, moves and releases on to `take`.
+        widget: Passes what `takes_mouse` says on to `take`.
         cells: Returns the first cell of the widget that shows time, and how many do.
         show: Takes the first and the last cell of the stretch so far, None when it ends; for painting.
         pick: Takes those of the stretch at last.
@@ -50,8 +51,12 @@ class Drag:
         self.is_click = True
         """Whether the press that ended last was none of a stretch, but a click."""
 
-    def take(self, event: events.MouseEvent) -> None:
-        """Take in that the button was pressed, the mouse moved, or the button released."""
+    def take(self, event: MouseNews) -> None:
+        """Take in that the button was pressed, the mouse moved, the button released, or the mouse taken away."""
+        if isinstance(event, events.MouseRelease):
+            # A key has opened another screen.
+            self._end()
+            return
         first, count = self._cells()
         cell = event.x - first
         if isinstance(event, events.MouseDown):
@@ -71,9 +76,14 @@ class Drag:
             self._show(picked)
 
     def _release(self) -> None:
-        picked, self._picked, self._pressed = self._picked, None, None
+        picked = self._picked
+        self._end()
         self._widget.release_mouse()
         self.is_click = picked is None
         if picked is not None:
-            self._show(None)
             self._pick(*picked)
+
+    def _end(self) -> None:
+        was_shown, self._picked, self._pressed = self._picked is not None, None, None
+        if was_shown:
+            self._show(None)

@@ -17,7 +17,7 @@ from spanview.tui.widgets.dragging import takes_mouse
 if TYPE_CHECKING:
     from textual import events
 
-    from spanview.tui.widgets.dragging import Drag
+    from spanview.tui.widgets.dragging import Drag, MouseNews
 
 
 class LineList(ScrollView, can_focus=True, inherit_bindings=False):
@@ -245,7 +245,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         return self
 
     @takes_mouse
-    def _pick_time(self, event: events.MouseEvent) -> None:
+    def _pick_time(self, event: MouseNews) -> None:
         if self.drag is not None:
             self.drag.take(event)
 

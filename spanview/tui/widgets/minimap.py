@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from textual import events
 
     from spanview.tui.trace.runs import Timed
+    from spanview.tui.widgets.dragging import MouseNews
     from spanview.tui.widgets.window import Window
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -126,7 +127,7 @@ class Minimap(Widget, inherit_bindings=False):
     # -- picking -----------------------------------------------------------------------------------------------------
 
     @takes_mouse
-    def _draw(self, event: events.MouseEvent) -> None:
+    def _draw(self, event: MouseNews) -> None:
         self._drag.take(event)
 
     def _show_dragged(self, columns: tuple[int, int] | None) -> None:

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.filter import LineFilter
 
-from spanview.display.cells import data_text, fixed, right
+from spanview.display.cells import data_text, fixed, name_text, right
 from spanview.tui.app.themes import service_color
 
 if TYPE_CHECKING:
@@ -18,7 +18,18 @@ if TYPE_CHECKING:
 
     from textual.color import Color
 
-__all__ = ["COLORLESS", "HARMLESS", "PALETTE", "Encodable", "data_text", "fixed", "joined", "line", "right"]
+__all__ = [
+    "COLORLESS",
+    "HARMLESS",
+    "PALETTE",
+    "Encodable",
+    "data_text",
+    "fixed",
+    "joined",
+    "line",
+    "name_text",
+    "right",
+]
 
 PALETTE: Final = tuple(map(Style.from_color, map(service_color, range(9))))
 """Colours for services and processes that can be told apart in each theme; none is the red of errors."""

@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from textual import events
 
     from spanview.analysis.lanes import Lane
+    from spanview.tui.widgets.dragging import MouseNews
     from spanview.tui.widgets.window import Window
     from spanview.tui.widgets.zooming import Zoom
     from spanview.tui.workers.workers_model import WorkersModel
 
-_NARROW, _WIDE = 96, 150
-"""Cells from which on there is room for the number of spans, and for two more figures."""
-_FEWEST_FOR_NAMES, _NAME_SHARE = 24, 0.22
+_NARROWEST, _NARROW, _WIDE = 72, 96, 150
+"""Cells from which on there is room for gaps, for the number of spans, and for two more figures."""
+_FEWEST_FOR_NAMES, _NAME_SHARE = 24, 0.25
 """Cells of a line that names can have, where they are so long: a share of it, and no fewer than some."""
 _FEWEST_NAMED: Final = 3
 """So many cells that are full of one block have its name."""
@@ -87,7 +88,7 @@ FIGURES: Final = (
     Figure("BUSY", 7, lambda model, index: f"{model.shown_share(model.lane(index)):.0%}", sort=Sort.BUSY),
     Figure("OF OWN", 8, _own_share, from_width=_WIDE),
     Figure("AT ONCE", 9, lambda model, index: f"{model.lane(index).max_concurrency:,}", from_width=_WIDE),
-    Figure("MAX GAP", 11, _gap, "dim", Sort.GAP),
+    Figure("MAX GAP", 11, _gap, "dim", Sort.GAP, from_width=_NARROWEST),
 )
 
 
@@ -129,7 +130,7 @@ class WorkerHeads(Widget):
         self._drag = zoom.drag_over(self)
 
     @takes_mouse
-    def _pick_time(self, event: events.MouseEvent) -> None:
+    def _pick_time(self, event: MouseNews) -> None:
         self._drag.take(event)
 
     def on_click(self, event: events.Click) -> None:
@@ -179,7 +180,7 @@ class WaitingLine(Widget):
         self._drag = zoom.drag_over(self)
 
     @takes_mouse
-    def _pick_time(self, event: events.MouseEvent) -> None:
+    def _pick_time(self, event: MouseNews) -> None:
         self._drag.take(event)
 
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only

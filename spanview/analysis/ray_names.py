@@ -18,10 +18,11 @@ from spanview.model.codes import CONSUMER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Container, Iterable
 
     from spanview.index.arrays import Places
     from spanview.index.store import Store
+    from spanview.index.table import Interned
 
 NameNumbers: TypeAlias = tuple[set[int], set[int]]
 """Of the names of spans that submit calls, and of those that are attempts."""
@@ -102,7 +103,7 @@ def rays_own_names(store: Store) -> set[int]:
     }
 
 
-def short_names(names: Iterable[str], *, tells_halves: bool = False) -> dict[str, str]:
+def short_names(names: Iterable[str], others: Container[str] = (), *, tells_halves: bool = False) -> dict[str, str]:
     """Return what people call Ray's functions, by the names of spans: `leaf` for `__main__.leaf ray.remote`.
 
     Where two functions would have the same short name, both get as many more parts of their paths as tell them apart.
@@ -110,21 +111,26 @@ def short_names(names: Iterable[str], *, tells_halves: bool = False) -> dict[str
 
     Args:
         names: All names that are shown together, of any spans.
+        others: Further names of spans that aren't Ray's, which no function is to have.
         tells_halves: Whether a call and its attempt are two things there: where both are, they keep their endings.
 
     Returns:
         The short names of Ray's spans; all others, and those that no short name tells apart, stay as they are.
     """
-    halves, taken = defaultdict[str, list[str]](list), set[str]()
+    halves, own = defaultdict[str, list[str]](list), set[str]()
     for name in dict.fromkeys(names):
         path = function_of(name)
         if path == name or not path or path.endswith("."):
-            taken.add(name)
+            own.add(name)
         else:
             halves[path].append(name)
+
+    def is_taken(text: str) -> bool:
+        return text in own or text in others
+
     shared = defaultdict[str, list[str]](list)
-    for path, text in _told_apart(halves, taken).items():
-        if text not in taken:
+    for path, text in _told_apart(halves, is_taken).items():
+        if not is_taken(text):
             shared[text] += halves[path]
     short: dict[str, str] = {}
     for text, of_text in shared.items():
@@ -133,7 +139,43 @@ def short_names(names: Iterable[str], *, tells_halves: bool = False) -> dict[str
     return short
 
 
-def _told_apart(paths: Iterable[str], taken: set[str]) -> dict[str, str]:
+def names_in_list(names: Collection[str]) -> dict[str, str]:
+    """Return the short names of Ray's functions in a list that has each name once, calls and attempts told apart."""
+    of_ray = [name for name in names if name.endswith((SUBMITTED, RAN))]
+    return short_names(of_ray, {*names}, tells_halves=True) if of_ray else {}
+
+
+class ShortNames:
+    """What people call the Ray functions of a whole store, whose names come while it is read.
+
+    Args:
+        names: The names of its spans.
+    """
+
+    def __init__(self, names: Interned) -> None:
+        self._names = names
+        self._known = 0
+        """So many of them were looked at."""
+        self._of_ray: list[str] = []
+        self._short: dict[str, str] = {}
+        self._used: set[str] = set()
+
+    def __getitem__(self, name: str) -> str:
+        """Return the short name of a function, by the name of a span; of all others the name itself."""
+        if self._known < len(self._names.texts):
+            self._look_at(self._names.texts[self._known :])
+        return self._short.get(name, name)
+
+    def _look_at(self, names: list[str]) -> None:
+        self._known += len(names)
+        of_ray = [name for name in names if name.endswith((SUBMITTED, RAN))]
+        self._of_ray += of_ray
+        if of_ray or not self._used.isdisjoint(names):
+            self._short = short_names(self._of_ray, self._names)
+            self._used = {*self._short.values()}
+
+
+def _told_apart(paths: Iterable[str], is_taken: Callable[[str], bool]) -> dict[str, str]:
     """Return the shortest endings of paths that are those of no other function, and that nothing else is called."""
     parts = {path: _parts(path) for path in paths}
     counts = {path: _fewest(of_path) for path, of_path in parts.items()}
@@ -148,7 +190,7 @@ def _told_apart(paths: Iterable[str], taken: set[str]) -> dict[str, str]:
             users[text].append(path)
         open_paths = []
         for text, sharing in users.items():
-            if text in taken or len(sharing) - (text in methods) > 1:
+            if is_taken(text) or len(sharing) - (text in methods) > 1:
                 open_paths += [path for path in sharing if counts[path] < len(parts[path])]
         for path in open_paths:
             counts[path] += 1

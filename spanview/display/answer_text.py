@@ -27,6 +27,16 @@ _OF_REQUEST: Final = {
     Doing.RESPONSE: "response",
 }
 
+_BRIEFLY: Final = {
+    Doing.WAITING: "waiting",
+    Doing.RETRYING: "waiting",
+    Doing.QUEUED: "queued",
+    Doing.SUBMITTING: "submitting",
+    Doing.FAILING: "failing",
+    Doing.RUNNING: "running",
+    Doing.UNSEEN: "not seen",
+}
+
 
 def answer_texts(answer: Answer, short: Mapping[str, str] | None = None) -> list[str]:
     """Return where a trace's time went: the longest text first, then ever shorter ones.
@@ -51,7 +61,9 @@ def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = Non
         return answer_texts(answers.slowest, short)
     short = short_names([*answers.median.names, *answers.slowest.names]) if short is None else short
     median, slowest = _Line(answers.median, short), _Line(answers.slowest, short)
-    pairs = [*zip(median.marked_sums(), slowest.marked_sums(), strict=True), (median.total, slowest.total)]
+    pairs = [*zip(median.marked_sums(), slowest.marked_sums(), strict=True)]
+    # Where there is no room for both, it is the slowest that somebody looks for.
+    pairs += [(median.total, text) for text in (*slowest.marked_sums()[-2:], slowest.total)]
     return [*dict.fromkeys(f"median {of_median}{_BETWEEN}slowest {of_slowest}" for of_median, of_slowest in pairs)]
 
 
@@ -67,8 +79,9 @@ class _Line:
         self.total = duration(answer.total_ns)
 
     def sums(self) -> list[str]:
-        """Return the total and its parts: with what is known of each, without, and ever fewer parts."""
-        return [self._sum(_MOST_PARTS, detailed=True), *map(self._sum, range(_MOST_PARTS, 1, -1))]
+        """Return the total and its parts: with what is known of each, without, ever fewer of them, at last one."""
+        sums = [self._sum(_MOST_PARTS, detailed=True), *map(self._sum, range(_MOST_PARTS, 1, -1))]
+        return [*sums, self._largest(), self._largest(is_brief=True)]
 
     def marked_sums(self) -> list[str]:
         """Return the same, each with a mark where it isn't sure."""
@@ -80,9 +93,7 @@ class _Line:
         if not shown:
             return ""
         if len(shown) == 1:
-            part, ns = shown[0]
-            share = "all" if len(answer.parts) == 1 else "nearly all"
-            return f"{self.total}, {share} {self._phrase(part, ns, detailed=detailed)}"
+            return self._only(self._phrase(*shown[0], detailed=detailed))
         if answer.is_request:
             # They come in the order of time, and none is too small to tell where a request was.
             texts = [f"{self._phrase(part, ns)} {rounded(ns)}" for part, ns in shown]
@@ -92,6 +103,18 @@ class _Line:
             if rest := shown[len(kept) :]:
                 texts.append(f"{rounded(sum(ns for _, ns in rest))} otherwise")
         return f"{self.total} = {' + '.join(texts)}"
+
+    def _largest(self, *, is_brief: bool = False) -> str:
+        """Return the total and its largest part, without names where that is to be brief."""
+        if not self._shown:
+            return ""
+        part, ns = max(self._shown, key=lambda shown: shown[1])
+        phrase = _BRIEFLY[part.doing] if is_brief and part.doing in _BRIEFLY else self._phrase(part, ns)
+        return f"{self.total}, {rounded(ns)} of it {phrase}" if len(self._shown) > 1 else self._only(phrase)
+
+    def _only(self, phrase: str) -> str:
+        """Return the total where one part alone is long enough to be shown."""
+        return f"{self.total}, {'all' if len(self._answer.parts) == 1 else 'nearly all'} {phrase}"
 
     @property
     def doubts(self) -> str:

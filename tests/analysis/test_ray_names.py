@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from spanview.analysis.ray_names import is_rays_own, short_names
+from spanview.analysis.ray_names import ShortNames, is_rays_own, short_names
+from spanview.index.table import Interned
 
 
 @pytest.mark.parametrize(
@@ -66,6 +67,19 @@ def test_halves_of_a_call_are_told_apart_where_they_are_listed_side_by_side() ->
     names = ["__main__.leaf ray.remote", "__main__.leaf ray.remote_worker", "__main__.t ray.remote"]
     short = short_names(names, tells_halves=True)
     assert [*short.values()] == ["leaf ray.remote", "leaf ray.remote_worker", "t"]
+
+
+def test_short_names_of_what_is_still_being_read() -> None:
+    """Names that come later change those they would be mistaken for, and no others."""
+    names = Interned()
+    short = ShortNames(names)
+    first, second = "a.run ray.remote", "a.stop ray.remote"
+    assert [names.number(name) for name in (first, second)] == [0, 1]
+    assert (short[first], short[second], short["unknown"]) == ("run", "stop", "unknown")
+    names.number("b.run ray.remote_worker")
+    assert (short[first], short[second]) == ("a.run", "stop")
+    names.number("stop")
+    assert (short[first], short[second]) == ("a.run", "a.stop")
 
 
 def test_many_names_take_no_time_to_speak_of() -> None:

@@ -111,7 +111,7 @@ _LOG: Final[Script] = (
 _CALLS: Final[Script] = (
     ("calls", "~"),
     *_on("calls", ("calls", "s s s s s s S e ~ v ~ enter")),
-    ("functioncalls", "~ s s s s s S e down ~ v"),
+    ("functioncalls", "~ s s s s S e down ~ v"),
     *_LOG,
     ("functioncalls", "enter"),
     ("trace", "~ escape"),

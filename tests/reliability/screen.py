@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 _PATIENCE_S: Final = 15.0
-_WIDE: Final = (200, 100)
+_WIDE: Final = (148, 100)
 _USUAL: Final = (160, 48)
-_LIST: Final = "STATE"
+_LIST: Final = "PROCS"
 _GROUPS: Final = "P95"
 _TRACE: Final = "⏎ open  Esc back  → fold"
 _HELP: Final = "on this screen"
@@ -74,14 +74,14 @@ def _steps(text: str) -> Iterator[_Step]:
     failure = shown(f"sd{text}".split("\n")[0])
     head = (f"‹ {name}", f"in {name}", f"{name} ✖ {failure}", f"sv{shown(text)}", f"fn{file} @ 0")
     yield _Step(b"t", b"t", "statistics of", (name,))
-    yield _Step(b"t\r", b"\r", "slowest first", (f"in {name}", name))
+    yield _Step(b"t\r", b"\r", "DURATION ▾", (f"in {name}", name))
     yield _Step(b"!", ESCAPE * 2 + b"!", "‹ check", (f"no_spans: dn{file}/fo{file}",))
     yield _Step(b"F", ESCAPE + b"F", "where the time goes", (f"✖ {name}", name))
     yield _Step(b"L", ESCAPE + b"L", "workers in", (f"function  ■ {name}"[:_WIDEST_FUNCTION], name))
     # The trace and its group are the two sides.
     sides = f"trace 00000000 {name}"[:_WIDEST_SIDE], f"traces of {name}"
     yield _Step(b"drd", ESCAPE + b"drd", "‹ comparison", (*sides, name))
-    yield _Step(b"drd\r", b"\r", "slowest first", (" A B ", f"in {name}", name))
+    yield _Step(b"drd\r", b"\r", "DURATION ▾", (" A B ", f"in {name}", name))
     yield _Step(b"\r", ESCAPE * 2 + b"r\r", _TRACE, (*head, f"▾ {name}", *shown_lines(f"av{text}")))
     span, texts = b"\rg\r", [*head, f"{name} › {name}", f"ak{shown(text)}", *shown_lines(f"av{text}")]
     if text.isascii():

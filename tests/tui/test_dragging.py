@@ -49,10 +49,9 @@ def _shown(look: Look) -> tuple[float, float]:
     return start, end
 
 
-@pytest.mark.parametrize("no_color", [False, True])
 @pytest.mark.parametrize(
-    ("keys", "screen", "ruler"),
-    [(("enter",), TraceScreen, RulerLine), (("L",), WorkersScreen, WorkerHeads)],
+    ("keys", "screen", "ruler", "no_color"),
+    [(("enter",), TraceScreen, RulerLine, False), (("L",), WorkersScreen, WorkerHeads, True)],
     ids=["trace", "workers"],
 )
 async def test_rows_and_ruler(
@@ -82,14 +81,10 @@ async def test_rows_and_ruler(
             # It was no click on a row.
             assert (look.is_on(screen), rows.cursor) == (True, cursor)
             await look.press("0")
-            # Beside the time it is none either.
-            await _draw(look, y, 2, 12)
+        # Beside the time it is none either, nor is a hand that shakes.
+        for cells in ((2, 12), (first + 10, first + 11)):
+            await _draw(look, heads, *cells)
             assert _shown(look) == (0, 1)
-            # Nor is a hand that shakes.
-            await _draw(look, y, first + 10, first + 11)
-            assert _shown(look) == (0, 1)
-            while not look.is_on(screen):
-                await look.press("escape")
 
 
 async def test_a_key_ends_it() -> None:

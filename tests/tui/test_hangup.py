@@ -41,7 +41,7 @@ def _viewing(*words: str) -> Iterator[tuple[subprocess.Popen[bytes], int, bytes]
     ) as process:
         os.close(side)
         written = b""
-        while b"STATE" not in written:
+        while b"PROCS" not in written:
             written += os.read(terminal, 65536)
         try:
             yield process, terminal, written
@@ -88,7 +88,7 @@ def test_a_viewer_whose_screen_is_gone_ends_when_told_to() -> None:
         try:
             os.close(side)
             written = b""
-            while b"STATE" not in written:
+            while b"PROCS" not in written:
                 written += os.read(screen, 65536)
             os.close(screen)
             for _ in range(60):

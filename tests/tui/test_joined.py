@@ -229,3 +229,25 @@ def test_what_is_folded_stays_folded(documents: list[Document]) -> None:
         joins = not joins
         model.take(StitchedTrace(data.store, 0, tree, joins=joins))
         assert [node for node, _ in model.rows] == model.tree.roots
+
+
+async def test_functions_have_their_short_names_in_lists() -> None:
+    """Traces, groups and titles call a function by its own name; statistics tell a call from its attempts."""
+    build = Builder()
+    spans = [
+        build.span("m.f ray.remote", span=1, kind="PRODUCER"),
+        build.span("m.f ray.remote_worker", parent=1, kind="CONSUMER"),
+        build.span("m.g ray.remote", trace=2, kind="PRODUCER"),
+        build.span("n.g ray.remote", trace=3, kind="PRODUCER"),
+    ]
+    async with looking_at(*spans, size=(100, 24)) as look:
+        first = look.line_of("START") + 1
+        assert [line.split()[-1] for line in look.lines[first : first + 3]] == ["n.g", "m.g", "f"]
+        await look.press("r")
+        assert "ray.remote" not in look.text
+        await look.press("t")
+        await look.until_shown("f ray.remote_worker", "f ray.remote ", "n.g ")
+        assert "m.f" not in look.text
+        await look.press("t", "r", "end", "enter")
+        await look.until_shown("‹ ")
+        assert "ray.remote" not in look.header

@@ -104,7 +104,7 @@ async def test_groups() -> None:
     """Requests of a Serve application by their root names, with failures and percentiles."""
     async with recording("serve") as look:
         await look.press("r")
-        below = look.body[1 + ROWS :]
+        below = look.body[2 + ROWS :]
         heads = below[0]
         assert heads.split() == ["ROOT", "TRACES", "▾", "ERR", "ERR%", "INCOMPLETE", "P50", "P95", "P99", "MAX"]
         end = heads.index("TRACES") + len("TRACES ▾")

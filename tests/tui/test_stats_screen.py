@@ -81,10 +81,10 @@ async def test_from_the_traces_to_one_span() -> None:
         await look.press("t")
         await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of 2 traces   by name   2 rows" in look.header
-        assert look.body[1].split()[:8] == ["a", "2", "1", "400", "µs", "349", "µs", "100"]
-        await look.pilot.click(TableHeads, offset=(look.body[0].index("COUNT"), 0))
+        assert look.body[2].split()[:8] == ["a", "2", "1", "400", "µs", "349", "µs", "100"]
+        await look.pilot.click(TableHeads, offset=(look.body[1].index("COUNT"), 0))
         assert "sorted by count" in look.footer
-        assert look.body[1].split()[:2] == ["b", "3"]
+        assert look.body[2].split()[:2] == ["b", "3"]
         await look.press("enter")
         assert look.is_on(SpansScreen)
         assert look.body[0].split() == ["DURATION", "▾", "START", "SPAN"]
@@ -109,12 +109,12 @@ async def test_of_one_trace_and_by_other_things() -> None:
         await look.press("enter", "t")
         await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of a   by name" in look.header
-        assert look.body[1].split()[:3] == ["a", "1", "1"]
+        assert look.body[2].split()[:3] == ["a", "1", "1"]
         await look.press("b")
-        await look.until(lambda: "SERVICE" in look.body[0])
+        await look.until(lambda: "SERVICE" in look.body[1])
         assert "shop" in look.text
         await look.press("b", "y")
-        await look.until(lambda: "KIND" in look.body[0])
+        await look.until(lambda: "KIND" in look.body[1])
         assert "INTERNAL" in look.text
         assert all(len(line) <= 80 for line in look.lines)
 
@@ -124,9 +124,9 @@ async def test_what_is_on_critical_paths() -> None:
     async with looking_at(*_documents(), size=(110, 24)) as look:
         await look.press("t", "b", "b", "b")
         await look.until_shown("by critical path   2 rows")
-        assert look.body[0].split() == ["CRITICAL", "PATH", "TRACES", "TOTAL", "▾", "SELF", "WAIT"]
-        assert look.body[1].split() == ["a", "2", "349", "µs", "349", "µs", "0", "µs"]
-        assert look.body[2].split() == ["b", "2", "51", "µs", "51", "µs", "0", "µs"]
+        assert look.body[1].split() == ["CRITICAL", "PATH", "TRACES", "TOTAL", "▾", "SELF", "WAIT"]
+        assert look.body[2].split() == ["a", "2", "349", "µs", "349", "µs", "0", "µs"]
+        assert look.body[3].split() == ["b", "2", "51", "µs", "51", "µs", "0", "µs"]
         await look.press("enter")
         assert "critical path a   2 spans" in look.header
 
@@ -138,7 +138,7 @@ async def test_names_of_several_services() -> None:
     async with looking_at(*spans, size=(110, 24)) as look:
         await look.press("t", "b")
         await look.until_shown("by service+name   2 rows")
-        assert [line[:9] for line in look.body[1:3]] == ["cart: GET", "shop: GET"]
+        assert [line[:9] for line in look.body[2:4]] == ["cart: GET", "shop: GET"]
         await look.press("enter")
         assert "service+name cart: GET   2 spans" in look.header
         assert all("cart  in GET" in line for line in look.body[1:3])
@@ -192,8 +192,8 @@ async def test_by_any_attribute() -> None:
         assert "no span here" not in look.text
         await look.press("enter")
         await look.until_shown("by color   3 rows")
-        assert look.body[0].split()[0] == "color"
-        assert [line.split()[0] for line in look.body[1:4]] == ["(none)", "red", "blue"]
+        assert look.body[1].split()[0] == "color"
+        assert [line.split()[0] for line in look.body[2:5]] == ["(none)", "red", "blue"]
         await look.press("j", "y")
         assert look.app.clipboard == "red"
         await look.press("enter")
@@ -217,7 +217,7 @@ async def test_the_key_is_completed() -> None:
         await look.until_shown("by name   3 rows")
         await look.press("B")
         await look.until_shown("›color", "kind of", "size")
-        assert "duration" not in look.body[1]
+        assert "duration" not in look.body[2]
         await look.type("ki")
         await look.until_shown("1 of 1")
         await look.press("tab", "enter")
@@ -233,14 +233,14 @@ async def test_no_value_and_an_empty_one() -> None:
         await look.type("k")
         await look.press("enter")
         await look.until_shown("by k   3 rows")
-        assert [line.split()[0] for line in look.body[1:4]] == ["x", '""', "(none)"]
+        assert [line.split()[0] for line in look.body[2:5]] == ["x", '""', "(none)"]
         await look.press("G", "y")
         assert "these spans have no k: there is nothing to copy" in look.footer
         await look.press("enter")
         assert "‹ k (none)   1 span" in look.header
         await look.press("escape", "b", "b")
         await look.until_shown("by service   1 row")
-        assert look.body[1].split()[0] == "(none)"
+        assert look.body[2].split()[0] == "(none)"
 
 
 NARROW = [
@@ -255,15 +255,15 @@ NARROW = [
 @pytest.mark.parametrize(("width", "heads"), NARROW)
 async def test_the_name_is_the_last_to_go(width: int, heads: str) -> None:
     """Where there is little room, columns give way to the name, and its middle goes before its end."""
-    name = "Counter.increment ray.remote_worker"
+    name = "Counter.increment worker of requests"
     async with looking_at(Builder().span(name), size=(width, 24)) as look:
         await look.press("t")
         await look.until_shown("NAME")
-        assert look.body[0].replace("▾", "").split() == ["NAME", *heads.split()]
-        shown, _, end = look.body[1][: max(17, look.body[0].index(heads[:1] or " ") - 4)].partition("…")
+        assert look.body[1].replace("▾", "").split() == ["NAME", *heads.split()]
+        shown, _, end = look.body[2][: max(17, look.body[1].index(heads[:1] or " ") - 4)].partition("…")
         assert name.startswith(shown.strip())
         assert end.strip() in name
-        assert ("…" in look.body[1]) == (width < 110)
+        assert ("…" in look.body[2]) == (width < 110)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
@@ -275,7 +275,7 @@ async def test_what_is_sorted_by_is_in_sight(width: int) -> None:
         for _ in range(9):
             await look.press("s")
             name = look.footer.split("sorted by ")[1].strip().upper()
-            marked = [text for text in look.body[0].replace(" ▾", "▾").replace(" ▴", "▴").split() if text[-1] in "▾▴"]
+            marked = [text for text in look.body[1].replace(" ▾", "▾").replace(" ▴", "▴").split() if text[-1] in "▾▴"]
             assert marked in ([f"{name}▾"], ["NAME▴"])
 
 

@@ -390,7 +390,7 @@ async def test_silent_failures(monkeypatch: pytest.MonkeyPatch) -> None:
         screen = look.screen
         assert isinstance(screen, TracesScreen)
         screen._calm_down()
-        await look.until_shown("! gRPC 14")
+        await look.until_shown("! quiet  gRPC 14")
         assert "!" not in look.lines[look.line_of("fine")]
         await look.press("e")
         assert look.header.startswith(" ‹ bad")
@@ -400,7 +400,7 @@ async def test_silent_failures(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(screen, "_silent_due", 0.0)
         await look.grow(build.span("late", trace=1, kind="CLIENT", attributes=attributes))
         screen._calm_down()
-        await look.until(lambda: look.text.count("! gRPC 14") == 2)
+        await look.until(lambda: look.text.count("  gRPC 14") == 2)
 
 
 async def test_no_failure() -> None:

@@ -253,6 +253,7 @@ def test_labels() -> None:
     """What a worker does in Ray and its pid; an actor's class and id; of others the service, the pid or the file."""
     build = Builder()
     services = {"11.txt": "unknown_service:python", "22.txt": "cart", "spans.json": "cart"}
+    services |= {"a.json": "shop", "b.json": "shop", "all.json": ""}
     paths = (*services, "replica_app_Model_x6aahas8_tracing.json", "proxy_192.0.2.2_tracing.json")
     files = {path: file_of([build.span(service=services.get(path, ""))]) for path in paths}
     ids = ["abcdef" + "0" * 20, "abcdee" + "0" * 20]
@@ -264,7 +265,10 @@ def test_labels() -> None:
     assert {model.labels(index)[0] for index in model.order} == {
         "11",
         "cart 22",
-        "cart spans",
+        "cart",
+        "shop a",
+        "shop b",
+        "all",
         "app/Model x6aahas8",
         "proxy 192.0.2.2",
         "A (actor abcdef)",

@@ -132,8 +132,8 @@ class SpanviewApp(App[None]):
         self.tidy = Tidy()
         self._importing = Work(self)
         self._keeping = Keeping(self, opening.settings)
-        self._views = Views(self, store, opening.session)
-        self._findings = FindingsCount(self, store)
+        self._views = Views(self, self, lambda: self.first_screen, store, opening.session)
+        self._findings = FindingsCount(self, self, store)
         self._sheets: dict[str, Stylesheet] = {}
         """By theme."""
         self.no_color = opening.colorless
@@ -357,11 +357,12 @@ class SpanviewApp(App[None]):
         return self._store.trace_table.trace_id(trace)
 
     def root_name(self, trace: int) -> str:
-        """Return the name of a trace's root, safe to print."""
+        """Return the name of a trace's root, of a Ray function its short name, safe to print."""
         row = self._store.trace_table.root_row[trace]
         if row == NO_ROW:
             return "? parent not seen"
-        return sanitise(self._store.names.texts[self._store.spans.name[row]], 80) or "(no name)"
+        name = self.first_screen.short_name(self._store.names.texts[self._store.spans.name[row]])
+        return sanitise(name, 80) or "(no name)"
 
     def follow_from_now(self) -> None:
         """End, for whoever began this to begin again at what is looked at now, and to go on from there."""

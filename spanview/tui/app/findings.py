@@ -10,7 +10,8 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.app.app import SpanviewApp
+    from spanview.tui.viewer import Viewer
+    from spanview.tui.widgets.work import Owner
 
 _MAX_SPANS: Final = 2_000_000
 """More are looked at when somebody opens the check: these take half a second of a core for each million."""
@@ -20,12 +21,18 @@ _REST_PER_WORK: Final = 19.0
 
 
 class FindingsCount:
-    """Counts what the check finds."""
+    """Counts what the check finds.
 
-    def __init__(self, app: SpanviewApp, store: Store) -> None:
+    Args:
+        app: The application, whose work it is.
+        viewer: The same, as screens see it.
+    """
+
+    def __init__(self, app: Owner, viewer: Viewer, store: Store) -> None:
         self.count: int | None = None
         """None before anything was counted."""
         self._app = app
+        self._viewer = viewer
         self._store = store
         self._work = Work(app)
         self._spans = -1
@@ -37,7 +44,7 @@ class FindingsCount:
     def look(self) -> None:
         """Count, if there is something new, and it is time; else when it is."""
         spans, now = len(self._store.spans), time.monotonic()
-        is_held = self._app.paused or self._app.feed_state.loading or self._app.is_left
+        is_held = self._viewer.paused or self._viewer.feed_state.loading or self._app.is_left
         if is_held or self._work.is_busy or self._waits or spans in {0, self._spans} or spans > _MAX_SPANS:
             return
         if now < self._rest_until:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray_names import SUBMITTED
 from spanview.tui.keys import View
@@ -10,10 +10,13 @@ from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.view_bar import BarState
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
+
+    from textual.app import App
 
     from spanview.index.store import Store
-    from spanview.tui.app.app import SpanviewApp
+    from spanview.tui.traces.traces_screen import TracesScreen
+    from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.scope import TraceScope, ViewScope
 
 _MAX_SPANS_ASKED: Final = 20_000
@@ -26,11 +29,18 @@ class Views:
     Each is one screen above what it is of: the list of traces, or a trace. Another view takes its place.
 
     Args:
+        app: The application, with its stack of screens.
+        viewer: The same, as screens see it.
+        first_screen: Returns the list of traces.
         session: The folder of Ray's session that advice names where the files' paths don't tell it.
     """
 
-    def __init__(self, app: SpanviewApp, store: Store, session: str) -> None:
+    def __init__(
+        self, app: App[Any], viewer: Viewer, first_screen: Callable[[], TracesScreen], store: Store, session: str
+    ) -> None:
         self._app = app
+        self._viewer = viewer
+        self._first_screen = first_screen
         self._store = store
         self._session = session
         self._names = 0
@@ -57,7 +67,7 @@ class Views:
 
     def _missing(self, trace: int | None) -> Mapping[View, str]:
         """Return why there is nothing to see in some views."""
-        if self._app.feed_state.loading:
+        if self._viewer.feed_state.loading:
             return {}
         store, missing = self._store, dict[View, str]()
         if not len(store.spans):
@@ -97,11 +107,11 @@ class Views:
         base, scope = self._scope()
         shown, is_above = self.bar().view, self._app.screen is not base
         if (why := self._missing(scope.trace).get(view)) is not None:
-            self._app.say(why)
+            self._viewer.say(why)
         elif view is shown and is_above:
             self._go_down_to(base)
         elif view in {View.TRACES, View.GROUPS}:
-            first = self._app.first_screen
+            first = self._first_screen()
             self._go_down_to(first)
             first.show_groups(on=view is View.GROUPS and shown is not View.GROUPS)
         else:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME
-from spanview.display.group_text import group_text
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count_or_blank, duration
 from spanview.tui.widgets.paint import data_text
@@ -70,10 +68,9 @@ _OF_PATH: Final[Sequence[TableColumn[Group]]] = (
 """Of what is on critical paths; there are no percentiles of it."""
 
 
-@cache
-def table_by(by: str) -> Table[Group]:
-    """Return the columns of groups by something."""
+def table_by(by: str, called: Callable[[Group], str]) -> Table[Group]:
+    """Return the columns of groups by something; `called` returns what one is called, safe to print."""
     head = by.upper() if by in OF_SERVICES else data_text(by, 40).rstrip()
-    name: TableColumn[Group] = name_column(head, lambda group: group_text(group.key, by))
+    name: TableColumn[Group] = name_column(head, called)
     figures = _OF_PATH if by == ON_PATH else _OF_SPANS
     return Table((name, *figures), "total", _LEAST_NAME, _USUAL_NAME, least_beside=_LEAST_BESIDE)

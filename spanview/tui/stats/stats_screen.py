@@ -10,6 +10,7 @@ from textual.widgets import Input
 
 from spanview.analysis.grouping import GROUPINGS, Column, column_of
 from spanview.analysis.percentiles import POWERS
+from spanview.analysis.ray_names import names_in_list
 from spanview.analysis.stats import Group, groups_of, spans_of
 from spanview.analysis.telling import part
 from spanview.display.group_text import group_text
@@ -20,6 +21,7 @@ from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.stats.stats_columns import OF_SERVICES, OFFERED, ON_PATH, table_by
 from spanview.tui.traces.traces_model import has_services
+from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
@@ -28,7 +30,7 @@ from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from textual.app import ComposeResult
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.widgets.live import Ask
     from spanview.tui.widgets.scope import TraceScope
+    from spanview.tui.widgets.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,8 @@ class Counted:
     by: str
     column: Column
     groups: Sequence[Group]
+    short: Mapping[str, str]
+    """What Ray's functions are called, where it is by name."""
 
 
 def _groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell) -> list[Group]:
@@ -72,12 +77,19 @@ def _groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell) -> l
 def _counted(store: Store, by: str, traces: Sequence[int] | None, tell: Tell) -> Counted | str:
     """Return the groups, or why there are none; for a thread."""
     if by == ON_PATH:
-        return Counted(by, column_of(store, "name"), _groups_on_path(store, traces, tell))
+        groups: Sequence[Group] = _groups_on_path(store, traces, tell)
+        return Counted(by, column_of(store, "name"), groups, _short_names(groups))
     try:
         column = column_of(store, by, traces, part(tell, 0.0, 0.5))
     except QueryError:
         return f"no span here has {sanitise(by, 40)}"
-    return Counted(by, column, groups_of(store, column, traces, part(tell, 0.5, 1.0)))
+    groups = groups_of(store, column, traces, part(tell, 0.5, 1.0))
+    return Counted(by, column, groups, _short_names(groups) if by == GROUPINGS[0] else {})
+
+
+def _short_names(groups: Iterable[Group]) -> Mapping[str, str]:
+    """Return what Ray's functions are called among groups by name."""
+    return names_in_list([group.key for group in groups if group.key])
 
 
 def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int] | None, tell: Tell) -> Spans:
@@ -101,14 +113,19 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         self._counted: Counted | None = None
         self._by = GROUPINGS[0]
         """What is counted by, or was asked for."""
-        self.rows: TableList[Group] = TableList(table_by(self._by), lambda group: group.key)
+        self._tables: dict[str, Table[Group]] = {}
+        """The columns by what is counted by: as long as these are the same, nothing moves."""
+        self.rows: TableList[Group] = TableList(self._table_by(self._by), lambda group: group.key)
         self.live: Live[Counted | str] = Live(self, scope, self._count_by(self._by), self._take_groups)
+        self._answer_line = TypicalLine(self, store, scope)
+        self.answer = self._answer_line.live
         self._own: tuple[str, ...] = ()
         """The key of an attribute that was counted by."""
         self.sorting = Sorting(self, self.rows, "statistics_sort")
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
+        yield self._answer_line
         yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
         yield self.rows.heads
         yield self.rows
@@ -118,6 +135,7 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         self.set_focus(self.rows)
         self.take_settings()
         self._count(self._by)
+        self._answer_line.live.begin()
 
     def title_text(self) -> str:
         """Return what is counted."""
@@ -161,9 +179,18 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
 
     def _show(self, *, stay: bool = False) -> None:
         if self._counted is not None:
-            self.rows.table = table_by(self._counted.by)
+            self.rows.table = self._table_by(self._counted.by)
             self.rows.show(self._counted.groups, stay=stay)
             self.refresh_frame()
+
+    def _table_by(self, by: str) -> Table[Group]:
+        if by not in self._tables:
+            self._tables[by] = table_by(by, partial(self._called, by))
+        return self._tables[by]
+
+    def _called(self, by: str, group: Group) -> str:
+        short = {} if self._counted is None else self._counted.short
+        return group_text(group.key and short.get(group.key, group.key), by)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

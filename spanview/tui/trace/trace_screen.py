@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
-    from textual.events import ScreenResume
 
     from spanview.analysis.answer import Answer
     from spanview.analysis.telling import Tell
@@ -111,7 +110,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
         self._answer_line = AnswerLine()
         scope = TraceScope(lambda: ChosenTraces([trace], ""), lambda: len(self._model.stitched.unjoined.rows))
-        self._answer: Live[tuple[Answer, Mapping[str, str]]] = Live(self, scope, self._find_answer, self._take_answer)
+        self.answer: Live[tuple[Answer, Mapping[str, str]]] = Live(self, scope, self._find_answer, self._take_answer)
         """Where the trace's time went, of as much of it as is shown."""
         self._answered: tuple[Answer, Mapping[str, str]] | None = None
         self._copying = Work(self)
@@ -231,12 +230,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self._find_out()
         self.refresh_frame()
         self.live.catch_up()
-        self._answer.catch_up()
+        self.answer.catch_up()
         self._say_answer()
-
-    def on_screen_resume(self, event: ScreenResume) -> None:  # noqa: ARG002 - the base class' own is called, too
-        """Say where the time went of what has come meanwhile."""
-        self._answer.catch_up()
 
     def _show(self, stitched: StitchedTrace, path: LitPath | None) -> None:
         """Show the trace as it was stitched anew; the cursor stays on its span."""
@@ -253,7 +248,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._legend.refresh()
         self.refresh_frame()
         self._find_own_times()
-        self._answer.catch_up()
+        self.answer.catch_up()
         # What has come may be the first that is told apart.
         self._explain_colors()
         if self.stitcher.has_rows:
@@ -569,7 +564,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def _begin_answer(self) -> None:
         if not self.is_left:
-            self._answer.begin()
+            self.answer.begin()
 
     def _find_answer(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[Answer, Mapping[str, str]]:
         """Called in a thread."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
+from spanview.analysis.ray_names import names_in_list
 from spanview.analysis.serve import Part, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count_or_blank, duration, moment
@@ -15,7 +16,7 @@ from spanview.tui.widgets.paint import name_text
 from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from spanview.tui.diff.side import ComparedSide
 
@@ -34,7 +35,7 @@ class GroupList(TableList[GroupRow]):
                 parts=self._root_name,
                 wants=self._name_cells,
                 key="root name",
-                value=lambda group: group.name,
+                value=lambda group: None if group.name is None else self._called(group),
                 ranks=Ranks.NAMES,
             ),
             TableColumn(
@@ -80,11 +81,14 @@ class GroupList(TableList[GroupRow]):
         self.is_loading = True
         self.marked: ComparedSide | None = None
         """What is to be compared."""
+        self._short: Mapping[str, str] = {}
+        """What Ray's functions are called here."""
 
     def update(self, groups: Sequence[GroupRow]) -> None:
         """Take in other groups; the cursor stays on its name, and on its place on the screen, or at the top."""
         was_at = self.cursor
         before = self.selected if was_at or self.scroll_offset.y else None
+        self._short = names_in_list([group.name for group in groups if group.name])
         self.take(groups)
         cursor = next((row for row, group in enumerate(self.items) if before and group.name == before.name), 0)
         self.rows_have_changed(len(groups), cursor)
@@ -107,7 +111,7 @@ class GroupList(TableList[GroupRow]):
 
     def _root_name(self, group: GroupRow, cells: int) -> Iterator[Piece]:
         grows = group.name in self.growing and not self.is_loading
-        name = _name_of(group)
+        name = self._called(group)
         mark = mark_text(self.marked, (group.name,))
         room = max(0, cells - len(_BLANK) - len(mark))
         yield Piece(_GROWING if grows else _BLANK, "accent")
@@ -115,11 +119,10 @@ class GroupList(TableList[GroupRow]):
         yield Piece(name_text(shortened(name, room), room))
 
     def _name_cells(self, group: GroupRow) -> int:
-        return len(_BLANK) + len(mark_text(self.marked, (group.name,))) + cell_len(_name_of(group))
+        return len(_BLANK) + len(mark_text(self.marked, (group.name,))) + cell_len(self._called(group))
 
-
-def _name_of(group: GroupRow) -> str:
-    return "? parent not seen" if group.name is None else group.name or "(no name)"
+    def _called(self, group: GroupRow) -> str:
+        return "? parent not seen" if group.name is None else self._short.get(group.name, group.name) or "(no name)"
 
 
 def _time(head: str, ns_of: Callable[[GroupRow], int | None], **more: Any) -> TableColumn[GroupRow]:

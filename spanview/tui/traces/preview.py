@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.display.units import count, duration
+from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.work import Work
@@ -46,10 +47,14 @@ class Preview(Vertical):
         self._shown: tuple[int, int, bool] | None = None
         """The trace, how many spans it had, and whether calls are rows."""
         self._title = Static(Content(""), classes="heads")
+        self._answer_line = AnswerLine()
+        """Where its time went."""
+        self._answer_line.display = False
 
     def compose(self) -> ComposeResult:
-        """Make the title; the rows come with the first trace."""
+        """Make the title and the line below; the rows come with the first trace."""
         yield self._title
+        yield self._answer_line
 
     def follow(self, trace: int | None) -> None:
         """Show a trace when the cursor rests on it; None for none."""
@@ -67,11 +72,14 @@ class Preview(Vertical):
         if spans > _MAX_SPANS:
             self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"))
             self.query(LineList).remove()
+            self._answer_line.display = False
             return
         store, folds = self._store, self._list.viewer.settings.folds
 
-        def made() -> tuple[TraceModel, Appearance]:
+        def made() -> tuple[TraceModel, Appearance, list[str]]:
             # A trace's modules aren't needed for the first rows of the list.
+            from spanview.analysis.answer import answer_of
+            from spanview.display.answer_text import answer_texts
             from spanview.tui.trace.appearance import Appearance
             from spanview.tui.trace.stitched_trace import StitchedTrace
             from spanview.tui.trace.trace_model import TraceModel
@@ -81,19 +89,22 @@ class Preview(Vertical):
                 model.toggle_folds()
             appearance = Appearance(store, model)
             appearance.find_beforehand(model.stitched)
-            return model, appearance
+            answer = answer_of(store, trace, model.stitched.unjoined)
+            return model, appearance, answer_texts(answer, model.stitched.short_names)
 
         self._work.begin(lambda _: made(), self._show)
 
-    def _show(self, made: tuple[TraceModel, Appearance]) -> None:
+    def _show(self, made: tuple[TraceModel, Appearance, list[str]]) -> None:
         from spanview.tui.trace.waterfall import Waterfall
 
-        model, appearance = made
+        model, appearance, answer = made
         if self._list.is_left or not self.display:
             return
         parts = [self._list.viewer.root_name(model.trace), duration(model.whole.length_ns)]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
         self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)))
+        self._answer_line.say(answer)
+        self._answer_line.display = True
         self.query(LineList).remove()
         rows = Waterfall(self._store, model, appearance)
         rows.can_focus = False

@@ -11,7 +11,7 @@ from spanview.display.units import duration, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import has_services
-from spanview.tui.widgets.paint import fixed, name_text
+from spanview.tui.widgets.paint import data_text, fixed, name_text
 from spanview.tui.widgets.table import Piece, Ranks, RowOrder, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class TraceList(TableList[int]):
         yield Piece(mark, "accent")
         if word and cell_len(shown.rstrip()) + len(word) + 2 <= room:
             yield Piece(f"{shown.rstrip()}  ", style)
-            yield Piece(fixed(word, room - cell_len(shown.rstrip()) - 2), "dim")
+            yield Piece(data_text(word, room - cell_len(shown.rstrip()) - 2), "warning" if state == "!" else "dim")
         else:
             yield Piece(shown, style)
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.ray_names import ShortNames
     from spanview.analysis.root_groups import RootGroups
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
@@ -75,11 +76,15 @@ class TraceColumns:
         grouped: Places = group_of[self.names]
         return grouped
 
-    def order(self, traces: Places, column: TraceColumn, *, descending: bool) -> Places:
-        """Return traces sorted by a column; those that are equal stay as they are."""
+    def order(self, traces: Places, column: TraceColumn, names: ShortNames, *, descending: bool) -> Places:
+        """Return traces sorted by a column; those that are equal stay as they are.
+
+        Args:
+            names: What Ray's functions are called, for the roots' names.
+        """
         if column is TraceColumn.ROOT:
             used, which = np.unique(self.names[traces], return_inverse=True)
-            texts = [self._texts[name] if name != _NO_NAME else "" for name in used.tolist()]
+            texts = [names[self._texts[name]] if name != _NO_NAME else "" for name in used.tolist()]
             ranks = {text: rank for rank, text in enumerate(sorted({*texts}))}
             keys = np.array([ranks[text] for text in texts], np.int64)[which]
         else:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.ray_names import ShortNames
 from spanview.analysis.root_groups import RootGroups
 from spanview.display.units import moment
 from spanview.index.table import NO_ROW
@@ -63,6 +64,8 @@ class TracesModel:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.names = ShortNames(store.names)
+        """What Ray's functions are called in lists of traces."""
         self.order = array("I")
         """The listed traces, from the top."""
         self.sort = TraceColumn.START
@@ -158,7 +161,7 @@ class TracesModel:
             )
         self._plotted = as_array(plotted)
         self._seen = columns.count
-        chosen = columns.order(chosen, self.sort, descending=self.descending)
+        chosen = columns.order(chosen, self.sort, self.names, descending=self.descending)
         self.order = as_array(chosen)
         timed = columns.starts[chosen]
         timed = timed[timed != NO_TIME]
@@ -308,9 +311,9 @@ class TracesModel:
         return -1 if NO_TIME in (start, end) else end - start
 
     def root_name(self, trace: int) -> str | None:
-        """Return the name of the earliest span without a parent; None where there is none."""
+        """Return what the earliest span without a parent is called; None where there is none."""
         row = self._store.trace_table.root_row[trace]
-        return None if row == NO_ROW else self._store.names.texts[self._store.spans.name[row]]
+        return None if row == NO_ROW else self.names[self._store.names.texts[self._store.spans.name[row]]]
 
     def group_name(self, trace: int) -> str | None:
         """Return the group that a trace belongs to, as far as that was found out; None where it has no root."""

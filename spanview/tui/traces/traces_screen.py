@@ -24,6 +24,7 @@ from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.preview import ROOM_FOR_PREVIEW, Preview
 from spanview.tui.traces.trace_list import TraceList
 from spanview.tui.traces.traces_model import TracesModel
+from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.header import state_text, totals_text
@@ -115,10 +116,12 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         )
         self._empty = Static(Content(""), id="nothing")
         self._preview = Preview(self, store)
+        self._answer_line = TypicalLine(self, store, scope_of_listed(store, self._model))
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
+        yield self._answer_line
         yield self._prompt
         yield self._plot
         with Horizontal():
@@ -150,6 +153,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         words = [self._model.narrowed_to, self.filter.text.strip()]
         words.append(f"{len(self._model.order):,} of {count(len(self._store.trace_table), 'trace')}")
         return ", ".join(filter(None, words))
+
+    def short_name(self, name: str) -> str:
+        """Return what lists of traces call a span: a Ray function by its short name."""
+        return self._model.names[name]
 
     @property
     def chosen_group(self) -> GroupRow | None:
@@ -206,6 +213,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._is_plotted = False
         else:
             self._draw_plot()
+        self._answer_line.display = self.grouped and bool(self._model.order)
+        if self.grouped:
+            (self._answer_line.live.catch_up if is_news else self._answer_line.live.begin)()
         self.refresh_frame()
 
     def _draw_plot(self) -> None:
@@ -354,6 +364,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _show_groups(self, *, on: bool, anew: bool) -> None:
         self.grouped = on
+        self.answer = self._answer_line.live if on else None
         self.rows = self.groups if on else self.traces
         self.traces.display = not on
         self.groups.display = on

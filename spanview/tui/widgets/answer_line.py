@@ -1,4 +1,4 @@
-"""The line that says where the time went, for as long as a screen shows it."""
+"""The line that says where the time went, for as long as a screen shows it: of one trace, or of many."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from textual.content import Content
 from textual.widget import Widget
 
 from spanview.display.cells import fitting, fixed
+from spanview.tui.widgets.live import Live
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from spanview.analysis.answer import TypicalAnswers
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.tui.widgets.base_screen import BaseScreen
+    from spanview.tui.widgets.scope import TraceScope
 
 _BETWEEN = "   "
 
@@ -42,3 +49,27 @@ class AnswerLine(Widget):
         if self._hint and self._texts and cell_len(text) + len(_BETWEEN) + cell_len(self._hint) <= room:
             text += _BETWEEN + self._hint
         return Content(fixed(f" {text}", self.size.width))
+
+
+class TypicalLine(AnswerLine):
+    """Where the time of the median trace and of the slowest one went, of the traces that a screen is about.
+
+    Args:
+        scope: These traces.
+    """
+
+    def __init__(self, screen: BaseScreen, store: Store, scope: TraceScope) -> None:
+        super().__init__()
+        self._store = store
+        self.live: Live[TypicalAnswers | None] = Live(screen, scope, self._find, self._take)
+
+    def _find(self, traces: Sequence[int] | None, tell: Tell) -> TypicalAnswers | None:
+        """Called in a thread."""
+        from spanview.analysis.answer import typical_answers
+
+        return typical_answers(self._store, traces, tell)
+
+    def _take(self, answers: TypicalAnswers | None) -> None:
+        from spanview.display.answer_text import typical_texts
+
+        self.say(typical_texts(answers) if answers is not None else ["no trace with a duration"])

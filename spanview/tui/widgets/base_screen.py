@@ -60,6 +60,8 @@ class BaseScreen(Screen[None]):
     """What keeps the screen's figures up to date; None where it shows none, or has them from the store as it paints."""
     scope: ViewScope | None = None
     """What the views are of that are opened from here; None where the screen below says."""
+    answer: StaysTrue | None = None
+    """What keeps the line up to date that says where the time went; None where there is none."""
     _theme = ""
     """The one that it was styled by."""
 
@@ -117,8 +119,7 @@ class BaseScreen(Screen[None]):
         if self._theme and self._theme != self.app.theme:
             self.app.stylesheet.update(self)
         self._theme = self.app.theme
-        if self.live is not None:
-            self.live.catch_up()
+        self._catch_up()
 
     def on_screen_suspend(self) -> None:
         """Remember by which theme it is styled."""
@@ -186,9 +187,13 @@ class BaseScreen(Screen[None]):
         Args:
             changed: The traces that have grown.
         """
-        if self.live is not None:
-            self.live.catch_up()
+        self._catch_up()
         self.refresh_frame()
+
+    def _catch_up(self) -> None:
+        for live in (self.live, self.answer):
+            if live is not None:
+                live.catch_up()
 
     def mark_has_changed(self) -> None:
         """Take in that something else is marked now, or nothing."""

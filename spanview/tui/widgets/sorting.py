@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from spanview.tui.app.settings import Settings
 from spanview.tui.widgets.table import RowOrder, following
@@ -10,10 +10,21 @@ from spanview.tui.widgets.table import RowOrder, following
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spanview.tui.widgets.base_screen import BaseScreen
+    from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.table import TableList
 
 _REVERSED: Final = ", reversed"
+
+
+class Sorted(Protocol):
+    """The screen that shows a table."""
+
+    @property
+    def viewer(self) -> Viewer:
+        """What shows it."""
+
+    def refresh_frame(self) -> None:
+        """Say in the header what the order is."""
 
 
 class Sorting:
@@ -28,7 +39,7 @@ class Sorting:
 
     def __init__(
         self,
-        screen: BaseScreen,
+        screen: Sorted,
         rows: TableList[Any],
         setting: str = "",
         sort: Callable[[RowOrder], object] | None = None,

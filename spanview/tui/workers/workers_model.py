@@ -286,6 +286,12 @@ class WorkersModel:
         self._names = [
             self._name(lane, worker, actors) for lane, worker in zip(shape.lanes, shape.workers, strict=True)
         ]
+        uses = Counter(self._names)
+        # Where files have the same services, their names tell these apart.
+        self._names = [
+            f"{name} {self._stem(lane)}" if uses[name] > 1 and worker.role is Role.UNKNOWN and not worker.pid else name
+            for name, lane, worker in zip(self._names, shape.lanes, shape.workers, strict=True)
+        ]
         self.sort(self.by, is_reversed=self.is_reversed)
 
     def runs_now(self, index: int) -> Doing | None:
@@ -385,9 +391,13 @@ class WorkersModel:
         else:
             service = self._store.services.texts[lane.service]
             service = "" if service.startswith(_UNKNOWN_SERVICE) else service
-            stem = os.path.splitext(os.path.basename(self._store.sources[lane.source].path))[0]
-            name = f"{worker.actor or service} {worker.pid or stem}{self._again(lane)}"
+            name = f"{worker.actor or service} {worker.pid}".strip() or self._stem(lane)
+            name += self._again(lane)
         return name.strip()
+
+    def _stem(self, lane: Lane) -> str:
+        """Return the name of a worker's file without what says its format."""
+        return os.path.splitext(os.path.basename(self._store.sources[lane.source].path))[0]
 
     def _again(self, lane: Lane) -> str:
         """Return which process of one id it is, where its file is not the first one of its name."""

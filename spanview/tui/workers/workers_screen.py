@@ -46,7 +46,7 @@ _LONGEST_ID: Final = 20
 
 
 class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
-    """The lanes.
+    """The workers, a line each.
 
     Args:
         scope: The traces that count.
@@ -149,23 +149,23 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     def show_frame(self) -> None:
         """Say what is selected, too."""
         super().show_frame()
-        lane, lane_index = self.rows.lane, self._selected
+        lane, index = self.rows.lane, self._selected
         texts = [("", ""), ("", "")]
-        if lane is not None and lane_index is not None:
-            texts = [(self._lane_text(lane, lane_index), ""), self._block_texts(lane, lane_index)]
+        if lane is not None and index is not None:
+            texts = [(self._lane_text(lane, index), ""), self._block_texts(lane, index)]
         for name, (left, right) in zip(("#lane", "#block"), texts, strict=True):
             self.query_one(name, TwoSided).say(left, right)
 
-    def _lane_text(self, lane: Lane, lane_index: int) -> str:
-        parts, worker = list[str](), self._model.shape.workers[lane_index]
-        if (runs := self._model.runs_now(lane_index)) is not None:
+    def _lane_text(self, lane: Lane, index: int) -> str:
+        parts, worker = list[str](), self._model.shape.workers[index]
+        if (runs := self._model.runs_now(index)) is not None:
             parts.append(f"runs {sanitise(runs.name, _LONGEST_ID)} now, likely" if runs.name else "runs now, likely")
         if lane.share is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
-            rest = ", without generators" if lane_index in self._model.shape.with_generators else ""
+            rest = ", without generators" if index in self._model.shape.with_generators else ""
             parts.append(f"busy {lane.share:.1%} of {own} ({shown:.1%} of view{rest})")
         if lane.gap is not None:
-            most = self._model.at_most(lane_index)
+            most = self._model.at_most(index)
             parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
         parts.append(f"{lane.max_concurrency:,} at once")
         if lane.restarts:
@@ -180,7 +180,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         parts += [f"{name} {sanitise(text, _LONGEST_ID)}" for name, text in named.items() if text]
         return "   ".join(parts)
 
-    def _block_texts(self, lane: Lane, lane_index: int) -> tuple[str, str]:
+    def _block_texts(self, lane: Lane, index: int) -> tuple[str, str]:
         """Return what is said of the selected block, and which one of all it is."""
         block, row, spans = self.rows.block, self.rows.row, self._store.spans
         if block is None or row is None:
@@ -193,9 +193,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         if gap is None:
             parts.append("the first here")
         else:
-            parts.append(
-                f"idle {self._model.at_most(lane_index)}{duration(gap)} before" if gap else "others ran before"
-            )
+            parts.append(f"idle {self._model.at_most(index)}{duration(gap)} before" if gap else "others ran before")
         is_failed, failed = spans.status[row] == ERROR, lane.blocks.has_failed(block)
         rest, place = "   ".join(["", *parts]), f"{block + 1:,} of {len(lane.blocks.rows):,}"
         mark = "✖ " if is_failed else "(✖ inside) " if failed else ""

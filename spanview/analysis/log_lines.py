@@ -45,6 +45,10 @@ _CLOSE_ENOUGH_BYTES: Final = 64 * 1024
 _LINES_PER_REPORT: Final = 512
 _MAX_ANCESTORS: Final = 64
 """So many spans above one are asked which process wrote them."""
+_MAX_OTHERS: Final = 64
+"""The same of others in its file."""
+_INSTANCE: Final = "service.instance.id"
+"""The attribute of a resource that every process has another value of."""
 
 
 class Lines(Protocol):
@@ -161,7 +165,7 @@ def log_owner(store: Store, tree: TraceTree, node: int) -> LogOwner:
     """Return whose log has the lines of a span.
 
     Spans that a program makes itself don't name their worker, nor their request: the nearest span above them does that
-    the same process has written.
+    the same process has written. Where none is, as in generators, another span of the process names the worker.
     """
     rows, sources = tree.rows, store.spans.source
     source = sources[rows[node]]
@@ -177,6 +181,20 @@ def log_owner(store: Store, tree: TraceTree, node: int) -> LogOwner:
         if (owner := owner_in(span, path)).is_known:
             return owner
         node = tree.parents[node]
+    return LogOwner(path) if first is None else _owner_of_process(store, source, first, path)
+
+
+def _owner_of_process(store: Store, source: int, span: Span, path: str) -> LogOwner:
+    """Return whose log it is by other spans of a file, if these certainly are of the process of a span."""
+    sources, row = store.spans.source, -1
+    for _ in range(_MAX_OTHERS if _INSTANCE in span.resource.attributes else 0):
+        try:
+            row = sources.index(source, row + 1)
+        except ValueError:
+            break
+        other = store.span(row)
+        if _process(other) == _process(span) and (owner := owner_in(other, path)).worker_id:
+            return LogOwner(path, owner.worker_id, owner.pid, owner.job)
     return LogOwner(path)
 
 
@@ -197,7 +215,7 @@ def owner_in(span: Span, path: str) -> LogOwner:
 def _process(span: Span) -> tuple[object, ...]:
     """Return what tells the process of a span from others that have written into one file."""
     attributes = span.resource.attributes
-    return tuple(str(attributes.get(key)) for key in ("service.instance.id", "process.pid", "service.name"))
+    return tuple(str(attributes.get(key)) for key in (_INSTANCE, "process.pid", "service.name"))
 
 
 def lines_in_time(lines: Lines, start_ns: int, end_ns: int | None, tell: Tell) -> tuple[list[LogLine], Coverage, bool]:

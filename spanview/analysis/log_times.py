@@ -73,6 +73,9 @@ def log_time(line: bytes, near_ns: int) -> LogTime | None:
         match = _DATED.search(line, 0, _HEAD_LENGTH)
     try:
         if match is not None:
+            if b'"' in line[: match.start()] and line[:1] != b"{":
+                # A value of what was printed, as `"start_time": "2026-05-28T18:05:04.864123Z",`.
+                return None
             *parts, fraction, zone = match.groups()
             year, month, day, hour, minute, second = map(int, parts)
             base_s = _seconds(year, month, day, hour, minute, zone)

@@ -63,6 +63,7 @@ def test_layouts(line: bytes, after_noon_ns: int, step_ns: int) -> None:
         b"",
         b'  File "a.py", line 2026',
         b"ValueError: 2026-05-28",
+        b'    "start_time": "2026-05-28T12:00:04.864123Z",',
         b"2026-02-31 14:00:04 loaded",
         b"2026-05-28 14:00",
         b"x" * 80 + b"2026-05-28 14:00:04",

@@ -286,6 +286,11 @@ async def test_long_logs_are_read_where_they_are_looked_at(session: Path, monkey
             await look.pilot.pause()
         assert rows.row_count > 1000
         assert under_cursor(look) == "line 0"
+        for _ in range(20):
+            rows.scroll_relative(y=50, animate=False)
+        await look.pilot.pause()
+        top = int(rows.text_of(rows.scroll_offset.y).split()[1])
+        assert 1000 < top < 4000
 
 
 async def test_rubbish_is_harmless(session: Path) -> None:

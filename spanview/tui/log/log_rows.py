@@ -76,10 +76,15 @@ class LogRows(LineList):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Know more lines where the wheel or the bar has come near the last that are known."""
         super().watch_scroll_y(old_value, new_value)
-        if self.is_mounted and new_value < min(old_value, _MARGIN):
-            self.call_next(self._grow, -1)
-        elif self.is_mounted and new_value > max(old_value, self.max_scroll_y - _MARGIN):
-            self.call_next(self._grow, 1)
+        if self.is_mounted and new_value != old_value:
+            self.call_next(self._grow_in_sight)
+
+    def _grow_in_sight(self) -> None:
+        # Asked when it is its turn: of many turns of the wheel, the first has added what the others need.
+        if self.scroll_offset.y < _MARGIN:
+            self._grow(-1)
+        elif self.scroll_offset.y > self.max_scroll_y - _MARGIN:
+            self._grow(1)
 
     def _grow(self, by: int) -> None:
         """Know more lines before or behind the others; what is in sight stays where it is."""

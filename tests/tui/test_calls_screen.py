@@ -115,7 +115,7 @@ async def test_from_a_function_to_one_call() -> None:
         assert "no attempt seen" in look.body[1]
         await look.press("end", "enter")
         assert look.is_on(TraceScreen)
-        await look.until_shown(" f ray.remote_worker   CONSUMER")
+        await look.until_shown(" f ray.remote_worker   ", " on worker ")
         await look.press("escape", "home", "enter")
         await look.until_shown(" f ray.remote ! no attempt seen   PRODUCER")
 

@@ -103,7 +103,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._search = Search(self, rows, prompt, self._go_to_first_match)
         self._same_name: tuple[StitchedTrace, int, list[int]] | None = None
         """The positions of the spans with a name, of which trace and of which name."""
-        self._missing = MissingParents(self, rows, self._show_details_soon)
+        self._missing = MissingParents(self, rows, self._show_what_is_missing)
         self._details = DetailsBelow(self, rows, pane, self._missing)
         self._failures = Failures(self, rows, self._missing, self._show_details_soon)
         pane.failure_of = self._failures.text_of
@@ -144,6 +144,13 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.stitcher.when_stitched(self._begin_answer)
         if self._at_failure or self._at_row is not None:
             self.stitcher.when_stitched(self._begin_elsewhere)
+
+    def _show_what_is_missing(self) -> None:
+        """Show what has become known of missing parents."""
+        if not self.is_left:
+            self._failures.lay_out()
+            self.rows.refresh()
+            self._show_details_soon()
 
     def _find_out(self) -> None:
         """Find out what the trace itself doesn't tell."""

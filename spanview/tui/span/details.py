@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
+from spanview.display.call_text import call_text
 from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import LOG, RAW, SECTIONS, View, detail_lines, empty_sections, section_titles
@@ -54,6 +55,8 @@ _STYLES: Final = {Tone.DIM: "dim", Tone.ERROR: "error", Tone.LINK: "accent"}
 def headline(subject: SpanInTree, room: int, failure: str = "") -> str:
     """Return name, state, kind, duration and service of a span in one line; what an error says has the rest of it.
 
+    Of a Ray call, what is known of both its spans has the duration in it.
+
     Args:
         room: Cells of the line.
         failure: What of it failed without an error, in words.
@@ -62,7 +65,8 @@ def headline(subject: SpanInTree, room: int, failure: str = "") -> str:
     mark = "✖" if failed else "!" if failure else "◌" if span.end_ns is None else ""
     name = " ".join(filter(None, (sanitise(span.name, 120) or "(no name)", mark)))
     lasted = "no end" if span.end_ns is None else duration(span.duration_ns)
-    rest = [span.kind_name or "no kind", lasted, sanitise(span.service or "", 40)]
+    call = call_text(subject)
+    rest = [call, span.kind_name or "no kind", "" if call else lasted, sanitise(span.service or "", 40)]
     if span.status.name == "OK":
         rest.insert(0, "OK")
     said = failure

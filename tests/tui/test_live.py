@@ -245,8 +245,8 @@ async def go(look: Look, way: Way) -> BaseScreen:
 async def _settled(look: Look) -> None:
     """Wait until nothing is worked on, and what came of it has begun no more work and has changed nothing more."""
     lines: list[str] = []
-    while lines != look.lines:
-        lines = look.lines
+    while lines != (now := look.lines):
+        lines = now
         await look.until(lambda: not [worker for worker in look.app.workers if not worker.is_finished])
         await look.rest()
 
@@ -258,21 +258,32 @@ def shown(look: Look) -> list[str]:
     return [screen.title_text(), *(text.rstrip() for text in look.lines[1:-1])]
 
 
-async def fresh(way: Way, data: Growing, *moves: str) -> list[str]:
-    """Return what a screen shows that is opened when all spans are there, the cursor moved by some keys."""
-    async with looking_at(data=data, size=(110, 40)) as look:
-        await look.tell(FOLLOWING)
-        await go(look, way)
-        await look.press(*moves)
-        await _settled(look)
-        return shown(look)
-
-
 def all_of_it() -> Growing:
     """Return the two traces and what comes later."""
     data = begun()
     grow(data)
     return data
+
+
+_FRESH: Final[dict[int, tuple[list[str], list[str]]]] = {}
+
+
+async def fresh(way: Way, *, is_moved: bool = False) -> list[str]:
+    """Return what a screen shows that is opened when all spans are there.
+
+    Args:
+        way: The screen.
+        is_moved: Whether the cursor is on the second item of before.
+    """
+    if id(way) not in _FRESH:
+        async with looking_at(data=all_of_it(), size=(110, 40)) as look:
+            await look.tell(FOLLOWING)
+            await go(look, way)
+            at_first = shown(look)
+            await look.press(*way.again)
+            await _settled(look)
+            _FRESH[id(way)] = at_first, shown(look)
+    return _FRESH[id(way)][is_moved]
 
 
 def test_every_screen_is_here() -> None:
@@ -290,7 +301,14 @@ def _named(way: Way) -> str:
     return f"{way.screen.__name__}-{''.join(way.keys)[:20]}"
 
 
-@pytest.mark.parametrize("way", WAYS, ids=_named)
+each_way: Final = pytest.mark.parametrize(
+    # What is opened when all is there is opened once, in the process that has a way's tests.
+    "way",
+    [pytest.param(way, id=_named(way), marks=pytest.mark.xdist_group(_named(way))) for way in WAYS],
+)
+
+
+@each_way
 async def test_when_loading_ends(way: Way) -> None:
     """What was opened while files were read is what a screen shows that is opened when all was read."""
     async with looking_at(data=begun(), size=(110, 40)) as look:
@@ -300,15 +318,18 @@ async def test_when_loading_ends(way: Way) -> None:
         grow(look.data)
         await look.tell(LOADING)
         await look.tell(FeedState(loading=False))
-        expected = await fresh(way, all_of_it())
+        expected = await fresh(way)
         assert expected != before
         await look.until(lambda: shown(look) == expected)
         assert "as of" not in look.header
 
 
-@pytest.mark.parametrize("way", WAYS, ids=_named)
+@each_way
 async def test_while_following(way: Way) -> None:
-    """Figures come to be those of a screen that is opened now, and the cursor stays on its item."""
+    """Figures come to be those of a screen that is opened now, and the cursor stays on its item.
+
+    When its widgets have gone, and it still stands where screens stand, news, answers and sayings find nothing.
+    """
     async with looking_at(data=begun(), size=(110, 40)) as look:
         await look.tell(FOLLOWING)
         screen = await go(look, way)
@@ -317,14 +338,21 @@ async def test_while_following(way: Way) -> None:
         item, before = way.item(screen), shown(look)
         grow(look.data)
         await look.tell(FeedState(loading=False, following=True))
-        expected = await fresh(way, all_of_it(), *way.again)
+        expected = await fresh(way, is_moved=True)
         assert expected != before
         await look.until(lambda: shown(look) == expected)
         assert way.item(screen) == item
         assert "as of" not in look.header
+        await look.app._prune(screen)
+        assert screen in look.app.screen_stack
+        assert not screen.query(".header")
+        grow(look.data)
+        await look.app.on_feed_news(FeedNews(FOLLOWING))
+        look.app.say("something")
+        screen.refresh_frame()
 
 
-@pytest.mark.parametrize("way", WAYS, ids=_named)
+@each_way
 async def test_paused(way: Way) -> None:
     """Paused, nothing moves whatever comes, and the header says so; then all of it is shown."""
     async with looking_at(data=begun(), size=(110, 40)) as look:
@@ -338,7 +366,7 @@ async def test_paused(way: Way) -> None:
         assert shown(look)[1:] == before[1:]
         assert look.header.rstrip().endswith("‖ paused")
         await look.press("space")
-        expected = await fresh(way, all_of_it())
+        expected = await fresh(way)
         await look.until(lambda: shown(look) == expected)
 
 
@@ -544,22 +572,7 @@ def test_who_waits_is_not_kept_waiting(stage: Stage) -> None:
     assert (stage.shown, stage.live.is_asked) == ([1, 70], False)
 
 
-# -- a screen that is going -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("way", WAYS, ids=_named)
-async def test_what_comes_to_a_screen_that_is_going(way: Way) -> None:
-    """Its widgets have gone, and it still stands where screens stand: news, answers and sayings find nothing."""
-    async with looking_at(data=begun(), size=(110, 40)) as look:
-        await look.tell(FOLLOWING)
-        screen = await go(look, way)
-        await look.app._prune(screen)
-        assert screen in look.app.screen_stack
-        assert not screen.query(".header")
-        grow(look.data)
-        await look.app.on_feed_news(FeedNews(FOLLOWING))
-        look.app.say("something")
-        screen.refresh_frame()
+# -- screens that are going --------------------------------------------------------------------------------------------
 
 
 async def test_a_key_that_comes_when_all_screens_are_gone() -> None:

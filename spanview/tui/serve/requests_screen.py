@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive
 
+MOST_REQUESTS: Final = 10_000
+"""So many are listed, the slowest."""
 _TIME, _ID = 11, 38
 _LEAST_BESIDE: Final = 16
 """Cells behind an id with which it is said where the request was seen."""
@@ -105,6 +107,7 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         self.sorting = Sorting(self, self.rows)
         self._store = store
         self._key = group.key
+        self._count = group.count
         self._known = group.requests, counted.chosen, counted.version
         self.live: Live[Sequence[Request]] = Live(self, counted.scope, self._find, self._take_requests)
 
@@ -124,13 +127,15 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         return next((group.requests for group in groups if group.key == self._key), ())
 
     def _take_requests(self, requests: Sequence[Request]) -> None:
-        self.rows.show(requests, stay=True)
+        self._count = len(requests)
+        self.rows.show(requests[:MOST_REQUESTS], stay=True)
         self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is listed."""
+        most = f"the slowest {MOST_REQUESTS:,} of " if self._count > MOST_REQUESTS else ""
         what = f"{request_text(self._key)}  {status_text(self._key)}{self.live.as_of}"
-        return f"‹ {what}   {count(self.rows.row_count, 'request')}"
+        return f"‹ {what}   {most}{count(self._count, 'request')}"
 
     async def action_open(self) -> None:
         """Show the request in its trace."""

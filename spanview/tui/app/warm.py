@@ -13,6 +13,7 @@ _SCREENS: Final = (
     "spanview.analysis.complete",
     "spanview.analysis.critical",
     "spanview.analysis.running",
+    "spanview.analysis.silent",
     "spanview.analysis.forest_selftime",
     "spanview.display.timing_text",
     "spanview.display.answer_text",

@@ -16,6 +16,7 @@ _SCREENS: Final = (
     "spanview.analysis.silent",
     "spanview.analysis.forest_selftime",
     "spanview.display.timing_text",
+    "spanview.display.answer_text",
     "spanview.sources.logs",
     "spanview.tui.help.help_screen",
     "spanview.tui.app.palette",

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.call_groups import CallGroups
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Places
@@ -132,6 +133,12 @@ class Calls:
         indices: list[int] = np.flatnonzero(np.isin(copy_of(self._store.spans.name)[self.rows], numbers)).tolist()
         return indices
 
+    def without(self, names: Iterable[int]) -> Calls:
+        """Return these calls without those whose PRODUCERs have names with some numbers."""
+        stays, counts = ~np.isin(copy_of(self._store.spans.name)[self.rows], [*names]), self.counts
+        firsts = np.append(0, np.cumsum(counts[stays]))
+        return Calls(self._store, self.rows[stays], self.attempts[np.repeat(stays, counts)], firsts)
+
     def attempts_of(self, row: int) -> list[int]:
         """Return the rows of the attempts of the call whose PRODUCER has a row."""
         return self._attempts_of(int(np.searchsorted(self.rows, row)))
@@ -154,9 +161,10 @@ class Calls:
 
 @dataclass(slots=True)
 class Function:
-    """The calls of one function or actor method."""
+    """The calls of one function or actor method; or of one actor, node or job."""
 
     function: str
+    """Its name, or the key of another group."""
     calls: int = 0
     attempts: int = 0
     errors: int = 0
@@ -183,6 +191,8 @@ class Function:
     """Calls without an attempt that ran or run, certainly or likely, because tracing leaves their method out."""
     generator: Certainty | None = None
     """How sure it is that attempts end when a generator is made, so run times are unknown; None if nothing says so."""
+    unknown_runs: int = 0
+    """Attempts of generators in another group than a function's: their runs don't count there."""
     cold_starts: int = 0
     """Calls whose first attempt is the first one of its worker process."""
     cold_wait_ns: int = 0
@@ -283,28 +293,46 @@ def _by_call(forest: Forest, attempts: Places) -> Places:
     return attempts
 
 
-def functions_of(store: Store, calls: Calls) -> list[Function]:
+def functions_of(store: Store, calls: Calls, groups: CallGroups | None = None) -> list[Function]:
     """Return the functions, those with the most calls first, then by name.
 
     Args:
         calls: The calls that count.
+        groups: The actors, nodes or jobs that are meant instead.
     """
-    functions = _counted(store, calls) if len(calls) else []
-    if functions:
-        _add_reasons(store, calls, functions)
+    from spanview.analysis.call_groups import CallsBy, call_groups
+    from spanview.analysis.generators import generators_of
+
+    if not len(calls):
+        return []
+    generators = generators_of(store)
+    if groups is None:
+        of_function = call_groups(store, calls, CallsBy.FUNCTION)
+        functions = _counted(store, calls, of_function)
+        for function in functions:
+            function.generator = generators.get(function.function)
+        _add_reasons(store, calls, of_function, functions)
+    else:
+        made = {number for number, text in enumerate(store.names.texts) if text.removesuffix(SUBMITTED) in generators}
+        functions = _counted(store, calls, groups, made)
+        _add_reasons(store, calls, groups, functions)
+        # Others belong to calls that were counted before.
+        functions = [function for function in functions if function.calls or function.attempts or function.existing]
     return sorted(functions, key=lambda function: (-function.calls, function.function))
 
 
-def _add_reasons(store: Store, calls: Calls, functions: Iterable[Function]) -> None:
-    """Add what the calls alone don't show: reasons, generators, cold starts."""
-    from spanview.analysis.generators import generators_of
+def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequence[Function]) -> None:
+    """Add what the calls alone don't show: reasons and cold starts."""
     from spanview.analysis.reasons import Reason, reasons_of
     from spanview.analysis.waits import cold_starts_of
 
-    texts, names, statuses = store.names.texts, store.spans.name, store.spans.status
-    of_name, generators = {function.function: function for function in functions}, generators_of(store)
+    statuses = store.spans.status
+
+    def function_of(row: int) -> Function:
+        return functions[int(groups.of_calls[np.searchsorted(calls.rows, row)])]
+
     for row, why in reasons_of(store, calls).items():
-        function = of_name[texts[names[row]].removesuffix(SUBMITTED)]
+        function = function_of(row)
         is_existing = why.reason is Reason.EXISTING
         function.calls -= is_existing
         function.existing += is_existing
@@ -313,25 +341,29 @@ def _add_reasons(store: Store, calls: Calls, functions: Iterable[Function]) -> N
             function.submit_errors -= is_existing
         else:
             function.no_attempt -= why.reason in {Reason.EXISTING, Reason.UNTRACED}
-    for function in of_name.values():
-        function.generator = generators.get(function.function)
     for row, wait_ns in cold_starts_of(store, calls).items():
-        function = of_name[texts[names[row]].removesuffix(SUBMITTED)]
+        function = function_of(row)
         function.cold_starts += 1
         function.cold_wait_ns += wait_ns
 
 
-def _counted(store: Store, calls: Calls) -> list[Function]:
-    """Return what the calls alone show for each function, in any order."""
+def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterable[int] = ()) -> list[Function]:
+    """Return what the calls alone show for each group, in their order.
+
+    Args:
+        generators: The numbers of the names of calls whose attempts don't show how long they ran, and how they ended.
+    """
     spans, attempts, counts = store.spans, calls.attempts, calls.counts
-    names, functions = np.unique(copy_of(spans.name)[calls.rows], return_inverse=True)
-    size, of_attempts = len(names), np.repeat(functions, counts)
+    functions, of_attempts, size = groups.of_calls, groups.of_attempts, len(groups.keys)
+    is_generator = np.isin(copy_of(spans.name)[calls.rows], [*generators])
     statuses, starts, ends = (copy_of(column) for column in (spans.status, spans.start_ns, spans.end_ns))
     has_failed, has_any = statuses[attempts] == ERROR, counts > 0
     has_failed &= ~np.isin(attempts, [*exits_among(store, attempts[has_failed].tolist())])
     is_refused = ~has_any & (statuses[calls.rows] == ERROR)
     has_ended = has_any.copy()
     has_ended[has_any] = ~has_failed[calls.firsts[1:][has_any] - 1]
+    has_ended &= ~is_generator
+    has_no_run = np.repeat(is_generator, counts)
 
     def count_of(chosen: Places) -> list[int]:
         totals: list[int] = np.bincount(chosen, minlength=size).tolist()
@@ -345,7 +377,7 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
     has_waited = (first_starts != _LATEST) & (submitted != NO_TIME)
     waits = _differences(np.maximum(first_starts, submitted)[has_waited], submitted[has_waited])
     waited = _sorted(waits, functions[has_any][has_waited], size)
-    has_times = (started != NO_TIME) & (ended != NO_TIME)
+    has_times = (started != NO_TIME) & (ended != NO_TIME) & ~has_no_run
     started, ended, of_runs = started[has_times], ended[has_times], of_attempts[has_times]
     columns = (
         count_of(functions),
@@ -360,8 +392,10 @@ def _counted(store: Store, calls: Calls) -> list[Function]:
         _sorted(_differences(ended, started), of_runs, size),
         most_at_once_of_each(started, ended, of_runs, size),
     )
-    texts = [store.names.texts[name].removesuffix(SUBMITTED) for name in names.tolist()]
-    return [Function(*values) for values in zip(texts, *columns, strict=True)]
+    counted = [Function(*values) for values in zip(groups.keys, *columns, strict=True)]
+    for function, unknown in zip(counted, count_of(of_attempts[has_no_run]), strict=True):
+        function.unknown_runs = unknown
+    return counted
 
 
 def _differences(later: Places, earlier: Places) -> NDArray[Any]:

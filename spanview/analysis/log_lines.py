@@ -21,7 +21,7 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from spanview.analysis.log_times import log_time
+from spanview.analysis.log_times import log_time, may_have_times
 from spanview.analysis.query_values import REQUEST_ID_KEYS, text_of
 from spanview.index.tree import ROOT
 
@@ -45,6 +45,10 @@ _CLOSE_ENOUGH_BYTES: Final = 64 * 1024
 _LINES_PER_REPORT: Final = 512
 _MAX_ANCESTORS: Final = 64
 """So many spans above one are asked which process wrote them."""
+_MAX_OTHERS: Final = 64
+"""The same of others in its file."""
+_INSTANCE: Final = "service.instance.id"
+"""The attribute of a resource that every process has another value of."""
 
 
 class Lines(Protocol):
@@ -52,6 +56,9 @@ class Lines(Protocol):
 
     size: int
     """Its bytes."""
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes of the file, fewer at its end."""
 
     def line_start(self, offset: int) -> int:
         """Return where the line begins that the byte at an offset belongs to."""
@@ -158,7 +165,7 @@ def log_owner(store: Store, tree: TraceTree, node: int) -> LogOwner:
     """Return whose log has the lines of a span.
 
     Spans that a program makes itself don't name their worker, nor their request: the nearest span above them does that
-    the same process has written.
+    the same process has written. Where none is, as in generators, another span of the process names the worker.
     """
     rows, sources = tree.rows, store.spans.source
     source = sources[rows[node]]
@@ -174,6 +181,20 @@ def log_owner(store: Store, tree: TraceTree, node: int) -> LogOwner:
         if (owner := owner_in(span, path)).is_known:
             return owner
         node = tree.parents[node]
+    return LogOwner(path) if first is None else _owner_of_process(store, source, first, path)
+
+
+def _owner_of_process(store: Store, source: int, span: Span, path: str) -> LogOwner:
+    """Return whose log it is by other spans of a file, if these certainly are of the process of a span."""
+    sources, row = store.spans.source, -1
+    for _ in range(_MAX_OTHERS if _INSTANCE in span.resource.attributes else 0):
+        try:
+            row = sources.index(source, row + 1)
+        except ValueError:
+            break
+        other = store.span(row)
+        if _process(other) == _process(span) and (owner := owner_in(other, path)).worker_id:
+            return LogOwner(path, owner.worker_id, owner.pid, owner.job)
     return LogOwner(path)
 
 
@@ -194,7 +215,7 @@ def owner_in(span: Span, path: str) -> LogOwner:
 def _process(span: Span) -> tuple[object, ...]:
     """Return what tells the process of a span from others that have written into one file."""
     attributes = span.resource.attributes
-    return tuple(str(attributes.get(key)) for key in ("service.instance.id", "process.pid", "service.name"))
+    return tuple(str(attributes.get(key)) for key in (_INSTANCE, "process.pid", "service.name"))
 
 
 def lines_in_time(lines: Lines, start_ns: int, end_ns: int | None, tell: Tell) -> tuple[list[LogLine], Coverage, bool]:
@@ -241,7 +262,7 @@ def lines_of_request(
         The lines, and whether there may be more.
     """
     begin = _begin(lines, start_ns) or 0
-    needle, chosen, is_of_it, time = request_id.encode(), list[LogLine](), False, 0
+    needle, chosen, is_of_it, time = request_id.encode("utf-8", "replace"), list[LogLine](), False, 0
     for offset, text, own in _scan(lines, begin, start_ns, tell):
         if own is not None:
             time = own.ns
@@ -284,6 +305,8 @@ def _begin(lines: Lines, start_ns: int) -> int | None:
 
 def _timed_from(lines: Lines, start: int, near_ns: int, end: int) -> tuple[int, LogTime] | None:
     """Return the next line that begins with a time, where there is one not far behind."""
+    if not may_have_times(lines.read(start, _PROBED_BYTES)):
+        return None
     for offset, text in lines.lines_from(start):
         if offset >= min(end, start + _PROBED_BYTES):
             break

@@ -242,9 +242,15 @@ class Running:
 
     def growing(self) -> set[int]:
         """Return the traces that may still grow, among the newest that lack something."""
+        return self.growing_and_lost()[0]
+
+    def growing_and_lost(self) -> tuple[set[int], set[int]]:
+        """Return these traces, and those that won't, with a parent that is lost: its process was seen to end."""
         with self._lock:
             self._take_in_new_spans()
-            return {trace for trace in self._candidates if self._growth_of(trace)}
+            growths = {trace: self._growth_of(trace) for trace in self._candidates}
+        growing = {trace for trace, growth in growths.items() if growth}
+        return growing, {trace for trace, growth in growths.items() if growth.ended} - growing
 
     def growth(self, trace: int) -> Growth:
         """Return why a trace may still grow: missing parents and calls that probably run."""

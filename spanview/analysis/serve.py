@@ -1,16 +1,20 @@
 """Ray Serve's requests: proxy, routing and replica as one, with the time that each took, and how it ended.
 
 proxy_http_request            ==========================================    total
-  route_to_replica              =================                           route
+  route_to_replica              =================
     replica_handle_request      ~~~~~~~~~~~~=========================       ~ queue, = handling
+                              oo                                     ooo    other
 
 - The routing begins when the caller, the proxy or a handle, submits a request to the router. The router waits for
   the request's arguments, chooses a replica, waiting while all are full, sends the request, begins again if the replica
-  refuses it, and ends when one accepts it. So the replica has started by then: the `route` time contains the
-  `queue` time. Spans don't show when a replica was chosen.
+  refuses it, and ends when one accepts it. So the replica has started by then. Spans don't show when a replica was
+  chosen.
 - Queue: from the routing's start to the replica's. If the replica's clock is behind, it is 0, never less. Where
   Serve doesn't ask replicas whether they accept, the replica's own queue is part of its handling.
 - Handling: the replica's span, to the last item of what it streams.
+- Route: what of the routing is neither queue nor handling; all of it where no replica was seen.
+- Other: the rest of the total, so that these four add up to it. It is negative where the replica ran on after its
+  caller had given up, or where clocks differ.
 - Total: the proxy's span. Without one, from the routing's start to the latest end of routing and replica. A replica
   alone doesn't show it.
 
@@ -111,9 +115,16 @@ class Request:
     """None if it isn't known to have failed."""
     total_ns: int | None
     """None, as all below, where a span or one of its times is missing."""
-    route_ns: int | None
     queue_ns: int | None
     handling_ns: int | None
+    route_ns: int | None
+
+    @property
+    def other_ns(self) -> int | None:
+        """What of the total is neither queue nor handling nor route, as far as these are known; it can be negative."""
+        if self.total_ns is None:
+            return None
+        return self.total_ns - sum(time or 0 for time in (self.queue_ns, self.handling_ns, self.route_ns))
 
     @property
     def longest_ns(self) -> int | None:
@@ -224,9 +235,9 @@ def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, Req
         request_id=_first(outward, *REQUEST_ID_KEYS),
         failure=failure,
         total_ns=_total(store, chain, times),
-        route_ns=times.get(Part.ROUTE),
         queue_ns=queue_between(spans, chain[Part.ROUTE], chain[Part.REPLICA]) if is_queued else None,
         handling_ns=times.get(Part.REPLICA),
+        route_ns=_route(spans, chain, times),
     )
 
 
@@ -269,6 +280,16 @@ def failure_of_http(code: str) -> Failure | None:
     if number < _NO_HTTP_STATUS:
         return Failure.SERVER
     return Failure.CLOSED if number >= _WEBSOCKET_FROM and number not in _NORMAL_CLOSURES else None
+
+
+def _route(spans: SpanTable, chain: Mapping[Part, int], times: Mapping[Part, int | None]) -> int | None:
+    if times.get(Part.ROUTE) is None or None in times.values():
+        return None
+    if Part.REPLICA not in chain:
+        return times[Part.ROUTE]
+    # The queue begins with the routing, and the handling where the queue ends.
+    start, end = spans.start_ns[chain[Part.ROUTE]], spans.end_ns[chain[Part.ROUTE]]
+    return max(0, end - max(start, spans.end_ns[chain[Part.REPLICA]]))
 
 
 def _total(store: Store, chain: Mapping[Part, int], times: Mapping[Part, int | None]) -> int | None:

@@ -29,6 +29,17 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
+class Sums:
+    """How long requests took in total, of those whose total is known, in nanoseconds: the parts add up to `total`."""
+
+    total: int
+    queue: int
+    handling: int
+    route: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
 class RequestGroup:
     """The requests to one route of a deployment with the same status."""
 
@@ -40,9 +51,11 @@ class RequestGroup:
     failure: Failure | None
     """The most common one of those that failed."""
     total: Spread
-    route_time: Spread
     queue: Spread
     handling: Spread
+    route: Spread
+    other: Spread
+    sums: Sums
     histogram: list[int]
     """Of the total times, as in `stats.Group`."""
 
@@ -75,9 +88,11 @@ def to_json(groups: Iterable[RequestGroup]) -> dict[str, Any]:
                 "count": group.count,
                 "errors": group.errors,
                 "total_ns": asdict(group.total),
-                "route_ns": asdict(group.route_time),
                 "queue_ns": asdict(group.queue),
                 "handling_ns": asdict(group.handling),
+                "route_ns": asdict(group.route),
+                "other_ns": asdict(group.other),
+                "sum_ns": asdict(group.sums),
             }
             for group in groups
         ],
@@ -93,11 +108,22 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
         errors=failures.total(),
         failure=next((failure for failure, _ in failures.most_common(1)), None),
         total=_spread(totals),
-        route_time=_spread(request.route_ns for request in requests),
         queue=_spread(request.queue_ns for request in requests),
         handling=_spread(request.handling_ns for request in requests),
+        route=_spread(request.route_ns for request in requests),
+        other=_spread(request.other_ns for request in requests),
+        sums=_sums(requests),
         histogram=histogram(totals),
     )
+
+
+def _sums(requests: Iterable[Request]) -> Sums:
+    known = [request for request in requests if request.total_ns is not None]
+    times = (
+        [request.total_ns, request.queue_ns, request.handling_ns, request.route_ns, request.other_ns]
+        for request in known
+    )
+    return Sums(*(sum(time or 0 for time in column) for column in zip([0] * 5, *times, strict=True)))
 
 
 def _slowest_first(request: Request) -> tuple[bool, int, int]:

@@ -128,6 +128,12 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
     return None
 
 
+def driver_job_of(span: Span) -> str:
+    """Return the job whose driver has written a span; empty where it is another process, or not known."""
+    match = _DRIVER.fullmatch(_text(span.attributes.get("ray.worker_id")))
+    return "" if match is None else match[1]
+
+
 def is_same_host(name: str, other: str) -> bool:
     """Return whether two names may be of one host: one may include the domain."""
     return name.partition(".")[0].casefold() == other.partition(".")[0].casefold()
@@ -166,8 +172,8 @@ def worker_of(store: Store, lane: Lane) -> Worker:
     for span in spans:
         attributes = span.attributes
         worker = replace(worker, node=worker.node or node_of(span))
-        if (driver := _DRIVER.fullmatch(_text(attributes.get("ray.worker_id")))) is not None:
-            worker = replace(worker, role=Role.DRIVER, job=driver[1])
+        if job := driver_job_of(span):
+            worker = replace(worker, role=Role.DRIVER, job=job)
         elif span.kind_value == CONSUMER and attributes.get("ray.remote") and worker.role is Role.UNKNOWN:
             worker = replace(worker, role=Role.WORKER)
         if not worker.actor and span.kind_value == CONSUMER and attributes.get("ray.actor_class"):

@@ -150,13 +150,30 @@ def _by_serve(store: Store, traces: Sequence[int] | None) -> _Report:
 def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
     from spanview.display.serve_text import failures_text, request_text, status_text
 
-    times = ("P50", "P95", "P99", "MAX", "QUEUE P50", "P95", "HANDLING P50", "P95")
+    times = (
+        "P50",
+        "P95",
+        "P99",
+        "MAX",
+        "QUEUE P50",
+        "P95",
+        "HANDLING P50",
+        "P95",
+        "ROUTE P50",
+        "P95",
+        "OTHER P50",
+        "P95",
+    )
     rows = [
         (
             f"{group.count:,}",
             failures_text(group),
             *map(duration, (group.total.p50, group.total.p95, group.total.p99, group.total.max)),
-            *map(duration, (group.queue.p50, group.queue.p95, group.handling.p50, group.handling.p95)),
+            *(
+                duration(ns)
+                for spread in (group.queue, group.handling, group.route, group.other)
+                for ns in (spread.p50, spread.p95)
+            ),
             status_text(group.key),
             request_text(group.key),
         )

@@ -17,6 +17,7 @@ stack_text    stack traces as lines, what matters unfolded
 span_in_tree  a span and its position in its tree
 log_text      lines of logs that belong to a span
 timing_text   when a span ran
+call_text     both halves of a Ray call, in a line
 span_text     a span's details, section by section
 tree_text     a trace as lines of text
 picture       a trace's waterfall as something to be drawn

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanview.analysis.log_lines import LogLine, LogPart, SpanLog
 
 _NOTHING: Final = {
-    Coverage.TIME: "no line between the span's start and its end",
+    Coverage.TIME: "no line between the span's start and its end (times without a zone are taken as local)",
     Coverage.REQUEST: "no line names its request",
     Coverage.PROCESS: "empty",
 }
@@ -72,8 +72,6 @@ def _line(line: LogLine, part: LogPart, key: str) -> DetailPart:
     return DetailPart(key, text, text, tone, hang=4, log_place=LogPlace(part.path, line.offset))
 
 
-def count_text(log: SpanLog | None) -> str:
-    """Return how many lines there are, for a title; empty where there is no log."""
-    if log is None or log.reason:
-        return ""
+def count_text(log: SpanLog) -> str:
+    """Return how many lines there are, for a title."""
     return f"{log.count:,}{'+' if log.is_cut else ''}"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.serve import Part
 from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration
 
 if TYPE_CHECKING:
     from spanview.analysis.serve import Request, RequestKey
@@ -30,6 +31,14 @@ def status_text(key: RequestKey) -> str:
 def failures_text(group: RequestGroup) -> str:
     """Return how many have failed, and how: `3 5xx`; nothing where none has."""
     return "" if group.failure is None else f"{group.errors:,} {group.failure.value}"
+
+
+def sums_text(group: RequestGroup) -> str:
+    """Return what the time of requests went to: `2.41 s in 25 requests = 1.61 s handling + …`; nothing if unknown."""
+    known, sums = sum(request.total_ns is not None for request in group.requests), group.sums
+    parts = {"queue": sums.queue, "handling": sums.handling, "route": sums.route, "other": sums.other}
+    said = " + ".join(f"{duration(ns)} {part}" for part, ns in parts.items() if ns)
+    return f"{duration(sums.total)} in {count(known, 'request')} = {said}" if said else ""
 
 
 def failure_text(request: Request) -> str:

@@ -66,7 +66,7 @@ def section_titles(span: Span, log: SpanLog | None = None) -> list[str]:
         "Events": len(span.events),
         "Links": len(span.links),
     }
-    if log is not None:
+    if log is not None and log.parts:
         counts[LOG] = count_text(log)
     return [f"{title} {counts[title]}" if title in counts else title for title in SECTIONS]
 

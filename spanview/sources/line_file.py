@@ -78,11 +78,15 @@ class LineFile:
     def look(self) -> bool:
         """Take note of what was appended; return False where the path has another file, or the file was truncated."""
         try:
-            now, opened = os.stat(self.path), os.fstat(self._descriptor)
+            opened = os.fstat(self._descriptor)
         except OSError:
-            # Removed, or being replaced: what is open stays readable.
             return True
-        if (now.st_dev, now.st_ino) != self._identity or opened.st_size < self.size:
+        # Where it was removed, or is being replaced, what is open stays readable.
+        with suppress(OSError):
+            now = os.stat(self.path)
+            if (now.st_dev, now.st_ino) != self._identity:
+                return False
+        if opened.st_size < self.size:
             return False
         if opened.st_size > self.size:
             if self._fresh(0, len(self._head)) != self._head:

@@ -39,6 +39,10 @@ class Text:
         self.data = "".join(f"{line}\n" for line in lines).encode()
         self.size = len(self.data)
 
+    def read(self, offset: int, length: int) -> bytes:
+        """Return bytes."""
+        return self.data[offset : offset + length]
+
     def line_start(self, offset: int) -> int:
         """Return where a line begins."""
         return self.data.rfind(b"\n", 0, offset) + 1
@@ -164,3 +168,15 @@ def test_a_span_of_another_file_says_nothing() -> None:
     data.add(build.span("step", span=2, parent=1), path="spans/2.json")
     tree = data.store.tree(0)
     assert not log_owner(data.store, tree, tree.rows.index(1)).is_known
+
+
+@pytest.mark.parametrize(("other", "is_known"), [("x", True), ("y", False), ("", False)])
+def test_a_root_in_a_worker_has_the_workers_log(other: str, is_known: bool) -> None:  # noqa: FBT001 - a table
+    """If another span has the same instance of the service, as every process has another one."""
+    build, instance = Builder(), {"service.instance.id": other} if other else {}
+    store = Growing(
+        build.span("call", trace=1, span=1, attributes=WORKER, resource=instance),
+        build.span("in a generator", trace=2, span=2, resource={"service.instance.id": "x"} if other else {}),
+    ).store
+    trace = store.spans.trace[1]
+    assert log_owner(store, store.tree(trace), 0).is_known == is_known

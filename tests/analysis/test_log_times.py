@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from spanview.analysis import log_times
-from spanview.analysis.log_times import log_time
+from spanview.analysis.log_times import log_time, may_have_times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,6 +54,7 @@ def two_hours_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_layouts(line: bytes, after_noon_ns: int, step_ns: int) -> None:
     """Each is read as exactly as it is written; without a zone it is a local time."""
     assert log_time(line, NOON_NS) == (NOON_NS + after_noon_ns, step_ns)
+    assert may_have_times(b"no\n  time\n" + line)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +63,7 @@ def test_layouts(line: bytes, after_noon_ns: int, step_ns: int) -> None:
         b"",
         b'  File "a.py", line 2026',
         b"ValueError: 2026-05-28",
+        b'    "start_time": "2026-05-28T12:00:04.864123Z",',
         b"2026-02-31 14:00:04 loaded",
         b"2026-05-28 14:00",
         b"x" * 80 + b"2026-05-28 14:00:04",

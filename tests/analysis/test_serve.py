@@ -95,8 +95,8 @@ def test_the_drawing() -> None:
     """Proxy, routing and replica are one request, with the times of the drawing."""
     request = request_of(*http())
     assert request.parts == (Part.PROXY, Part.ROUTE, Part.REPLICA)
-    times = request.total_ns, request.route_ns, request.queue_ns, request.handling_ns
-    assert times == (40 * US, 10 * US, 6 * US, 22 * US)
+    times = request.total_ns, request.queue_ns, request.handling_ns, request.route_ns, request.other_ns
+    assert times == (40 * US, 6 * US, 22 * US, 0, 12 * US)
     assert request.key == ("shop", "Cart", "/cart/{n}", "GET", "200")
     assert (request.request_id, request.failure, request.is_alone) == ("r1", None, False)
 
@@ -156,12 +156,45 @@ def test_what_is_missing() -> None:
     orphan = request_of(build.span("replica_handle_request A __call__", parent=99))
     assert (orphan.is_alone, orphan.key.deployment) == (False, "A")
     sent = request_of(build.span("route_to_replica A __call__", duration=5))
-    assert (sent.total_ns, sent.route_ns, sent.handling_ns) == (5 * US, 5 * US, None)
+    assert (sent.total_ns, sent.route_ns, sent.handling_ns, sent.other_ns) == (5 * US, 5 * US, None, 0)
     runs = request_of(
         build.span("route_to_replica A f", span=50, start=0, duration=5),
         build.span("replica_handle_request A f", parent=50, start=3, duration=None),
     )
-    assert (runs.total_ns, runs.queue_ns, runs.handling_ns) == (None, 3 * US, None)
+    assert (runs.total_ns, runs.queue_ns, runs.handling_ns, runs.other_ns) == (None, 3 * US, None, None)
+
+
+@pytest.mark.parametrize("recording", ["serve", "serve-grpc"])
+def test_parts_add_up(recording: str) -> None:
+    """Queue, handling, route and other are the total, of each request and of those of a group."""
+    for group in serve_groups(load_store(RECORDING.parents[1] / recording / "spans")):
+        known = [request for request in group.requests if request.total_ns is not None]
+        for request in known:
+            parts = request.queue_ns, request.handling_ns, request.route_ns, request.other_ns
+            assert sum(part or 0 for part in parts) == request.total_ns
+        sums = group.sums
+        assert sums.total == sums.queue + sums.handling + sums.route + sums.other
+        assert sums.total == sum(request.total_ns or 0 for request in known)
+
+
+def test_what_routing_takes_beside() -> None:
+    """What of the routing is neither queue nor handling: after the replica's end, or all of it without a replica."""
+    build = Builder()
+    late = request_of(
+        build.span("route_to_replica A f", span=50, start=0, duration=30),
+        build.span("replica_handle_request A f", parent=50, start=3, duration=20),
+    )
+    assert (late.total_ns, late.queue_ns, late.handling_ns, late.route_ns, late.other_ns) == (
+        *(30 * US, 3 * US, 20 * US, 7 * US),
+        0,
+    )
+
+
+def test_a_replica_that_runs_on() -> None:
+    """Where the caller has given up before, the rest is less than nothing, so that all of it still adds up."""
+    request = request_of(*http(replica={"duration": 90}))
+    assert request.total_ns == 40 * US
+    assert request.other_ns == (40 - 6 - 90) * US
 
 
 def test_clocks_that_differ() -> None:
@@ -291,14 +324,24 @@ def _slowly() -> list[dict[str, Any]]:
             total = max(record["end_ns"] for record in chain.values()) - chain["route"]["start_ns"]
         has_waited = {"route", "replica"} <= chain.keys()
         queue = chain["replica"]["start_ns"] - chain["route"]["start_ns"] if has_waited else None
-        times = {"total": total, "route": lengths.get("route"), "queue": queue, "handling": lengths.get("replica")}
+        routing = lengths.get("route")
+        if has_waited:
+            routing = max(0, chain["route"]["end_ns"] - chain["replica"]["end_ns"])
+        times = {"total": total, "queue": queue, "handling": lengths.get("replica"), "route": routing}
+        parts = (time or 0 for part, time in times.items() if part != "total")
+        times["other"] = None if total is None else total - sum(parts)
         groups[key].append(times)
     return [
         {name: text or None for name, text in zip(("app", "deployment", "route", "method", "status"), key, strict=True)}
         | {"count": len(groups[key]), "errors": failed[key]}
         | {f"{name}_ns": _spread([times[name] for times in groups[key]]) for name in groups[key][0]}
+        | {"sum_ns": _sums([times for times in groups[key] if times["total"] is not None], [*groups[key][0]])}
         for key in sorted(groups)
     ]
+
+
+def _sums(known: list[dict[str, int | None]], names: list[str]) -> dict[str, int]:
+    return {name: sum(times[name] or 0 for times in known) for name in names}
 
 
 def _spread(times: list[int | None]) -> dict[str, int | None]:

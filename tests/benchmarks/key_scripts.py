@@ -110,8 +110,8 @@ _LOG: Final[Script] = (
 )
 _CALLS: Final[Script] = (
     ("calls", "~"),
-    *_on("calls", ("calls", "s s s s s s S e ~ v ~ enter")),
-    ("functioncalls", "~ s s s s S e down ~ v"),
+    *_on("calls", ("calls", "s s s s s s S e ~ b ~ b ~ b ~ b ~ x ~ x ~ v ~ enter")),
+    ("functioncalls", "~ s s s s S b x e down ~ v"),
     *_LOG,
     ("functioncalls", "enter"),
     ("trace", "~ escape"),

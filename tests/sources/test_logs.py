@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from spanview.analysis.log_lines import Coverage, SpanLog, log_owner
+from hostile import TEXTS
+from spanview.analysis.log_lines import Coverage, LogOwner, SpanLog, log_owner
 from spanview.sources.loading import load_store
 from spanview.sources.logs import Logs
 
@@ -137,8 +138,8 @@ def test_rotated_logs_are_read_too(session: Path) -> None:
 def test_why_there_is_none(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A driver's, an empty one, and one that may not be read."""
     spans = session / "logs" / "spans"
-    assert log_of(spans, "program").reason == "the span names no worker of Ray and no request of Ray Serve"
-    assert log_of(spans, "Counter.bad ray.remote").reason == "of a driver: Ray keeps no log of what it prints"
+    for name in ("program", "Counter.bad ray.remote"):
+        assert log_of(spans, name).reason == "of a driver: Ray keeps no log of what it prints"
     for end in ("out", "err"):
         (session / "logs" / f"{COUNTER}.{end}").write_bytes(b"")
     assert log_of(spans, "Counter.bad ray.remote_worker").reason == f"{COUNTER}.err and {COUNTER}.out: empty"
@@ -169,10 +170,17 @@ def test_a_folder_that_may_not_be_read(session: Path, tmp_path: Path) -> None:
     assert log.reason.endswith("Permission denied")
 
 
+def test_ids_of_any_text_are_looked_for(session: Path) -> None:
+    """Nothing that a file calls a request or a replica ends the search but that there is none."""
+    path = str(session / "logs" / "serve" / "spans" / "1.json")
+    for text in TEXTS:
+        log = Logs(ELSEWHERE).lines_of(LogOwner(path, request_id=text, replica_id=text), 0, None)
+        assert log.count == 0 or text in {"]", "\\["}
+        assert Logs(ELSEWHERE).files_of(LogOwner(path, worker_id=text, pid=text, job=text))[1]
+
+
 def test_ids_lead_nowhere_else(tmp_path: Path) -> None:
     """What a file says of its worker can't become a path to other files."""
-    from spanview.analysis.log_lines import LogOwner
-
     (tmp_path / "logs").mkdir()
     (tmp_path / "secret-1-1.out").write_text("secret\n")
     logs = Logs(ELSEWHERE)

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from builders import Builder
-from spanview.tui.calls.calls_screen import TABLE, CallsScreen
+from spanview.analysis.call_groups import CallsBy
+from spanview.tui.calls.calls_screen import CallsScreen, table_by
 from spanview.tui.calls.function_calls_screen import CallLines, FunctionCallsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
@@ -114,9 +115,9 @@ async def test_from_a_function_to_one_call() -> None:
         assert "no attempt seen" in look.body[1]
         await look.press("end", "enter")
         assert look.is_on(TraceScreen)
-        await look.until_shown(" f ray.remote_worker   CONSUMER")
+        await look.until_shown(" f ray.remote_worker   ", " on worker ")
         await look.press("escape", "home", "enter")
-        await look.until_shown(" f ray.remote   PRODUCER")
+        await look.until_shown(" f ray.remote ! no attempt seen   PRODUCER")
 
 
 def odd_documents() -> list[Document]:
@@ -159,6 +160,62 @@ async def test_what_is_no_call_and_what_has_no_run() -> None:
         assert "ended: no error seen" not in look.text
 
 
+def placed_documents() -> list[Document]:
+    """Return two calls of an actor and one of a task on two nodes, and a call of Ray's own actor."""
+    build, ids = Builder(), iter(range(1, 99))
+    spans = []
+    for name, actor, node in (
+        ("m.A.f", "1", "n1"),
+        ("m.A.f", "1", "n1"),
+        ("m.g", "", "n2"),
+        ("_StatsActor.f", "2", "n2"),
+    ):
+        parent = next(ids)
+        what = (
+            {"ray.actor_id": actor * 32, "ray.actor_class": name.split(".")[-2]}
+            if actor
+            else {"ray.remote": "function"}
+        )
+        spans += [
+            build.span(f"{name} ray.remote", trace=parent, span=parent, kind="PRODUCER", duration=1, attributes=what),
+            build.span(
+                f"{name} ray.remote_worker",
+                trace=parent,
+                span=next(ids),
+                parent=parent,
+                kind="CONSUMER",
+                start=5 * parent,
+                duration=3,
+                attributes=what | {"ray.node_id": node},
+            ),
+        ]
+    return spans
+
+
+async def test_by_actor_node_and_job() -> None:
+    """`b` counts the same calls by something else; Enter lists those of a line, with their functions."""
+    async with looking_at(*placed_documents(), size=(120, 30)) as look:
+        await look.press("A")
+        await look.until_shown("4 calls of 3 functions", "A.f")
+        await look.press("b")
+        await look.until_shown("4 calls of 3 actors", "ACTOR", "A (actor 1111)", "tasks")
+        await look.press("b")
+        await look.until_shown("4 calls of 2 nodes", "NODE")
+        assert sorted(row[:2] for row in rows(look)[:2]) == [["n1", "2"], ["n2", "2"]]
+        await look.press("x")
+        await look.until_shown("3 calls of 2 nodes, without Ray's own")
+        assert sorted(row[:2] for row in rows(look)[:2]) == [["n1", "2"], ["n2", "1"]]
+        await look.press("enter")
+        await look.until_shown("calls of node n")
+        assert look.body[0].split()[:2] == ["FUNCTION", "SUBMITTED"]
+        await look.press("b")
+        assert "Esc leads to all calls" in look.footer
+        await look.press("escape", "b")
+        await look.until_shown("3 calls of 1 job", "not known")
+        await look.press("b", "x")
+        await look.until_shown("4 calls of 3 functions")
+
+
 async def test_of_one_trace() -> None:
     """From a trace, its calls only; where there are none, that is said."""
     async with looking_at(*documents(), Builder().span("alone", trace=9, span=99, start=500), size=(120, 30)) as look:
@@ -171,7 +228,8 @@ async def test_of_one_trace() -> None:
 
 def test_names_have_room() -> None:
     """Whatever the width, the figures leave some of it to the names."""
+    table = table_by(CallsBy.FUNCTION, {})
     for width in range(30, 250):
-        assert cell_len(TABLE.fit(width).heads_text()) <= width
-        assert TABLE.fit(width).cells[0][1] >= 8
-    assert len(TABLE.fit(40).cells) < len(TABLE.fit(80).cells) < len(TABLE.fit(110).cells) < len(TABLE.fit(200).cells)
+        assert cell_len(table.fit(width).heads_text()) <= width
+        assert table.fit(width).cells[0][1] >= 8
+    assert len(table.fit(40).cells) < len(table.fit(80).cells) < len(table.fit(110).cells) < len(table.fit(200).cells)

@@ -87,6 +87,32 @@ async def test_rows_and_ruler(
             assert _shown(look) == (0, 1)
 
 
+async def test_time_is_moved() -> None:
+    """With the right button, what is zoomed goes along with the mouse, as far as there is time."""
+    async with looking_at(*_documents(), size=(100, 30)) as look:
+        await look.press("L")
+        shown = look.screen
+        assert isinstance(shown, WorkersScreen)
+        await look.until(lambda: _shown(look) == (0, 1) and shown.rows.row_count)
+        await look.press("plus", "plus")
+        before, y, x = _shown(look), shown.rows.region.y, 99 - shown.rows.time_cells
+        await look.pilot.mouse_down(offset=(x + 20, y), button=3)
+        await look.pilot.hover(offset=(x + 15, y))
+        await look.press()
+        moved = 5 / shown.rows.time_cells * (before[1] - before[0])
+        assert _shown(look)[0] == pytest.approx(before[0] + moved, abs=1e-4)
+        assert _shown(look)[1] - _shown(look)[0] == pytest.approx(before[1] - before[0])
+        while _shown(look)[0] > 0:
+            await look.press("<")
+        await look.pilot.hover(offset=(x + 30, y))
+        await look.pilot.mouse_up(offset=(x + 30, y))
+        await look.press()
+        assert _shown(look)[0] == 0
+        await look.pilot.hover(offset=(x + 10, y))
+        await look.press()
+        assert (_shown(look)[0], look.is_on(WorkersScreen)) == (0, True)
+
+
 async def test_a_key_ends_it() -> None:
     """Where one opens another screen while the button is down, nothing is picked, nor begun when one comes back."""
     async with looking_at(*_documents(), size=(100, 30)) as look:

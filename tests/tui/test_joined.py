@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from builders import Document
     from viewers import Look
 
+SELECTED: Final = " m.f ray.remote_worker   waited 8 µs · ran 20 µs on worker 1 · submitted by pid 1   CONSUMER"
+"""The details' headline for f."""
 ENDINGS: Final = {"PRODUCER": " ray.remote", "CONSUMER": " ray.remote_worker"}
 
 
@@ -74,15 +76,21 @@ async def test_one_row_a_call() -> None:
             "h ! no attempt seen",
         ]
         # The attempt is what is selected: its whole name, its attributes, its parent.
-        await look.until_shown(" m.f ray.remote_worker   CONSUMER")
+        await look.until_shown(
+            " m.f ray.remote_worker   waited 8 µs · ran 20 µs on worker 1 · submitted by pid 1   CONSUMER"
+        )
         await look.press("a")
         await look.until_shown("m.g ray.remote ")
         assert "DURATION" in look.text
         assert not look.app.settings.joins
-        await look.until_shown(" m.f ray.remote_worker   CONSUMER")
+        await look.until_shown(
+            " m.f ray.remote_worker   waited 8 µs · ran 20 µs on worker 1 · submitted by pid 1   CONSUMER"
+        )
         await look.press("p", "a")
         await look.until_shown("CALL ")
-        await look.until_shown(" m.f ray.remote_worker   CONSUMER")
+        await look.until_shown(
+            " m.f ray.remote_worker   waited 8 µs · ran 20 µs on worker 1 · submitted by pid 1   CONSUMER"
+        )
         await look.press("p")
         await look.until_shown(" caller   INTERNAL")
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder
+from hostile import ALL
 from spanview.display.span_text import LOG, SECTIONS
 from spanview.tui.app.opening import Opening
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
@@ -250,6 +251,8 @@ async def test_a_log_that_is_replaced(session: Path, change: str) -> None:
         await look.pilot.pause()
         assert (under_cursor(look) == "new") == (change != "removed")
         assert ("replaced or truncated" in look.footer) == (change != "removed")
+        await look.press("tab")
+        assert under_cursor(look) == "printed"
 
 
 async def test_long_logs_are_read_where_they_are_looked_at(session: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -277,11 +280,26 @@ async def test_long_logs_are_read_where_they_are_looked_at(session: Path, monkey
         await look.until(lambda: under_cursor(look) == "line 777")
         rows.action_edge(0)
         assert under_cursor(look) == "line 0"
+        for _ in range(3):
+            # As the wheel does.
+            rows.scroll_to(y=rows.max_scroll_y, animate=False, immediate=True)
+            await look.pilot.pause()
+        assert rows.row_count > 1000
+        assert under_cursor(look) == "line 0"
+        for _ in range(20):
+            rows.scroll_relative(y=50, animate=False)
+        await look.pilot.pause()
+        top = int(rows.text_of(rows.scroll_offset.y).split()[1])
+        assert 1000 < top < 4000
 
 
 async def test_rubbish_is_harmless(session: Path) -> None:
     """What a terminal would act on is shown as what it is, colours are left out, and lines of any length are cut."""
-    hostile = b"\x1b[31mred\x1b[0m \x1b]0;title\x07 \x00\xff\xfe\xc2\x9b1m \xe2\x80\xae \r over\n" + b"x" * 300_000
+    hostile = (
+        ALL.encode("utf-8", "surrogatepass")
+        + b"\n\x1b[31mred\x1b[0m \x1b]0;title\x07 \x00\xff\xfe\xc2\x9b1m \xe2\x80\xae \r over\n"
+        + b"x" * 300_000
+    )
     (session / f"{NAME}.err").write_bytes(hostile)
     (session / f"{NAME}.out").write_bytes(os.urandom(20_000))
     async with looking_at(data=data_of(session), size=(100, 24)) as look:
@@ -289,7 +307,25 @@ async def test_rubbish_is_harmless(session: Path) -> None:
         assert "red ␛]0;title␇ ␀��\\x9b1m \\u202e ␍ over" in look.text
         await look.press("l", "G", "tab", "G", "k", "l", "h", "w", "N")
         assert look.is_on(LogScreen)
-        assert look.text.isprintable() or all(line.isprintable() for line in look.lines)
+        assert all(line.isprintable() for line in look.lines)
+        await look.press("q", "enter")
+        await open_section(look)
+        assert all(line.isprintable() for line in look.lines)
+
+
+async def test_long_lines_move(session: Path) -> None:
+    """To the right as far as there is text, and back."""
+    (session / f"{NAME}.err").write_text("short\n" + "".join(f"{number:04}" for number in range(60)) + "\n")
+    async with looking_at(data=data_of(session), size=(80, 24)) as look:
+        await open_log(look)
+        assert ("0017" in look.text, "0059" in look.text) == (True, False)
+        for _ in range(20):
+            await look.press("l")
+        assert "0059" in look.text
+        assert "short" not in look.text
+        for _ in range(20):
+            await look.press("h")
+        assert "short" in look.text
 
 
 async def test_a_log_that_is_gone(session: Path) -> None:

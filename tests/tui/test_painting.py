@@ -129,6 +129,7 @@ async def test_a_long_trace_paints_what_is_in_sight(painted: list[int]) -> None:
         await look.press("enter")
         await look.until(lambda: look.app.screen.query_one(Waterfall).row_count == MANY)
         assert max(painted) < HEIGHT
+        await look.rest()
         painted.clear()
         await look.press("down")
         assert sorted(painted) == [0, 1]

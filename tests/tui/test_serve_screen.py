@@ -69,8 +69,9 @@ async def test_from_the_traces_to_one_request() -> None:
         assert "1 5xx" in second
         await look.press("down", "enter")
         assert look.is_on(RequestsScreen)
-        assert "shop › Cart  GET /a  500   1 request, slowest first" in look.header
-        assert look.body[1].split()[:8] == ["80", "µs", "8", "µs", "60", "µs", "✖", "5xx"]
+        assert "shop › Cart  GET /a  500   1 request" in look.header
+        assert look.body[0].split()[:6] == ["TOTAL", "▾", "QUEUE", "HANDLING", "ROUTE", "OTHER"]
+        assert look.body[1].split()[:12] == ["80", "µs", "8", "µs", "60", "µs", "0", "µs", "12", "µs", "✖", "5xx"]
         assert "id-2" in look.body[1]
         assert "proxy › route › replica" in look.body[1]
         await look.press("y")

@@ -60,7 +60,7 @@ class CallLog(Widget):
 def _text(log: SpanLog, room: int) -> str:
     """Return which files a log is in, as much of their path as there is room for."""
     if not log.parts:
-        return f" log: {log.reason}"
+        return f" log: {sanitise(log.reason)}"
     start = log.start or log.parts[0]
     lines = sum(len(part.lines) for part in log.parts if part.coverage is not Coverage.PROCESS)
     said = f"   {count(lines, 'line')} of this call" if lines else ""

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
+from spanview.analysis.call_groups import CallsBy, call_group_names, call_groups
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.percentiles import nearest_rank
-from spanview.analysis.ray_names import SUBMITTED
+from spanview.analysis.ray_names import SUBMITTED, rays_own_names
+from spanview.analysis.telling import part
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
-from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
+from spanview.tui.calls.function_calls_screen import CallGroup, FunctionCallsScreen
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.sorting import Sorting
-from spanview.tui.widgets.table import Ranks, Table, TableColumn, TableList, name_column
+from spanview.tui.widgets.table import Ranks, Table, TableColumn, TableList, following, name_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from textual.app import ComposeResult
 
     from spanview.analysis.calls import Calls, Function
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.widgets.live import Ask
     from spanview.tui.widgets.scope import TraceScope
 
 _COUNT, _TIME = 8, 10
@@ -78,51 +83,77 @@ def _runs(function: Function) -> Sequence[int]:
     return function.known_runs_ns
 
 
-TABLE: Final[Table[Function]] = Table(
-    (
-        name_column("FUNCTION", lambda function: function.function or "(no name)", key="function"),
-        _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
-        _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
-        _counted("ERR", lambda function: function.failures, key="errors", style="error", width=7, goes=3),
-        _counted("RETRY", lambda function: function.retried, key="retries", comes=2),
-        _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=13, goes=1),
-        TableColumn(
-            "TOTAL WAIT",
-            13,
-            lambda function: duration(function.total_wait_ns) if function.waits_ns else "–",
-            key="total wait",
-            value=lambda function: function.total_wait_ns if function.waits_ns else None,
-            ranks=Ranks.TIMES,
-            goes=5,
-        ),
-        _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
-        _timed("WAIT", "p50", _waits, 50, comes=1),
-        _timed("WAIT", "p95", _waits, 95, goes=4),
-        _timed("WAIT", "max", _waits, 100, comes=3),
-        TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, comes=6),
-        _timed("RUN", "p50", _runs, 50, comes=1),
-        _timed("RUN", "p95", _runs, 95, goes=2),
-        _timed("RUN", "max", _runs, 100, comes=3),
-        TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, comes=6),
-        _counted(
-            "AT ONCE",
-            lambda function: 0 if function.generator else function.max_concurrency,
-            key="at once",
-            width=10,
-            comes=7,
-        ),
+_FIGURES: Final[Sequence[TableColumn[Function]]] = (
+    _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
+    _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
+    _counted("ERR", lambda function: function.failures, key="errors", style="error", width=7, goes=3),
+    _counted("RETRY", lambda function: function.retried, key="retries", comes=2),
+    _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=13, goes=1),
+    TableColumn(
+        "TOTAL WAIT",
+        13,
+        lambda function: duration(function.total_wait_ns) if function.waits_ns else "–",
+        key="total wait",
+        value=lambda function: function.total_wait_ns if function.waits_ns else None,
+        ranks=Ranks.TIMES,
+        goes=5,
     ),
-    "total wait",
-    _LEAST_NAME,
-    _USUAL_NAME,
-    least_beside=_SHORTEST_NAME,
-    floor=_SHORTEST_NAME,
+    _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
+    _timed("WAIT", "p50", _waits, 50, comes=1),
+    _timed("WAIT", "p95", _waits, 95, goes=4),
+    _timed("WAIT", "max", _waits, 100, comes=3),
+    TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, comes=6),
+    _timed("RUN", "p50", _runs, 50, comes=1),
+    _timed("RUN", "p95", _runs, 95, goes=2),
+    _timed("RUN", "max", _runs, 100, comes=3),
+    TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, comes=6),
+    _counted(
+        "AT ONCE",
+        lambda function: 0 if function.generator else function.max_concurrency,
+        key="at once",
+        width=10,
+        comes=7,
+    ),
 )
+
+
+def table_by(by: CallsBy, names: Mapping[str, str]) -> Table[Function]:
+    """Return the columns of functions, actors, nodes or jobs.
+
+    Args:
+        by: What calls are counted by.
+        names: How those are called, by their keys.
+    """
+
+    def name(function: Function) -> str:
+        return names.get(function.function, function.function) or "(no name)"
+
+    return Table(
+        (name_column(by.upper(), name, key="name"), *_FIGURES),
+        "total wait",
+        _LEAST_NAME,
+        _USUAL_NAME,
+        least_beside=_SHORTEST_NAME,
+        floor=_SHORTEST_NAME,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Calls, and what they were counted by."""
+
+    calls: Calls
+    by: CallsBy
+    functions: Sequence[Function]
+    names: Mapping[str, str]
+    """How functions, actors, nodes or jobs are called, by their keys."""
 
 
 def _note(function: Function) -> str:
     """Return what is said of a function beside its figures."""
     notes = [] if function.generator is None else [_GENERATORS[function.generator]]
+    if function.unknown_runs:
+        notes.append(f"the runs of {count(function.unknown_runs, 'attempt')} of generators aren't known")
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
     notes += [f"{function.existing:,} existed already, no calls"] if function.existing else []
     cold = function.cold_starts
@@ -130,8 +161,22 @@ def _note(function: Function) -> str:
     return "   ".join(notes)
 
 
+def _calls_in(store: Store, is_without_rays_own: bool, traces: Sequence[int] | None, tell: Tell) -> Calls:  # noqa: FBT001 - bound by name
+    """Return the calls of traces; for a thread."""
+    calls = calls_of(store, traces, tell)
+    return calls.without(rays_own_names(store)) if is_without_rays_own else calls
+
+
+def _count(store: Store, by: CallsBy, calls_in: Ask[Calls], traces: Sequence[int] | None, tell: Tell) -> _Counted:
+    """Count calls by something; for a thread."""
+    calls = calls_in(traces, part(tell, 0.0, 0.3))
+    groups = None if by is CallsBy.FUNCTION else call_groups(store, calls, by, part(tell, 0.3, 0.9))
+    functions = functions_of(store, calls, groups)
+    return _Counted(calls, by, functions, call_group_names((function.function for function in functions), by))
+
+
 class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
-    """Ray's calls by function.
+    """Ray's calls by function, actor, node or job.
 
     Args:
         scope: The traces that count.
@@ -139,11 +184,13 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
-        self.rows: TableList[Function] = TableList(TABLE, lambda function: function.function)
+        self._by = CallsBy.FUNCTION
+        """What is counted by, or was asked for."""
+        self._is_without_rays_own = False
+        self.rows: TableList[Function] = TableList(table_by(self._by, {}), lambda function: function.function)
         self._store = store
-        self.live: Live[tuple[Calls, list[Function]]] = Live(self, scope, self._count, self._take_functions)
-        self._calls: Calls | None = None
-        self._functions: list[Function] | None = None
+        self.live: Live[_Counted] = Live(self, scope, self._ask(), self._take_functions)
+        self._counted: _Counted | None = None
         self.sorting = Sorting(self, self.rows, "calls_sort")
 
     def body(self) -> ComposeResult:
@@ -156,20 +203,32 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         """Begin to count."""
         self.set_focus(self.rows)
         self.take_settings()
-        self.live.begin()
+        self.live.begin(self._ask())
 
-    def _count(self, traces: Sequence[int] | None, tell: Tell) -> tuple[Calls, list[Function]]:
-        """Called in a thread."""
-        calls = calls_of(self._store, traces, tell)
-        return calls, functions_of(self._store, calls)
+    def take_settings(self) -> None:
+        """Sort as was sorted last, and leave out what was left out."""
+        super().take_settings()
+        is_without = self.viewer.settings.without_rays_own
+        if is_without is not self._is_without_rays_own:
+            self._is_without_rays_own = is_without
+            self.live.begin(self._ask())
 
-    def _take_functions(self, answer: tuple[Calls, list[Function]]) -> None:
-        is_first = self._functions is None
-        self._calls, self._functions = answer
-        self.rows.show(self._functions, stay=not is_first)
+    def _ask(self) -> Ask[_Counted]:
+        return partial(_count, self._store, self._by, self._calls_in())
+
+    def _calls_in(self) -> Ask[Calls]:
+        return partial(_calls_in, self._store, self._is_without_rays_own)
+
+    def _take_functions(self, answer: _Counted) -> None:
+        before, self._counted = self._counted, answer
+        is_same = before is not None and before.by is answer.by
+        if before is None or not is_same or before.names != answer.names:
+            self.rows.table = table_by(answer.by, answer.names)
+        self.rows.show(answer.functions, stay=is_same)
         self.refresh_frame()
-        if is_first and not self._functions:
-            self.viewer.say(f"no Ray calls here: none of the spans submits one (PRODUCER, {SUBMITTED.strip()})")
+        if before is None and not answer.functions:
+            own = ", but Ray's own: x shows them" if self._is_without_rays_own else ""
+            self.viewer.say(f"no Ray calls here{own}: none of the spans submits one (PRODUCER, {SUBMITTED.strip()})")
 
     def show_frame(self) -> None:
         """Say what is to be said of the selected function beside its figures."""
@@ -183,24 +242,52 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
     def title_text(self) -> str:
         """Return what is counted."""
         head = f"‹ Ray calls of {self.live.chosen.what}{self.live.as_of}"
-        if self._functions is None:
-            return f"{head}   counting … {self.live.work.share_text}; Esc ends it"
-        if not self._functions:
-            return f"{head}   no Ray calls"
-        calls = count(sum(function.calls for function in self._functions), "call")
-        text = f"{head}   {calls} of {count(len(self._functions), 'function')}"
-        cold = sum(function.cold_starts for function in self._functions)
-        waited = duration(sum(function.cold_wait_ns for function in self._functions))
+        if self._counted is None or self.live.is_asked:
+            return f"{head}   by {self._by}   counting … {self.live.work.share_text}; Esc ends it"
+        functions = self._counted.functions
+        without = ", without Ray's own" if self._is_without_rays_own else ""
+        if not functions:
+            return f"{head}   no Ray calls{without}"
+        calls = count(sum(function.calls for function in functions), "call")
+        text = f"{head}   {calls} of {count(len(functions), self._counted.by)}{without}"
+        cold = sum(function.cold_starts for function in functions)
+        waited = duration(sum(function.cold_wait_ns for function in functions))
         return f"{text}, {count(cold, 'cold start')} {waited}" if cold else text
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
+    def action_group(self) -> None:
+        """Count by the next thing."""
+        self._by = following(CallsBy, self._by)
+        self.live.begin(self._ask())
+        self.viewer.say(f"by {self._by}")
+
+    def action_rays_own(self) -> None:
+        """Leave out calls of what is Ray's own, or show them again."""
+        is_without = not self._is_without_rays_own
+        self.viewer.keep(without_rays_own=is_without)
+        self.take_settings()
+        self.viewer.say(f"Ray's own actors and tasks are {'left out' if is_without else 'shown'}")
+
+    def action_back(self) -> None:
+        """End the counting, then go back."""
+        if self._counted is not None and self.live.is_asked:
+            self._by = self._counted.by
+            self.live.end(self._ask())
+            self.live.catch_up()
+            self.refresh_frame()
+            self.viewer.say("the counting was ended")
+        else:
+            self.app.pop_screen()
+
     async def action_open(self) -> None:
-        """List the calls of the function."""
+        """List the calls of the function, or of another group."""
         await self.live.wait_for_answer()
-        chosen = self.rows.selected
-        if chosen is not None and self._calls is not None:
-            await self.app.push_screen(FunctionCallsScreen(self._store, self.live, self._calls, chosen.function))
+        chosen, counted = self.rows.selected, self._counted
+        if chosen is not None and counted is not None:
+            name = counted.names.get(chosen.function, chosen.function)
+            group = CallGroup(counted.by, chosen.function, name, self._calls_in())
+            await self.app.push_screen(FunctionCallsScreen(self._store, self.live, counted.calls, group))
 
     def action_log(self) -> None:
         """Say where logs are."""
@@ -214,4 +301,4 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
     def action_copy(self) -> None:
         """Copy the name of the function."""
         if self.rows.selected is not None:
-            self.viewer.copy(self.rows.selected.function, "function")
+            self.viewer.copy(self.rows.selected.function, self._counted.by if self._counted else "name")

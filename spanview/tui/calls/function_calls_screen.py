@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from heapq import nlargest
-from typing import TYPE_CHECKING, Final
+from heapq import nlargest, nsmallest
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.analysis.calls import Call, Outcome, calls_of
+from spanview.analysis.call_groups import UNKNOWN, CallsBy, call_group_names, call_groups
+from spanview.analysis.calls import Call, Outcome
 from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
 from spanview.analysis.reasons import Reason, Why, reasons_of
 from spanview.analysis.telling import part
@@ -18,23 +19,23 @@ from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.calls.call_log import CallLog
-from spanview.tui.keys import On
+from spanview.tui.keys import On, footer_text
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.paint import data_text, name_text
 from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from textual.app import ComposeResult
 
     from spanview.analysis.calls import Calls
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.tui.widgets.live import AnyLive
+    from spanview.tui.widgets.live import AnyLive, Ask
     from spanview.tui.widgets.table import RowOrder
 
 MOST_CALLS: Final = 10_000
@@ -42,6 +43,8 @@ MOST_CALLS: Final = 10_000
 _WORDS: Final = 18
 """Cells that what is said of a call has at least, before where it ran."""
 _SHORTEST_WORDS: Final = 8
+_FUNCTION: Final = 26
+"""Cells of a function, where there are several."""
 _WIDE: Final = 100
 """Cells from which on there is room for a sum."""
 _FAILED: Final = frozenset((Outcome.ERROR, Outcome.SUBMIT_ERROR))
@@ -52,15 +55,29 @@ _CALLS_PER_REPORT: Final = 1024
 _MOST_THOUGHTS: Final = 100
 
 
-_RANKS: Final[dict[str, Callable[[Call, Sequence[int]], int]]] = {
+_RANKS: Final[dict[str, Callable[[Call, Sequence[int]], Any]]] = {
     "wait and run": lambda call, _: (call.wait_ns or 0) + (call.run_ns or 0),
     "wait": lambda call, _: -1 if call.wait_ns is None else call.wait_ns,
     "run": lambda call, _: -1 if call.run_ns is None else call.run_ns,
     "start": lambda call, starts: starts[call.row],
     "attempts": lambda call, _: len(call.attempts),
+    "name": lambda call, _: call.function,
     "outcome": lambda call, _: (call.outcome in _FAILED or not call.attempts) * MOST_CALLS + len(call.attempts),
 }
 """What calls are compared by, given the starts of all spans."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallGroup:
+    """A function, an actor, a node or a job whose calls are listed."""
+
+    by: CallsBy
+    key: str
+    """From a file, as is its name: to be made harmless."""
+    name: str
+    """How it is called."""
+    calls_in: Ask[Calls]
+    """Returns the calls that it is one group of; called in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +94,33 @@ class _Listed:
     first: list[Call]
     """The first of them, in this order."""
     reasons: Mapping[int, Why]
-    is_generator: bool
+    generators: Collection[str]
+    """Functions that are generators, certainly or likely."""
+    names: Mapping[str, str]
+    """How functions are called."""
+
+
+_HINTS: Final = "  ".join(hint for hint in footer_text(On.CALLS).split("  ") if hint[0] not in "bx")
+"""What counts and leaves out acts on the screen of all calls."""
 
 
 class CallLines(TableList[Call]):
     """A line a call."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, has_functions: bool = False) -> None:
+        function: TableColumn[Call] = TableColumn(
+            "FUNCTION",
+            _FUNCTION,
+            lambda call: name_text(self.names.get(call.function, call.function), _FUNCTION),
+            behind=1,
+            aligns_left=True,
+            key="name",
+            ranks=Ranks.NAMES,
+        )
         super().__init__(
             Table(
                 (
+                    *((function,) if has_functions else ()),
                     TableColumn(
                         "SUBMITTED",
                         24,
@@ -95,6 +129,7 @@ class CallLines(TableList[Call]):
                         aligns_left=True,
                         key="start",
                         ranks=Ranks.MOMENTS,
+                        goes=2,
                     ),
                     TableColumn("WAIT", 10, lambda call: duration(call.wait_ns), key="wait", ranks=Ranks.TIMES),
                     TableColumn("RUN", 10, self._run, key="run", ranks=Ranks.TIMES),
@@ -121,8 +156,10 @@ class CallLines(TableList[Call]):
         self._store = store
         self.reasons: Mapping[int, Why] = {}
         """Why calls have no attempt, by their rows in the span table."""
-        self.is_generator = False
-        """Whether the function is a generator, certainly or likely: then no run is known."""
+        self.generators: Collection[str] = ()
+        """Functions that are generators, certainly or likely: then no run is known."""
+        self.names: Mapping[str, str] = {}
+        """How functions are called, where there may be several."""
         self.notes: dict[int, str] = {}
         """What is thought of calls without an attempt, by their rows in the span table."""
         self._longest: tuple[dict[int, str], int] | None = None
@@ -153,17 +190,19 @@ class CallLines(TableList[Call]):
         return "–" if ns == NO_TIME else moment(ns, digits=3)
 
     def _run(self, call: Call) -> str:
-        return "not known" if self.is_generator and call.attempts else duration(call.run_ns)
+        return "not known" if call.function in self.generators and call.attempts else duration(call.run_ns)
 
     def _wait_and_run(self, call: Call) -> str:
-        known = [ns for ns in (call.wait_ns, None if self.is_generator else call.run_ns) if ns is not None]
+        known = [
+            ns for ns in (call.wait_ns, None if call.function in self.generators else call.run_ns) if ns is not None
+        ]
         return duration(sum(known) if known else None)
 
     def _said_of(self, call: Call) -> str:
         why = self.reasons.get(call.row)
         if call.row in self.notes:
             return self.notes[call.row]
-        if self.is_generator and call.outcome is Outcome.ENDED:
+        if call.function in self.generators and call.outcome is Outcome.ENDED:
             return _MADE
         return call.outcome if why is None else why.label
 
@@ -189,16 +228,18 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     Args:
         counted: The count of the calls of all functions, which this one's are of.
         calls: These calls.
-        function: The function's name; from a file, and so to be made harmless.
+        group: The function, or an actor, a node or a job.
     """
 
-    def __init__(self, store: Store, counted: AnyLive, calls: Calls, function: str) -> None:
+    HINTS = _HINTS
+
+    def __init__(self, store: Store, counted: AnyLive, calls: Calls, group: CallGroup) -> None:
         super().__init__()
-        self.rows: CallLines = CallLines(store)
+        self.rows: CallLines = CallLines(store, has_functions=group.by is not CallsBy.FUNCTION)
         self._store = store
         self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
         self._known = calls, counted.chosen, counted.version
-        self._function = function
+        self._group = group
         self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
@@ -225,7 +266,8 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         super().show_frame()
         rows = self.rows
         why = None if rows.selected is None else rows.reasons.get(rows.selected.row)
-        ended = RUN_NOT_KNOWN if rows.is_generator else _ENDED
+        is_generator = rows.selected is not None and rows.selected.function in rows.generators
+        ended = RUN_NOT_KNOWN if is_generator else _ENDED
         text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
         self.query_one("#note", Static).update(Content(text))
         selected = rows.selected
@@ -234,14 +276,20 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""
 
+    @property
+    def _what(self) -> str:
+        by, name = self._group.by, self._group.name or "(no name)"
+        return f"{by} {name}" if by in {CallsBy.NODE, CallsBy.JOB} or name == UNKNOWN else name
+
     def title_text(self) -> str:
         """Return what is listed."""
-        head = f"‹ calls of {data_text(self._function, 60).rstrip()}{self.live.as_of}"
+        head = f"‹ calls of {data_text(self._what, 60).rstrip()}{self.live.as_of}"
         if self._count is None or self._sorting.is_busy:
             return f"{head}   looking … {self._sorting.share_text}"
         most = f"the first {MOST_CALLS:,} of " if self._count > MOST_CALLS else ""
         existing = f", {self._existing:,} existed already" if self._existing else ""
-        generator = ", a generator" if self.rows.is_generator else ""
+        is_generator = self._group.by is CallsBy.FUNCTION and self._group.key in self.rows.generators
+        generator = ", a generator" if is_generator else ""
         calls = count(self._count - self._existing, "call")
         return f"{head}   {most}{calls}{existing}{generator}"
 
@@ -257,22 +305,34 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
 
     def _find(self, traces: Sequence[int] | None, tell: Tell) -> _Listed:
         """Called in a thread: look for the calls that there are now."""
-        calls = calls_of(self._store, traces, part(tell, 0.0, 0.5))
+        calls = self._group.calls_in(traces, part(tell, 0.0, 0.5))
         return self._listed(calls, self.rows.shown_order, part(tell, 0.5, 1.0))
 
     def _listed(self, all_calls: Calls, order: RowOrder, tell: Tell) -> _Listed:
         """Called in a thread: list the first calls of the function in an order."""
-        starts, indices, calls = self._store.spans.start_ns, all_calls.indices_of(self._function), list[Call]()
+        starts, indices, calls = self._store.spans.start_ns, self._indices_in(all_calls), list[Call]()
         for number, index in enumerate(indices):
             if not number % _CALLS_PER_REPORT:
                 tell(number / len(indices))
             calls.append(all_calls[index])
-        rank, sign = _RANKS[order.key], 1 if order.descending else -1
-        first = nlargest(MOST_CALLS, calls, key=lambda call: (sign * rank(call, starts), -call.row))
+        rank, sign = _RANKS[order.key], -1 if order.descending else 1
+        choose = nlargest if order.descending else nsmallest
+        first = choose(MOST_CALLS, calls, key=lambda call: (rank(call, starts), sign * call.row))
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
         existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
-        is_generator = self._function in generators_of(self._store)
-        return _Listed(all_calls, order, len(calls), existing, first, reasons, is_generator=is_generator)
+        names = call_group_names({call.function for call in first}, CallsBy.FUNCTION)
+        return _Listed(all_calls, order, len(calls), existing, first, reasons, generators_of(self._store), names)
+
+    def _indices_in(self, calls: Calls) -> Sequence[int]:
+        """Return the indices of the calls of the group."""
+        by, key = self._group.by, self._group.key
+        if by is CallsBy.FUNCTION:
+            return calls.indices_of(key)
+        groups = call_groups(self._store, calls, by)
+        indices: list[int] = [
+            index for index, group in enumerate(groups.of_calls.tolist()) if groups.keys[group] == key
+        ]
+        return indices
 
     def _take_known(self, listed: _Listed) -> None:
         self.live.begin_with(listed, *self._known[1:])
@@ -286,7 +346,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
 
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
-        self.rows.is_generator = listed.is_generator
+        self.rows.generators, self.rows.names = listed.generators, listed.names
         if listed.order == self.rows.shown_order:
             self.rows.show_calls(listed.first, listed.reasons, stay=True)
             self._think()
@@ -309,6 +369,14 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
             self.rows.refresh()
 
     # -- keys --------------------------------------------------------------------------------------------------------
+
+    def action_group(self) -> None:
+        """Say where calls are counted by something else."""
+        self.viewer.say("Esc leads to all calls: b counts them by actor, node or job")
+
+    def action_rays_own(self) -> None:
+        """Say where calls are left out."""
+        self.viewer.say("Esc leads to all calls: x leaves out those that are Ray's own")
 
     def action_error(self, _: int) -> None:
         """Go to the next call that failed or left no attempt."""

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from spanview.display.log_text import line_text
-from spanview.display.sanitise import sanitise
+from spanview.display.sanitise import MAX_LENGTH, sanitise
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import fixed
 
@@ -27,6 +27,8 @@ _LEVEL: Final = re.compile(
 _LEVEL_LENGTH: Final = 80
 """A level stands within so many characters."""
 _FOUND: Final = Style(reverse=True)
+_BYTES_PER_CHARACTER: Final = 8
+"""With colours, and where nearly all characters are none of ASCII."""
 _PAN_STEP: Final = 3
 """One of so many parts of the screen is what the text moves by."""
 
@@ -74,10 +76,15 @@ class LogRows(LineList):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Know more lines where the wheel or the bar has come near the last that are known."""
         super().watch_scroll_y(old_value, new_value)
-        if self.is_mounted and new_value < min(old_value, _MARGIN):
-            self.call_next(self._grow, -1)
-        elif self.is_mounted and new_value > max(old_value, self.max_scroll_y - _MARGIN):
-            self.call_next(self._grow, 1)
+        if self.is_mounted and new_value != old_value:
+            self.call_next(self._grow_in_sight)
+
+    def _grow_in_sight(self) -> None:
+        # Asked when it is its turn: of many turns of the wheel, the first has added what the others need.
+        if self.scroll_offset.y < _MARGIN:
+            self._grow(-1)
+        elif self.scroll_offset.y > self.max_scroll_y - _MARGIN:
+            self._grow(1)
 
     def _grow(self, by: int) -> None:
         """Know more lines before or behind the others; what is in sight stays where it is."""
@@ -116,22 +123,27 @@ class LogRows(LineList):
     # -- painting ----------------------------------------------------------------------------------------------------
 
     def pan(self, by: int) -> None:
-        """Show the text further to the right, or to the left."""
-        self._left = max(0, self._left + by * max(1, self.line_width // _PAN_STEP))
-        self.refresh()
+        """Show the text further to the right, as far as a line in sight goes, or to the left."""
+        step, width, top = max(1, self.line_width // _PAN_STEP), self.line_width, self.scroll_offset.y
+        in_sight = range(top, min(self.row_count, top + self.size.height))
+        end = self._left + width - 1
+        if by < 0 or any(len(self.text_of(row, end + step)) > end for row in in_sight):
+            self._left = max(0, self._left + by * step)
+            self.refresh()
 
-    def text_of(self, row: int) -> str:
-        """Return a line as it may be printed."""
-        return sanitise(line_text(self.window.line(row)))
+    def text_of(self, row: int, longest: int = MAX_LENGTH) -> str:
+        """Return a line as it may be printed, no more than so many characters of it."""
+        # Most of a line of many kilobytes isn't in sight, and needs no decoding.
+        return sanitise(line_text(self.window.line(row)[: _BYTES_PER_CHARACTER * longest]), longest)
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one line."""
-        text = self.text_of(row)
+        room = max(0, width - 1)
+        text = self.text_of(row, self._left + 2 * room + 1)
         level = _LEVEL.search(text, 0, _LEVEL_LENGTH)
         name = "" if level is None else "error" if level["error"] or level["e"] else "warning"
         style = self.paint_style(name) if name else None
         is_own = self.window.starts[row] in self.own
-        room = max(0, width - 1)
         shown = fixed(text[self._left : self._left + room + 1], room)
         return [Segment(_OWN if is_own else " ", self.paint_style("accent")), *self._with_found(shown, style)]
 

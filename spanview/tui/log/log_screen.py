@@ -6,7 +6,7 @@ import os
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.log_lines import Coverage, SpanLog
+from spanview.analysis.log_lines import Coverage
 from spanview.display.log_text import line_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
@@ -21,6 +21,8 @@ from spanview.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+
+    from spanview.analysis.log_lines import SpanLog
 
 _LOOK_INTERVAL_S: Final = 0.5
 """So often it is looked whether the file has grown."""
@@ -43,6 +45,8 @@ class LogScreen(BaseScreen, on=On.LOG):
         self._log = log
         self._offset = offset
         self._name = name
+        self._replaced = set[str]()
+        """The paths of logs that aren't those any more of which the span's lines are known."""
         self._prompt = Prompt("a text")
         self.rows: LogRows = LogRows(LogWindow(file, offset), log.sure_of(file.path))
         self._search = LogSearch(self, self.rows, self._prompt)
@@ -68,7 +72,8 @@ class LogScreen(BaseScreen, on=On.LOG):
         rows = self.rows
         if window is not rows.window:
             rows.window.file.close()
-        rows.window, rows.own = window, self._log.sure_of(window.file.path)
+        path = window.file.path
+        rows.window, rows.own = window, frozenset() if path in self._replaced else self._log.sure_of(path)
         rows.show_window(window.jump(offset))
         self.refresh_frame()
 
@@ -78,11 +83,12 @@ class LogScreen(BaseScreen, on=On.LOG):
         end = rows.offset_under_cursor if not rows.is_at_end else file.size
         parts = [f"‹ {_short(os.path.basename(file.path))}", size(file.size)]
         parts += [f"{end / file.size:.0%}"] if file.size else []
+        parts += [self._search.state_text] if self._search.state_text else []
         if rows.own:
             parts.append(f"▌ {count(len(rows.own), 'line')} of {self._name}")
         elif any(part.path == file.path and part.coverage is Coverage.PROCESS for part in self._log.parts):
             parts.append("its lines have no times")
-        return "   ".join(parts) + self._search.state_text
+        return "   ".join(parts)
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say where the cursor is now."""
@@ -101,7 +107,7 @@ class LogScreen(BaseScreen, on=On.LOG):
             except OSError:
                 # Not there yet: what was open can still be read.
                 return
-            self._log = SpanLog()
+            self._replaced.add(file.path)
             self._show(window, window.file.size if was_at_end else 0)
             self.viewer.say("the log was replaced or truncated: this is what it has now")
         elif file.size != size_before:
@@ -159,7 +165,8 @@ class LogScreen(BaseScreen, on=On.LOG):
             self.viewer.say(f"{os.path.basename(paths[index])}: {reason_of(error)}")
             return
         lines = parts[index].lines
-        self._show(LogWindow(file), lines[0].offset if lines else 0)
+        is_known = lines and paths[index] not in self._replaced
+        self._show(LogWindow(file), lines[0].offset if is_known else 0)
 
     def action_copy(self) -> None:
         """Copy the line."""

@@ -35,7 +35,7 @@ class LogSearch:
     @property
     def state_text(self) -> str:
         """How far it is; empty where nothing is searched for."""
-        return f"   searching {self._work.share_text}" if self._work.is_busy else ""
+        return f"searching {self._work.share_text}" if self._work.is_busy else ""
 
     def type(self, text: str, *, done: bool) -> None:
         """Mark what matches in sight; where `done`, after Enter, go to the first line that does."""

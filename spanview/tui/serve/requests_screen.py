@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from textual.content import Content
-from textual.widgets import Static
-
 from spanview.analysis.serve_groups import serve_groups
 from spanview.display.serve_text import failure_text, request_text, seen_text, status_text
 from spanview.display.units import count, duration, moment
@@ -14,10 +11,11 @@ from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, fixed
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from textual.app import ComposeResult
 
@@ -27,10 +25,12 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive
 
-_TIME, _ID = 10, 38
+MOST_REQUESTS: Final = 10_000
+"""So many are listed, the slowest."""
+_TIME, _ID = 11, 38
 _LEAST_BESIDE: Final = 16
 """Cells behind an id with which it is said where the request was seen."""
-_SHORTEST_ID: Final = 8
+_SHORTEST_ID, _USUAL_ID = 8, 16
 
 
 def _id_and_places(request: Request, cells: int) -> Iterator[Piece]:
@@ -39,14 +39,29 @@ def _id_and_places(request: Request, cells: int) -> Iterator[Piece]:
     yield Piece(fixed(status, cells - _ID), "dim")
 
 
+def _timed(
+    head: str, ns_of: Callable[[Request], int | None], ranked_by: Callable[[Request], int | None] | None = None
+) -> TableColumn[Request]:
+    return TableColumn(
+        head,
+        _TIME,
+        lambda request: duration(ns_of(request)),
+        key=head.lower(),
+        value=ranked_by or ns_of,
+        ranks=Ranks.TIMES,
+    )
+
+
 def table_of(store: Store) -> Table[Request]:
-    """Return the columns of requests."""
+    """Return the columns of requests: the total, and the parts that add up to it."""
     starts = store.spans.start_ns
     return Table(
         (
-            TableColumn("TOTAL", _TIME, lambda request: duration(request.total_ns)),
-            TableColumn("QUEUE", _TIME, lambda request: duration(request.queue_ns)),
-            TableColumn("HANDLING", _TIME, lambda request: duration(request.handling_ns)),
+            _timed("TOTAL", lambda request: request.total_ns, lambda request: request.longest_ns),
+            _timed("QUEUE", lambda request: request.queue_ns),
+            _timed("HANDLING", lambda request: request.handling_ns),
+            _timed("ROUTE", lambda request: request.route_ns),
+            _timed("OTHER", lambda request: request.other_ns),
             TableColumn("", 10, failure_text, "error", gap=2, aligns_left=True),
             TableColumn(
                 "START",
@@ -54,9 +69,15 @@ def table_of(store: Store) -> Table[Request]:
                 lambda request: moment(starts[request.rows[0]], with_date=False, digits=3),
                 "dim",
                 aligns_left=True,
+                key="start",
+                value=lambda request: starts[request.rows[0]],
+                ranks=Ranks.MOMENTS,
+                goes=1,
             ),
-            TableColumn(f"{'REQUEST ID':{_ID}} SEEN", parts=_id_and_places, aligns_left=True),
+            TableColumn(f"{'REQUEST ID':{_ID}} SEEN", parts=_id_and_places),
         ),
+        "total",
+        _USUAL_ID,
         floor=_SHORTEST_ID,
     )
 
@@ -83,14 +104,16 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
     def __init__(self, store: Store, counted: AnyLive, group: RequestGroup) -> None:
         super().__init__()
         self.rows: RequestLines = RequestLines(store)
+        self.sorting = Sorting(self, self.rows)
         self._store = store
         self._key = group.key
+        self._count = group.count
         self._known = group.requests, counted.chosen, counted.version
         self.live: Live[Sequence[Request]] = Live(self, counted.scope, self._find, self._take_requests)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
-        yield Static(Content(self.rows.table.fit(0).heads_text()), classes="heads")
+        yield self.rows.heads
         yield self.rows
 
     def on_mount(self) -> None:
@@ -104,13 +127,15 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         return next((group.requests for group in groups if group.key == self._key), ())
 
     def _take_requests(self, requests: Sequence[Request]) -> None:
-        self.rows.show(requests, stay=True)
+        self._count = len(requests)
+        self.rows.show(requests[:MOST_REQUESTS], stay=True)
         self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is listed."""
+        most = f"the slowest {MOST_REQUESTS:,} of " if self._count > MOST_REQUESTS else ""
         what = f"{request_text(self._key)}  {status_text(self._key)}{self.live.as_of}"
-        return f"‹ {what}   {count(self.rows.row_count, 'request')}, slowest first"
+        return f"‹ {what}   {most}{count(self._count, 'request')}"
 
     async def action_open(self) -> None:
         """Show the request in its trace."""

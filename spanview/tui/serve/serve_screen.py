@@ -5,9 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from textual.content import Content
+from textual.widgets import Static
+
 from spanview.analysis.serve_groups import serve_groups
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
-from spanview.display.serve_text import failures_text, request_text, status_text
+from spanview.display.serve_text import failures_text, request_text, status_text, sums_text
 from spanview.display.units import count, duration
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -57,9 +60,9 @@ TABLE: Final[Table[RequestGroup]] = Table(
         name_column("REQUEST", lambda group: request_text(group.key), key="request"),
         TableColumn("STATUS", 10, lambda group: status_text(group.key), _style, gap=1, goes=6),
         TableColumn("COUNT", 8, lambda group: f"{group.count:,}", key="count", value=lambda group: group.count, goes=5),
-        TableColumn("ERRORS", 11, failures_text, _style, key="errors", value=lambda group: group.errors, goes=4),
+        TableColumn("ERRORS", 11, failures_text, _style, key="errors", value=lambda group: group.errors, goes=3),
         _timed("TOTAL", "P50", lambda group: group.total, comes=1),
-        _timed("TOTAL", "P95", lambda group: group.total, goes=3),
+        _timed("TOTAL", "P95", lambda group: group.total, goes=4),
         _timed("TOTAL", "P99", lambda group: group.total, comes=5),
         _timed("TOTAL", "MAX", lambda group: group.total, comes=2),
         TableColumn(SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, comes=6),
@@ -67,6 +70,8 @@ TABLE: Final[Table[RequestGroup]] = Table(
         _timed("QUEUE", "P95", lambda group: group.queue, goes=2),
         _timed("HANDLING", "P50", lambda group: group.handling, comes=4),
         _timed("HANDLING", "P95", lambda group: group.handling, goes=1),
+        _timed("ROUTE", "P95", lambda group: group.route, comes=7),
+        _timed("OTHER", "P95", lambda group: group.other, comes=3),
     ),
     "request",
     _LEAST_NAME,
@@ -94,6 +99,7 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         """Make what stands between header and footer."""
         yield self.rows.heads
         yield self.rows
+        yield Static(Content(""), classes="heads", id="note")
 
     def on_mount(self) -> None:
         """Begin to count."""
@@ -105,6 +111,15 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         self._groups = groups
         self.rows.show(groups, stay=True)
         self.refresh_frame()
+
+    def show_frame(self) -> None:
+        """Say what the time of the selected requests went to."""
+        super().show_frame()
+        group = self.rows.selected
+        self.query_one("#note", Static).update(Content("" if group is None else sums_text(group)))
+
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say what is selected now."""
 
     def title_text(self) -> str:
         """Return what is counted."""

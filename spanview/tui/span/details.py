@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
+from spanview.display.call_text import call_text
 from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import LOG, RAW, SECTIONS, View, detail_lines, empty_sections, section_titles
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.style import Style as VisualStyle
 
     from spanview.analysis.log_lines import SpanLog
     from spanview.display.parts import Path
@@ -53,6 +55,8 @@ _STYLES: Final = {Tone.DIM: "dim", Tone.ERROR: "error", Tone.LINK: "accent"}
 def headline(subject: SpanInTree, room: int, failure: str = "") -> str:
     """Return name, state, kind, duration and service of a span in one line; what an error says has the rest of it.
 
+    Of a Ray call, what is known of both its spans has the duration in it.
+
     Args:
         room: Cells of the line.
         failure: What of it failed without an error, in words.
@@ -61,7 +65,8 @@ def headline(subject: SpanInTree, room: int, failure: str = "") -> str:
     mark = "✖" if failed else "!" if failure else "◌" if span.end_ns is None else ""
     name = " ".join(filter(None, (sanitise(span.name, 120) or "(no name)", mark)))
     lasted = "no end" if span.end_ns is None else duration(span.duration_ns)
-    rest = [span.kind_name or "no kind", lasted, sanitise(span.service or "", 40)]
+    call = call_text(subject)
+    rest = [call, span.kind_name or "no kind", "" if call else lasted, sanitise(span.service or "", 40)]
     if span.status.name == "OK":
         rest.insert(0, "OK")
     said = failure
@@ -127,6 +132,7 @@ class DetailLines(LineList):
 class TabLine(Widget):
     """The titles of the sections, dim where they are empty, and where the record is; a click opens a section."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"tabline--empty"}
     _titles: Sequence[str] = ()
     _section = SECTIONS[0]
     _place = ""
@@ -154,7 +160,8 @@ class TabLine(Widget):
 
     def render(self) -> Content:
         """Return the line."""
-        styles = dict.fromkeys(self._empty, "$quiet") | {self._section: "reverse"}
+        empty = self.get_visual_style("tabline--empty", partial=True)
+        styles: dict[str, VisualStyle | str] = dict.fromkeys(self._empty, empty) | {self._section: "reverse"}
         texts = self._texts()
         content = Content.assemble(*[(text, styles.get(section, "")) for text, section in texts])
         room = self.size.width - sum(len(text) for text, _ in texts) - 1

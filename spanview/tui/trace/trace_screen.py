@@ -103,7 +103,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._search = Search(self, rows, prompt, self._go_to_first_match)
         self._same_name: tuple[StitchedTrace, int, list[int]] | None = None
         """The positions of the spans with a name, of which trace and of which name."""
-        self._missing = MissingParents(self, rows, self._show_details_soon)
+        self._missing = MissingParents(self, rows, self._show_what_is_missing)
         self._details = DetailsBelow(self, rows, pane, self._missing)
         self._failures = Failures(self, rows, self._missing, self._show_details_soon)
         pane.failure_of = self._failures.text_of
@@ -144,6 +144,13 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.stitcher.when_stitched(self._begin_answer)
         if self._at_failure or self._at_row is not None:
             self.stitcher.when_stitched(self._begin_elsewhere)
+
+    def _show_what_is_missing(self) -> None:
+        """Show what has become known of missing parents."""
+        if not self.is_left:
+            self._failures.lay_out()
+            self.rows.refresh()
+            self._show_details_soon()
 
     def _find_out(self) -> None:
         """Find out what the trace itself doesn't tell."""
@@ -249,6 +256,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.refresh_frame()
         self._find_own_times()
         self.answer.catch_up()
+        self._say_answer()
         # What has come may be the first that is told apart.
         self._explain_colors()
         if self.stitcher.has_rows:
@@ -581,7 +589,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         from spanview.display.answer_text import answer_texts
 
         if self._answered is not None:
-            so_far = "so far " if self._is_growing or self.viewer.feed_state.loading else ""
+            is_part = self._is_growing or self.viewer.feed_state.loading or self.answer.is_behind
+            so_far = "so far " if is_part else ""
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
             self._answer_line.say([so_far + text for text in answer_texts(*self._answered)], hint)
 

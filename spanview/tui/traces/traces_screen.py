@@ -10,6 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from spanview.analysis.silent import LOST
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
@@ -84,6 +85,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """1 for each trace that is incomplete, as far as they were stitched; None where none was yet."""
         self._has_grown = False
         """Whether something has come since they were stitched."""
+        self._lost: set[int] = set()
+        """Traces with a parent that is lost, as far as processes tell."""
+        self._labels: Mapping[int, str] = {}
+        """Traces in which something failed without an error, and how."""
         self._silent: SilentTraces | None = None
         self._silent_spans = 0
         """So many spans there were when it was last found out what failed without an error."""
@@ -287,8 +292,14 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _take_silent(self, labels: Mapping[int, str], begun: float) -> None:
         now = time.monotonic()
         self._silent_due = now + max(_GROWTH_MARK_S, _REST_PER_WORK * (now - begun))
-        if labels != self._model.silent:
-            self._model.silent = labels
+        self._labels = labels
+        self._mark_silent()
+
+    def _mark_silent(self) -> None:
+        errors = self._store.trace_table.error_count
+        silent = {trace: LOST for trace in self._lost if not errors[trace]} | {**self._labels}
+        if silent != self._model.silent:
+            self._model.silent = silent
             self.rows.refresh()
 
     def _ask_what_lives(self) -> None:
@@ -296,12 +307,13 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         state = self.viewer.feed_state
         is_busy = self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.acts_until)
         if state.following and not state.loading and not is_busy:
-            living = self.viewer.running.growing
+            living = self.viewer.running.growing_and_lost
             self._asking.queue(lambda _: living(), self._take_living)
 
-    def _take_living(self, traces: set[int]) -> None:
-        if traces != self._alive and not self.viewer.paused:
-            self._alive = traces
+    def _take_living(self, found: tuple[set[int], set[int]]) -> None:
+        if found != (self._alive, self._lost) and not self.viewer.paused:
+            self._alive, self._lost = found
+            self._mark_silent()
             self._show_growth()
 
     def _show_growth(self) -> None:

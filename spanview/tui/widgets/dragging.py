@@ -1,4 +1,4 @@
-"""Drawing the mouse over cells of time picks a stretch, wherever a widget shows time."""
+"""Drawing the mouse over cells of time picks a stretch, or moves through time, wherever a widget shows time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 MouseNews: TypeAlias = "events.MouseEvent | events.MouseRelease"
 Taking = TypeVar("Taking", bound="Callable[[Any, MouseNews], None]")
+_LEFT, _RIGHT = 1, 3
 _MIN_CELLS: Final = 2
 """A mouse that moves by less with its button down has clicked."""
 
@@ -32,6 +33,8 @@ class Drag:
         cells: Returns the first cell of the widget that shows time, and how many do.
         show: Takes the first and the last cell of the stretch so far, None when it ends; for painting.
         pick: Takes those of the stretch at last.
+        pan: Takes by how many cells time was drawn to the right, with Ctrl or with the right button; None where it
+            can't be.
     """
 
     def __init__(
@@ -40,13 +43,17 @@ class Drag:
         cells: Callable[[], tuple[int, int]],
         show: Callable[[tuple[int, int] | None], object],
         pick: Callable[[int, int], object],
+        pan: Callable[[int], object] | None = None,
     ) -> None:
         self._widget = widget
         self._cells = cells
         self._show = show
         self._pick = pick
+        self._pan = pan
+        self._pans = False
+        """Whether the mouse moves through time now."""
         self._pressed: int | None = None
-        """The cell in which the button was pressed; None while it is up."""
+        """The cell in which the button was pressed, or to which time was drawn; None while it is up."""
         self._picked: tuple[int, int] | None = None
         self.is_click = True
         """Whether the press that ended last was none of a stretch, but a click."""
@@ -61,13 +68,22 @@ class Drag:
         cell = event.x - first
         if isinstance(event, events.MouseDown):
             self.is_click = True
-            if event.button == 1 and 0 <= cell < count:
+            self._pans = self._pan is not None and (event.ctrl or event.button == _RIGHT)
+            if (self._pans or event.button == _LEFT) and 0 <= cell < count:
                 self._pressed = cell
                 self._widget.capture_mouse()
         elif self._pressed is not None:
-            self._draw_to(max(0, min(count - 1, cell)), self._pressed)
+            if self._pans:
+                self._pan_to(cell, self._pressed)
+            else:
+                self._draw_to(max(0, min(count - 1, cell)), self._pressed)
             if isinstance(event, events.MouseUp):
                 self._release()
+
+    def _pan_to(self, cell: int, pressed: int) -> None:
+        if cell != pressed and self._pan is not None:
+            self._pressed, self.is_click = cell, False
+            self._pan(cell - pressed)
 
     def _draw_to(self, cell: int, pressed: int) -> None:
         picked = (min(cell, pressed), max(cell, pressed)) if abs(cell - pressed) >= _MIN_CELLS else None
@@ -79,8 +95,8 @@ class Drag:
         picked = self._picked
         self._end()
         self._widget.release_mouse()
-        self.is_click = picked is None
         if picked is not None:
+            self.is_click = False
             self._pick(*picked)
 
     def _end(self) -> None:

@@ -65,6 +65,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         """What picks a stretch of time, where the rows show time."""
         self._lit_columns: tuple[int, int] | None = None
         """The first and the last column of what is being picked."""
+        self._unlit: dict[tuple[int, int, bool], Strip] = {}
+        """While that is so, lines as they are without it, by row, width, and whether the cursor is on it."""
         self.page = Style()
         """The colours that lines are painted in where they say nothing else."""
 
@@ -82,6 +84,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
             cursor: Where the cursor belongs now; where it was without one.
         """
         self._count = count
+        self._unlit.clear()
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, count - 1))
         # No line is wider than the screen: a width of now would have the screen laid out once more with each other one.
         self.virtual_size = Size(0, count)
@@ -137,6 +140,14 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         row = self.scroll_offset.y + y
         if row >= self._count:
             return Strip.blank(width, self.page)
+        if self._lit_columns is None:
+            return self._strip_of(row, width)
+        key = row, width, row == self.cursor
+        if key not in self._unlit:
+            self._unlit[key] = self._strip_of(row, width)
+        return self._lit(self._unlit[key], self._lit_columns)
+
+    def _strip_of(self, row: int, width: int) -> Strip:
         mark = ""
         if self.app.no_color:
             has_keys = self.has_focus or not self.can_focus
@@ -146,17 +157,14 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
             name = "linelist--cursor"
             cursor = self.get_component_rich_style(name)
             selected = Style(bgcolor=cursor.bgcolor, bold=cursor.bold, reverse=cursor.reverse)
-            return self._lit(strip.apply_style(Style(color=self.page.color) + selected))
-        return self._lit(strip.apply_style(self.page))
+            return strip.apply_style(Style(color=self.page.color) + selected)
+        return strip.apply_style(self.page)
 
-    def _lit(self, strip: Strip) -> Strip:
-        """Return a line with the columns set off that are being picked."""
-        if self._lit_columns is None:
-            return strip
-        first, end = self._lit_columns[0], min(self._lit_columns[1] + 1, strip.cell_length)
-        before, inside, behind = (
-            strip.crop(*columns) for columns in ((0, first), (first, end), (end, strip.cell_length))
-        )
+    def _lit(self, strip: Strip, columns: tuple[int, int]) -> Strip:
+        """Return a line with some columns set off."""
+        first, end = columns[0], min(columns[1] + 1, strip.cell_length)
+        cuts = (0, first), (first, end), (end, strip.cell_length)
+        before, inside, behind = (strip.crop(*cut) for cut in cuts)
         full = self.get_component_rich_style("linelist--lit")
         style = Style(bgcolor=full.bgcolor, reverse=full.reverse)
         return Strip.join([before, Strip(Segment.apply_style(inside, post_style=style)), behind])
@@ -164,6 +172,8 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
     def light_columns(self, columns: tuple[int, int] | None) -> None:
         """Set the columns from one to another off from all others, or none."""
         self._lit_columns = columns
+        if columns is None:
+            self._unlit.clear()
         self.refresh()
 
     def refresh_row(self, row: int) -> None:

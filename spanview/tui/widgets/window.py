@@ -63,8 +63,11 @@ class Window:
             shown: What is shown now.
             by: Below 0 for earlier.
         """
-        step = round(by * shown.length_ns * _PAN)
-        step = max(self.start_ns - shown.start_ns, min(self.end_ns - shown.end_ns, step))
+        return self.moved(shown, round(by * shown.length_ns * _PAN))
+
+    def moved(self, shown: Window, by_ns: int) -> Window:
+        """Return time so much later than what is shown, or earlier, as far as there is any."""
+        step = max(self.start_ns - shown.start_ns, min(self.end_ns - shown.end_ns, by_ns))
         return self.within(shown.start_ns + step, shown.end_ns + step)
 
     def fitted(self, interval: tuple[int, int]) -> Window:

@@ -50,8 +50,8 @@ class Zoom:
         rows.drag = self.drag_over(rows)
 
     def drag_over(self, widget: Widget) -> Drag:
-        """Let the mouse pick a stretch where a widget shows the same time as the rows, in the same columns."""
-        return Drag(widget, lambda: self._cells_of(widget), self._show_dragged, self._pick_cells)
+        """Let the mouse zoom and pan where a widget shows the same time as the rows, in the same columns."""
+        return Drag(widget, lambda: self._cells_of(widget), self._show_dragged, self._pick_cells, self._pan_cells)
 
     def _cells_of(self, widget: Widget) -> tuple[int, int]:
         """Return the first cell of a widget that shows time, and how many do; the scrollbar has the one after them."""
@@ -66,6 +66,10 @@ class Zoom:
 
     def _pick_cells(self, first: int, last: int) -> None:
         self.look_at(self.zoomable.whole.within(*self._window_of(first, last)))
+
+    def _pan_cells(self, cells: int) -> None:
+        whole, shown = self.zoomable.whole, self.zoomable.shown
+        self.look_at(whole.moved(shown, -cells * shown.length_ns // self._time_cells()))
 
     def _window_of(self, first: int, last: int) -> tuple[int, int]:
         window = self.zoomable.shown.of_cells(first, last, self._time_cells())

@@ -100,6 +100,8 @@ class WorkersShape:
     """Indices of the workers that have such blocks."""
     untraced: int = 0
     """Calls that run or ran, certainly or likely, and are no blocks, because tracing leaves them out."""
+    is_without_rays_own: bool = False
+    """Whether something was left out because it is Ray's own."""
 
     @classmethod
     def of(
@@ -154,6 +156,7 @@ class WorkersShape:
             generators,
             frozenset(index for index, lane in enumerate(lanes) if names and not names.isdisjoint(lane.blocks.names)),
             sum(why.reason is Reason.UNTRACED and store.spans.name[row] not in without for row, why in whys.items()),
+            bool(without),
         )
 
 

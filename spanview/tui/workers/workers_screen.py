@@ -133,7 +133,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             return f"‹ workers in {self.live.chosen.what}   looking at spans … {self.live.work.share_text}"
         number, untraced = count(len(self._model.shape.lanes), "worker"), self._model.shape.untraced
         number += f", {count(untraced, 'untraced call')}" if untraced else ""
-        number += ", without Ray's own" if self._is_without_rays_own else ""
+        number += ", without Ray's own" if self._model.shape.is_without_rays_own else ""
         return f"‹ workers in {self.live.chosen.what}{self.live.as_of}   {number}   by {self._model.by.value}"
 
     def refresh_time(self) -> None:

@@ -1,0 +1,38 @@
+"""Both halves of a Ray call in a line: `waited 805 ms · ran 16 µs on worker 29307 · submitted by the driver`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanview.analysis.ray_names import call_names
+from spanview.analysis.waits import wait_of
+from spanview.analysis.workers import driver_job_of, writer_of
+from spanview.display.units import duration
+from spanview.index.tree import ROOT
+from spanview.model.codes import CONSUMER, PRODUCER
+
+if TYPE_CHECKING:
+    from spanview.display.span_in_tree import SpanInTree
+
+
+def call_text(subject: SpanInTree) -> str:
+    """Return what an attempt waited, where it ran, and who submitted its call; nothing for all other spans."""
+    store, tree, span = subject.store, subject.tree, subject.span
+    parent = tree.parents[subject.node]
+    if store.spans.kind[subject.row] != CONSUMER or parent == ROOT or tree.is_missing(parent):
+        return ""
+    row = tree.rows[parent]
+    submits, runs = call_names(store)
+    names, kinds = store.spans.name, store.spans.kind
+    if kinds[row] != PRODUCER or names[row] not in submits or names[subject.row] not in runs:
+        return ""
+    caller = store.span(row)
+    submitter, runner = (writer_of(one, one.source.file) for one in (caller, span))
+    wait, where = wait_of(store, tree, subject.node), "" if runner is None else f" on worker {runner.pid}"
+    who = "the driver" if driver_job_of(caller) else "" if submitter is None else f"pid {submitter.pid}"
+    parts = [
+        f"waited {duration(wait)}" if wait else "",
+        f"no end{where}" if span.end_ns is None else f"ran {duration(span.duration_ns)}{where}",
+        f"submitted by {who}" if who else "",
+    ]
+    return " · ".join(filter(None, parts))

@@ -1,0 +1,54 @@
+"""Both halves of a Ray call in a line, by what their records say of who wrote them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders import Builder, store_of
+from spanview.display.call_text import call_text
+from spanview.display.span_in_tree import SpanInTree
+
+if TYPE_CHECKING:
+    from builders import Document
+
+DRIVER, WORKER = "01000000" + "f" * 48, "5de2d0bd" * 7
+
+
+def texts_of(*documents: Document) -> list[str]:
+    """Return what is said of each span of a trace, in the order of its tree."""
+    store = store_of(*documents)
+    tree = store.tree(0)
+    return [call_text(SpanInTree(store.span(row), store, 0, tree, node)) for node, row in enumerate(tree.rows)]
+
+
+def process(worker_id: str, pid: int) -> dict[str, Any]:
+    """Return the attributes by which Ray says who has written a span."""
+    return {"ray.worker_id": worker_id, "ray.pid": str(pid)}
+
+
+@pytest.mark.parametrize(
+    ("caller", "said"), [(process(DRIVER, 7), "the driver"), (process(WORKER, 8), "pid 8")], ids=["driver", "worker"]
+)
+def test_an_attempt(caller: dict[str, Any], said: str) -> None:
+    """An attempt says what it waited, how long it ran and where, and who submitted its call; the call says nothing."""
+    build, runner = Builder(), process(WORKER, 9)
+    assert texts_of(
+        build.span("m.f ray.remote", start=0, duration=2, kind="PRODUCER", attributes=caller),
+        build.span("m.f ray.remote_worker", parent=1, start=10, duration=5, kind="CONSUMER", attributes=runner),
+    ) == ["", f"waited 8 µs · ran 5 µs on worker 9 · submitted by {said}"]
+
+
+def test_what_is_not_known_is_not_said() -> None:
+    """Without an end it ran for an unknown time; a second attempt waited since the first one; others say nothing."""
+    build, runner = Builder(), process(WORKER, 9)
+    attempt: dict[str, Any] = {"parent": 1, "kind": "CONSUMER", "attributes": runner}
+    texts = texts_of(
+        build.span("m.f ray.remote", span=1, start=0, duration=2, kind="PRODUCER", attributes=process(DRIVER, 7)),
+        build.span("m.f ray.remote_worker", span=2, start=10, duration=5, **attempt),
+        build.span("m.f ray.remote_worker", span=3, start=18, duration=None, **attempt),
+        build.span("queue receive", span=4, start=20, **attempt),
+        build.span("m.f ray.remote_worker", span=5, start=30, kind="CONSUMER"),
+    )
+    assert texts[2:] == ["waited 3 µs · no end on worker 9 · submitted by the driver", "", ""]

@@ -65,10 +65,9 @@ def universal_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let each process compile a part of what nobody has compiled, lest in a fresh copy each compiles everything."""
-    count = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if count == 1:
+    if (process := getattr(config, "workerinput", None)) is None:
         return
-    number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    number, count = int(process["workerid"].removeprefix("gw")), process["workercount"]
     for path in sorted(_TESTS.rglob("test_*.py"))[number::count]:
         compiled = get_cache_dir(path) / f"{path.stem}{PYC_TAIL}"
         if not compiled.exists():

@@ -86,10 +86,8 @@ def call_groups(store: Store, calls: Calls, by: CallsBy, tell: Tell = unheard) -
     numbers: dict[str, int] = {}
 
     def groups_of(rows: Places, tell: Tell, *, are_attempts: bool) -> Places:
-        facts = _along_files(store, rows, tell, reads_all=by is CallsBy.ACTOR and not are_attempts)
-        return np.fromiter(
-            (numbers.setdefault(getattr(each, by) or UNKNOWN, len(numbers)) for each in facts), np.int64, len(rows)
-        )
+        keys = _along_files(store, rows, by, tell, reads_all=by is CallsBy.ACTOR and not are_attempts)
+        return np.fromiter((numbers.setdefault(key or UNKNOWN, len(numbers)) for key in keys), np.int64, len(rows))
 
     if by is CallsBy.JOB:
         of_calls = groups_of(calls.rows, tell, are_attempts=False)
@@ -126,47 +124,47 @@ def _called(key: str, short_id: str, by: CallsBy) -> str:
     return f"{actor} (actor {short_id})" if by is CallsBy.ACTOR else short_id
 
 
-def _along_files(store: Store, rows: Places, tell: Tell, *, reads_all: bool) -> list[_Facts]:
-    """Return what the records of spans say.
+def _along_files(store: Store, rows: Places, by: CallsBy, tell: Tell, *, reads_all: bool) -> list[str]:
+    """Return what the records of spans say of an actor, a node or a job.
 
     Args:
         rows: Of spans.
         reads_all: Whether each record has to be read: one process submits calls to many actors.
     """
     known, columns = _KNOWN.setdefault(store, {}), store.spans
-    facts: dict[int, _Facts] = {}
+    said: dict[int, str] = {}
     sources, starts = copy_of(columns.source)[rows], copy_of(columns.start_ns)[rows]
     order = np.lexsort((starts, sources))
     of_files = np.split(rows[order], np.flatnonzero(np.diff(sources[order])) + 1) if len(rows) else []
     seen = 0
 
-    def read(row: int) -> _Facts:
+    def read(row: int) -> str:
         nonlocal seen
         if not seen % _RECORDS_PER_REPORT:
-            tell(len(facts) / len(rows))
+            tell(len(said) / len(rows))
         seen += 1
         if row not in known:
             known[row] = _facts_of(store, row)
-        return known[row]
+        key: str = getattr(known[row], by)
+        return key
 
     for of_file in (each.tolist() for each in of_files):
         path = store.sources[columns.source[of_file[0]]].path
         if reads_all or not (is_of_one_process(path) or named(path).actor):
-            facts |= {row: read(row) for row in of_file}
+            said |= {row: read(row) for row in of_file}
         else:
-            _halve(of_file, read, facts)
-    return [facts[row] for row in rows.tolist()]
+            _halve(of_file, read, said)
+    return [said[row] for row in rows.tolist()]
 
 
-def _halve(rows: Sequence[int], read: Callable[[int], _Facts], facts: dict[int, _Facts]) -> None:
+def _halve(rows: Sequence[int], read: Callable[[int], str], said: dict[int, str]) -> None:
     """Note what the records of one file say, which are in order of start: so does what lies between two of a kind."""
     pending = [(0, len(rows) - 1)]
     while pending:
         first, last = pending.pop()
-        says, says_last = read(rows[first]), read(rows[last])
-        facts[rows[first]], facts[rows[last]] = says, says_last
-        if says == says_last:
-            facts |= dict.fromkeys(rows[first : last + 1], says)
+        at_first, at_last = said[rows[first]], said[rows[last]] = read(rows[first]), read(rows[last])
+        if at_first == at_last:
+            said |= dict.fromkeys(rows[first : last + 1], at_first)
         elif last - first > 1:
             middle = (first + last) // 2
             pending += [(first, middle), (middle, last)]

@@ -79,10 +79,11 @@ _COLUMNS: Final = 110
 
 
 def viewer_of(folder: str, *, follow: bool = False, query: str = "") -> SpanviewApp:
-    """Return a viewer of a folder, as the command makes it."""
+    """Return a viewer of a folder."""
     details = RecordReader()
     store = Store(details, notes_changes=True)
-    options = ReadOptions((folder,), follow=follow, newest_first=True)
+    # Files by name: colours go by their order, and a checkout has other times than another.
+    options = ReadOptions((folder,), follow=follow)
     feed = Feed(store, lambda: Session(options, store, details), follow=follow)
     return SpanviewApp(store, Opening((folder,), query, None, follow), feed)
 

@@ -79,10 +79,10 @@ _COLUMNS: Final = 110
 
 
 def viewer_of(folder: str, *, follow: bool = False, query: str = "") -> SpanviewApp:
-    """Return a viewer of a folder."""
+    """Return a viewer of a folder, as the command makes it."""
     details = RecordReader()
     store = Store(details, notes_changes=True)
-    # Files by name: colours go by their order, and a checkout has other times than another.
+    # By name, not by age: colours go by the order in which files are read.
     options = ReadOptions((folder,), follow=follow)
     feed = Feed(store, lambda: Session(options, store, details), follow=follow)
     return SpanviewApp(store, Opening((folder,), query, None, follow), feed)

@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -41,6 +42,8 @@ _GAP: Final = "     "
 _MAX_MESSAGE_LINES: Final = 3
 """Further lines of a message that are shown at first."""
 _MAX_LIBRARIES: Final = 4
+_MAX_ALIKE: Final = 50
+"""Files of one name that are told apart by as little as possible; of more, all paths are shown."""
 _NAMELESS: Final = ("__init__.py", "__main__.py")
 """Files that are named after their folder."""
 
@@ -176,7 +179,7 @@ class FoldedStack:
         """Yield the frames of a stack; those that aren't shown are folded."""
         if stack.remote:
             yield self._part(f"{_MARGIN}in {stack.remote}")
-        names = _short_names([frame.path for frame in shown])
+        names = _short_names(frame.path for frame in shown)
         places = {id(frame): _place(frame.inner_path if frame.library else names[frame.path], frame) for frame in shown}
         column = _widest(places.values())
         for group, (is_shown, frames) in enumerate(groupby(stack.frames, lambda frame: id(frame) in places)):
@@ -235,18 +238,20 @@ def _widest(places: Iterable[str]) -> int:
     return max((cell_len(sanitise(place)) for place in places), default=0)
 
 
-def _short_names(paths: Sequence[str]) -> dict[str, str]:
+def _short_names(paths: Iterable[str]) -> dict[str, str]:
     """Return as much of the end of each path as tells it from the others, its file's name at least."""
-    names = dict[str, str]()
-    for path in paths:
-        folders = path.replace("\\", "/").split("/")
-        others = [other.replace("\\", "/") for other in paths if other != path]
-        least = 2 if folders[-1] in _NAMELESS else 1
-        lengths = (length for length in range(least, len(folders)) if not _end_alike(others, folders[-length:]))
-        names[path] = "/".join(folders[-next(lengths, len(folders)) :])
-    return names
+    alike = defaultdict[str, list[list[str]]](list)
+    folders = {path: path.replace("\\", "/").split("/") for path in dict.fromkeys(paths)}
+    for parts in folders.values():
+        alike[parts[-1]].append(parts)
+    return {path: "/".join(_ending(parts, alike[parts[-1]])) for path, parts in folders.items()}
 
 
-def _end_alike(paths: Sequence[str], folders: Sequence[str]) -> bool:
-    end = "/".join(folders)
-    return any(path == end or path.endswith(f"/{end}") for path in paths)
+def _ending(parts: Sequence[str], alike: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Return the last parts of a path that no other one of those with the same last part ends with."""
+    if len(alike) > _MAX_ALIKE:
+        return parts
+    least = 2 if parts[-1] in _NAMELESS else 1
+    others = [other for other in alike if other is not parts]
+    lengths = range(least, len(parts))
+    return parts[-next((n for n in lengths if all(other[-n:] != parts[-n:] for other in others)), len(parts)) :]

@@ -45,7 +45,8 @@ _SOURCES: Final = re.compile(
 """Sources of Ray and OpenTelemetry outside of a folder of packages; somebody's own program can be in a folder `ray`."""
 _COMPILED: Final = re.compile(r"(?![/\\]|\w:).*\0(\w+)\.[\w.]+")
 """A source path, then a function with its module: Cython's names for frames of compiled modules."""
-_CARETS: Final = re.compile(r"[\s~^|+]*[~^][\s~^]*")
+_CARETS: Final = " ~^|+\r"
+"""What lines are made of that mark a part of the line above, margins of exception groups included."""
 _REPEATED: Final = re.compile(r"[ |+]*\[Previous line repeated \d+ more times?\]")
 
 
@@ -93,7 +94,8 @@ class Frame:
     @property
     def inner_path(self) -> str:
         """The path in the folder that libraries are in; of a program's own frame, the whole."""
-        return _FOLDERS.sub("", self.path) if self.library else self.path
+        folders = _FOLDERS.match(self.path) if self.library else None
+        return self.path if folders is None else self.path[folders.end() :]
 
 
 @dataclass(slots=True)
@@ -199,7 +201,7 @@ class _Stacks:
 
 
 def _take_source(frame: Frame, line: str) -> None:
-    if _CARETS.fullmatch(line):
+    if not line.strip(_CARETS):
         return
     if not frame.source:
         frame.source = line.strip()

@@ -71,11 +71,15 @@ def test_titles_count_what_can_be_counted() -> None:
     builder = Builder()
     event: Document = {"name": "e", "timestamp": time_text(1), "attributes": {}}
     store = store_of(builder.span(attributes={"a": 1, "b": 2}, events=[event]))
-    assert section_titles(store.span(0)) == ["Attributes 2", "Events 1", "Links 0", "Resource", "Timing", "Raw"]
-    assert empty_sections(store.span(0)) == {"Links", "Resource"}
-    assert empty_sections(store.span(0), is_linked=True) == {"Resource"}
+    assert section_titles(store.span(0)) == [
+        *("Attributes 2", "Events 1", "Links 0", "Resource", "Timing"),
+        "Log",
+        "Raw",
+    ]
+    assert empty_sections(store.span(0)) == {"Links", "Resource", "Log"}
+    assert empty_sections(store.span(0), is_linked=True) == {"Resource", "Log"}
     failed = store_of(builder.span(status="ERROR", description="gone"))
-    assert empty_sections(failed.span(0)) == {"Attributes", "Links", "Resource"}
+    assert empty_sections(failed.span(0)) == {"Attributes", "Links", "Resource", "Log"}
     assert shown(lines_of("Events", builder.span(status="ERROR", description="gone"))) == [("", "✖ gone")]
 
 

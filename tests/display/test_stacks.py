@@ -11,6 +11,7 @@ ray.exceptions.RayTaskError(E): ray::f() (…    two stacks, the second one of t
 from __future__ import annotations
 
 import pathlib
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -133,6 +134,15 @@ def test_files_of_one_name() -> None:
         "  n.py",
         "  p/__init__.py",
     ]
+
+
+@pytest.mark.parametrize("line", ["    " + "^~" * 40_000 + "x", "    " + "|+ " * 30_000, "ray::" + "(pid=" * 20_000])
+@pytest.mark.parametrize("path", ["python/ray/" + "a/" * 40_000, "/site-packages/" * 6_000])
+def test_huge_lines_take_no_time(line: str, path: str) -> None:
+    """Whatever a line repeats, it is looked at once."""
+    begun = time.thread_time()
+    folded(f'{HEAD}\n  File "{path}", line 1, in f\n{line}\nE')
+    assert time.thread_time() - begun < 1.0
 
 
 @pytest.mark.parametrize(

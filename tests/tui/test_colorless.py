@@ -231,7 +231,7 @@ def test_a_terminal_without_utf_8() -> None:
     """Every screen has its meaning in ASCII: the keys by their names, bars, errors and the selected row."""
     environment = {"PYTHONIOENCODING": "ascii", "NO_COLOR": "1"}
     with Terminal(RECORDING, environment=environment, size=(120, 40)) as terminal:
-        assert terminal.has_soon("Enter open", "x __main__.flaky", "31 traces"), terminal.lines
+        assert terminal.has_soon("Enter open", "x flaky", "31 traces"), terminal.lines
         assert any(line.startswith("> ") for line in terminal.lines)
         terminal.send(b"\r")
         assert terminal.has_soon("v pipeline", "####", "Right fold"), terminal.lines

@@ -81,6 +81,7 @@ async def test_from_the_traces_to_one_span() -> None:
         await look.press("t")
         await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of 2 traces   by name   2 rows" in look.header
+        await look.until(lambda: "median 100 µs = 90 µs in a" in look.body[0] and "slowest 300 µs = " in look.body[0])
         assert look.body[2].split()[:8] == ["a", "2", "1", "400", "µs", "349", "µs", "100"]
         await look.pilot.click(TableHeads, offset=(look.body[1].index("COUNT"), 0))
         assert "sorted by count" in look.footer

@@ -376,6 +376,20 @@ async def test_fit() -> None:
         assert "90 µs" in look.body[2]
 
 
+# -- where the time went ----------------------------------------------------------------------------------------------
+
+
+async def test_where_the_time_went() -> None:
+    """It is said above the trace for as long as that is shown, and follows the trace as it grows."""
+    async with looking_at(Builder().span("run", span=1, start=0, duration=100), size=USUAL) as look:
+        await look.press("enter")
+        await look.until(lambda: look.body[0].strip() == "100 µs, all in run   c shows the path")
+        await look.press("c")
+        await look.until(lambda: "c hides the path" in look.body[0])
+        await look.grow(Builder().span("sql", span=2, parent=1, start=10, duration=60))
+        await look.until(lambda: look.body[0].startswith(" so far 100 µs = 60 µs in sql + 40 µs in run"))
+
+
 # -- details ----------------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.style import Style as VisualStyle
 
     from spanview.analysis.log_lines import SpanLog
     from spanview.display.parts import Path
@@ -131,6 +132,7 @@ class DetailLines(LineList):
 class TabLine(Widget):
     """The titles of the sections, dim where they are empty, and where the record is; a click opens a section."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"tabline--empty"}
     _titles: Sequence[str] = ()
     _section = SECTIONS[0]
     _place = ""
@@ -158,7 +160,8 @@ class TabLine(Widget):
 
     def render(self) -> Content:
         """Return the line."""
-        styles = dict.fromkeys(self._empty, "$quiet") | {self._section: "reverse"}
+        empty = self.get_visual_style("tabline--empty", partial=True)
+        styles: dict[str, VisualStyle | str] = dict.fromkeys(self._empty, empty) | {self._section: "reverse"}
         texts = self._texts()
         content = Content.assemble(*[(text, styles.get(section, "")) for text, section in texts])
         room = self.size.width - sum(len(text) for text, _ in texts) - 1

@@ -256,6 +256,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.refresh_frame()
         self._find_own_times()
         self.answer.catch_up()
+        self._say_answer()
         # What has come may be the first that is told apart.
         self._explain_colors()
         if self.stitcher.has_rows:
@@ -588,7 +589,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         from spanview.display.answer_text import answer_texts
 
         if self._answered is not None:
-            so_far = "so far " if self._is_growing or self.viewer.feed_state.loading else ""
+            is_part = self._is_growing or self.viewer.feed_state.loading or self.answer.is_behind
+            so_far = "so far " if is_part else ""
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
             self._answer_line.say([so_far + text for text in answer_texts(*self._answered)], hint)
 

@@ -14,11 +14,15 @@ from __future__ import annotations
 import gc
 import itertools
 import os
+import py_compile
 import sys
 import time
+from importlib.util import cache_from_source
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from _pytest.assertion.rewrite import PYC_TAIL, _rewrite_test, _write_pyc, assertstate_key, get_cache_dir
 from hypothesis import HealthCheck, settings
 
 from seeds import THOROUGH
@@ -26,11 +30,11 @@ from spanview.analysis import log_times
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
-    from pathlib import Path
 
 _GROUPS: Final = ("ray", "machine")
 _LONG: Final = ("test_tools_find_nothing", "lowest_versions", "source_archive", "test_same_bytes", "test_row")
 """In the names of tests that take so long that they are not to come last."""
+_TESTS: Final = Path(__file__).parent
 _SHARE: Final = 10
 """Property tests make the tenth part of their examples, other ones each time, and all with `THOROUGH=1`."""
 _FEWEST: Final = 20
@@ -57,6 +61,22 @@ def universal_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
     time.tzset()
     log_times._seconds.cache_clear()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let each process compile a part of what nobody has compiled, lest in a fresh copy each compiles everything."""
+    if (process := getattr(config, "workerinput", None)) is None:
+        return
+    number, count = int(process["workerid"].removeprefix("gw")), process["workercount"]
+    for path in sorted(_TESTS.rglob("test_*.py"))[number::count]:
+        compiled = get_cache_dir(path) / f"{path.stem}{PYC_TAIL}"
+        if not compiled.exists():
+            compiled.parent.mkdir(exist_ok=True)
+            status, code = _rewrite_test(path, config)
+            _write_pyc(config.stash[assertstate_key], code, status, compiled)
+    for path in sorted((_TESTS.parent / "spanview").rglob("*.py"))[number::count]:
+        if not os.path.exists(cache_from_source(path)):
+            py_compile.compile(os.fspath(path))
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

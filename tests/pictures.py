@@ -82,7 +82,8 @@ def viewer_of(folder: str, *, follow: bool = False, query: str = "") -> Spanview
     """Return a viewer of a folder, as the command makes it."""
     details = RecordReader()
     store = Store(details, notes_changes=True)
-    options = ReadOptions((folder,), follow=follow, newest_first=True)
+    # By name, not by age: colours go by the order in which files are read.
+    options = ReadOptions((folder,), follow=follow)
     feed = Feed(store, lambda: Session(options, store, details), follow=follow)
     return SpanviewApp(store, Opening((folder,), query, None, follow), feed)
 

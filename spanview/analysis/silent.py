@@ -41,10 +41,6 @@ MAX_CALLS: Final = 2_000
 _HALF: Final = 0.5
 
 
-LOST: Final = "lost parent"
-"""The label of a trace with a missing parent whose process has ended."""
-
-
 class SilentFailure(NamedTuple):
     """How something failed, though no error says so."""
 

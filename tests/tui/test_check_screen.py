@@ -86,7 +86,7 @@ async def test_from_the_traces_to_a_span(size: tuple[int, int]) -> None:
         screen = look.screen
         assert isinstance(screen, TraceScreen)
         assert screen.rows.node is not None
-        assert "A.gen ray.remote" in look.header
+        assert " ‹ A.gen " in look.header
         await look.press("q")
         assert look.is_on(CheckScreen)
         # Folded from anywhere in it, by its own line.

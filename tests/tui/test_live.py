@@ -128,7 +128,7 @@ WAYS: Final = [
     Way(CallsScreen, ("A",), lambda screen: screen.rows.selected.function),
     Way(FunctionCallsScreen, ("A", "enter"), _call),
     Way(WorkersScreen, ("L",), _lane_block, ("down", "down")),
-    Way(ServeScreen, ("H",), lambda screen: screen.rows.selected.key, ("end",)),
+    Way(ServeScreen, ("H",), lambda screen: screen.rows.selected.key, ("down", "down")),
     Way(RequestsScreen, ("H", "enter"), _request),
     Way(CheckScreen, ("exclamation_mark",), _finding),
 ]

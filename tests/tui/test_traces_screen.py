@@ -23,6 +23,7 @@ from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.preview import Preview
 from spanview.tui.traces.trace_list import TraceList
 from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.prompt import Prompt
 from viewers import Look, looking_at
 
@@ -542,6 +543,8 @@ async def test_the_preview() -> None:
         await look.press("G")
         await look.until(lambda: f"  {names[-1]}   " in look.text and look.screen.query(Waterfall))
         await look.until(lambda: look.screen.query_one(Waterfall).model.trace == look.app.first_screen.traces.selected)
+        await look.until_shown("DURATION  0 µs")
+        assert str(look.screen.query_one(Preview).query_one(AnswerLine).render()).strip().endswith(f"in {names[-1]}")
         await look.press("r")
         assert not look.screen.query_one(Preview).display
         await look.press("r")

@@ -61,13 +61,15 @@ class Failures:
         if state.loading or self._work.is_busy or not (stitched is not self._asked_of or is_due):
             return
         self._asked_of = stitched
-        running, begun = self._screen.viewer.running, time.monotonic()
+        viewer, begun = self._screen.viewer, time.monotonic()
 
         def ask(tell: Tell) -> _Found:
             from spanview.analysis.silent import silent_failures
 
             store, trace = self._model.store, self._model.trace
-            return stitched, *silent_failures(store, [trace], lambda row: running.assessment_of(row).may_run, tell)
+            return stitched, *silent_failures(
+                store, [trace], lambda row: viewer.running.assessment_of(row).may_run, tell
+            )
 
         self._work.begin(ask, lambda found: self._take(found, begun))
 

@@ -10,9 +10,9 @@ from textual.widgets import Static
 
 from spanview.display.units import count, duration
 from spanview.tui.widgets.answer_line import AnswerLine
-from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.work import Work
+from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.base_screen import BaseScreen
+    from spanview.tui.widgets.linelist import LineList
 
 ROOM_FOR_PREVIEW: Final = 150
 """Columns from which on it is shown."""
@@ -29,6 +30,8 @@ _CURSOR_RESTS_S: Final = 0.08
 """The preview follows the cursor when it rests for so long."""
 _MAX_SPANS: Final = 50_000
 """A trace with more spans is shown when it is opened."""
+_MAX_READ: Final = 200_000
+"""Where more spans were read, what a call without an attempt may be takes too long to find out for each row."""
 
 
 class Preview(Vertical):
@@ -71,7 +74,7 @@ class Preview(Vertical):
         self._shown = trace, spans, joins
         if spans > _MAX_SPANS:
             self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"))
-            self.query(LineList).remove()
+            self.query("RulerLine, LineList").remove()
             self._answer_line.display = False
             return
         store, folds = self._store, self._list.viewer.settings.folds
@@ -89,13 +92,15 @@ class Preview(Vertical):
                 model.toggle_folds()
             appearance = Appearance(store, model)
             appearance.find_beforehand(model.stitched)
+            if len(store.spans) > _MAX_READ:
+                return model, appearance, []
             answer = answer_of(store, trace, model.stitched.unjoined)
             return model, appearance, answer_texts(answer, model.stitched.short_names)
 
         self._work.begin(lambda _: made(), self._show)
 
     def _show(self, made: tuple[TraceModel, Appearance, list[str]]) -> None:
-        from spanview.tui.trace.waterfall import Waterfall
+        from spanview.tui.trace.waterfall import RulerLine, Waterfall
 
         model, appearance, answer = made
         if self._list.is_left or not self.display:
@@ -104,11 +109,18 @@ class Preview(Vertical):
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
         self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)))
         self._answer_line.say(answer)
-        self._answer_line.display = True
-        self.query(LineList).remove()
+        self._answer_line.display = bool(answer)
+        self.query("RulerLine, LineList").remove()
         rows = Waterfall(self._store, model, appearance)
         rows.can_focus = False
-        self.mount(rows)
+        zoom = Zoom(
+            rows,
+            model,
+            time_cells=lambda: rows.time_cells,
+            interval=lambda: None,
+            refresh=lambda: self.query(RulerLine).refresh(),
+        )
+        self.mount(RulerLine(rows, zoom), rows)
         rows.rows_have_changed(len(model.rows), 0)
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:

@@ -10,7 +10,6 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.analysis.silent import LOST
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
@@ -53,6 +52,8 @@ _GROWTH_MARK_S: Final = 2.0
 """So long after it has grown a trace is marked."""
 _STITCHED_AT_ONCE: Final = 1_000
 """So many spans are stitched before the next key."""
+_LOST: Final = "lost parent"
+"""What is said of a trace with a missing parent whose process has ended."""
 _REST_PER_WORK: Final = 4.0
 """What failed without an error isn't looked for again for so many times as long as it took."""
 _ROOM_FOR_PLOT: Final = 30
@@ -283,8 +284,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             if self._silent is None:
                 from spanview.tui.traces.silence import SilentTraces
 
-                running = self.viewer.running
-                self._silent = SilentTraces(self._store, lambda row: running.assessment_of(row).may_run)
+                viewer = self.viewer
+                self._silent = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).may_run)
             return self._silent.labels(tell)
 
         self._finding_silent.begin(ask, lambda labels: self._take_silent(labels, now))
@@ -297,7 +298,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _mark_silent(self) -> None:
         errors = self._store.trace_table.error_count
-        silent = {trace: LOST for trace in self._lost if not errors[trace]} | {**self._labels}
+        silent = {trace: _LOST for trace in self._lost if not errors[trace]} | {**self._labels}
         if silent != self._model.silent:
             self._model.silent = silent
             self.rows.refresh()

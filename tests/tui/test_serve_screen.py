@@ -198,7 +198,7 @@ async def test_the_other_half() -> None:
         await look.press("enter", "enter", "enter")
         assert look.is_on(SpanScreen)
         await look.until_shown("see Links")
-        await look.press("tab", "tab", "end")
+        await look.press("tab", "end")
         guess = (
             "probably belongs together with replica_handle_request Cart of trace 00000000…:",
             "same file, this one is within its time, same GET /a,",
@@ -208,7 +208,7 @@ async def test_the_other_half() -> None:
         await look.press("enter")
         await look.until(lambda: look.is_on(TraceScreen))
         assert "proxy_http_request Cart" in look.header
-        await look.press("enter", "tab", "tab")
+        await look.press("enter", "tab")
         await look.until_shown(
             "probably belongs together with GET /a of trace 00000000…: same file, within this one's time"
         )
@@ -217,7 +217,7 @@ async def test_the_other_half() -> None:
 async def test_no_other_half() -> None:
     """Nothing is said of a span that has none."""
     async with looking_at(*_request(1, 0, (40, 6, 22), 200), size=(160, 40)) as look:
-        await look.press("enter", "end", "enter", "tab", "tab")
+        await look.press("enter", "end", "enter", "tab")
         await look.app.workers.wait_for_complete()
         await look.until_shown("replica_handle_request Cart", "linked from")
         assert "probably" not in look.text

@@ -46,7 +46,7 @@ async def test_links_are_followed() -> None:
         assert look.is_on(SpanScreen)
         await look.press("enter")
         assert "Enter follows a link" in look.footer
-        await look.press("tab", "tab")
+        await look.press("tab")
         await look.until_shown("of trace")
         await look.press("enter")
         assert _selected(look) == "linked"

@@ -346,7 +346,8 @@ class Details(Vertical):
         empty = set[str]()
         if self.subject is not None:
             log = self.logs.of(of_span(self.subject))
-            empty = self._empty_of(self.subject.span, log)
+            # Enter among the links looks for spans that link to this one.
+            empty = self._empty_of(self.subject.span, log) - {LINKS}
             if log is not None and log.parts:
                 empty.discard(LOG)
         behind = SECTIONS.index(self.section) + 1

@@ -291,15 +291,14 @@ class TableList(LineList, Generic[Row]):
         return known[4]
 
     def _wanted(self) -> int | None:
-        """Return the cells of the longest name that there was in this table: nothing moves when it has gone."""
+        """Return the cells of the longest name; None where the table has no column of names."""
         wants = next((column.wants for column in self.table.columns if column.wants is not None), None)
         if wants is None:
             return None
         known = self._measured
         if known is None or known[0] is not self.table or known[1] is not self._given:
-            before = known[2] if known is not None and known[0] is self.table else 0
             longest = max(map(wants, islice(self._given, _MEASURED)), default=0)
-            known = self._measured = self.table, self._given, max(before, longest)
+            known = self._measured = self.table, self._given, longest
         return known[2]
 
     @property

@@ -48,6 +48,9 @@ class CallColumns(Protocol):
     def counts(self) -> Places:
         """How many attempts each call has."""
 
+    def __len__(self) -> int:
+        """How many calls there are."""
+
 
 _RECORDS_PER_REPORT: Final = 256
 _ID: Final = re.compile("[0-9a-f]{16,}")

@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from spanview.tui.keys import On, keys_on
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     "other_side_screen": ("D",),
     "check_screen": ("exclamation_mark", "enter"),
     "help_screen": ("question_mark",),
-    "page_screen": ("question_mark", *["down"] * (1 + len(keys_on(On.TRACES)) + 2), "enter"),
+    "page_screen": ("question_mark", "G", "enter"),
     "palette": ("colon",),
     "prompt": ("slash", "l", "e"),
 }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
+from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.gate import ask
 from spanview.analysis.query import parse_query
@@ -57,6 +58,9 @@ def run(options: Options) -> int:
         traces = {*selection.traces(store)}
         part = part_of(store, traces)
     report = diagnose(part, session=latest_session(options.environment))
+    if traces is not None:
+        # That few requests are left says nothing of how many were traced.
+        report = replace(report, findings=[finding for finding in report.findings if finding.kind is not Kind.SAMPLING])
     asked = [ask(store, gate, traces) for gate in gates]
     verdict = _verdict(report, asked, allow_empty=options.allow_empty)
     if options.json:

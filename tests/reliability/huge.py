@@ -327,7 +327,7 @@ def _look_at(huge: _Huge, folder: Path) -> Figures:
         ("to the parent", b"h", above_last),
         ("search", b"/" + last.encode() + b"\r", "match 1 of 1"),
         ("open the span", b"\r", "Attributes"),
-        ("back", b"\x1b[27u\x1b[27u\x1b[27u", "ROOT"),
+        ("back", b"\x1b[27u\x1b[27u\x1b[27u", "PROCS"),
     )
     # No details stand below the tree in so few lines: each key paints what it is about, and nothing else.
     with Terminal("--no-cache", str(folder / "spans"), size=(110, 24)) as terminal:

@@ -70,7 +70,7 @@ async def _walk(field: str, text: str, figures: Figures, usual: Sequence[float])
             figures.trials += 1
             fits = {cell_len(line) for line in look.lines} == {USUAL[0]} and "\x1b" not in look.text
             figures.expect(holds=fits, what=f"{field}, {text[:9]!a}, {key}: {look.text[:500]!a}")
-        figures.expect(holds="1 span · 1 trace" in look.header, what=f"{field}, {text[:9]!a}: {look.header!a}")
+        figures.expect(holds="1 trace · 1 span" in look.header, what=f"{field}, {text[:9]!a}: {look.header!a}")
     gc.unfreeze()
     gc.freeze()
     return taken

@@ -138,7 +138,7 @@ async def test_details_and_lists() -> None:
         await look.until_shown("[Attributes")
         assert any(line.startswith("· ") for line in look.lines)
         await look.press("tab")
-        assert "[Resource" in look.text
+        assert "[Links" in look.text
         for keys in (["escape", "t"], ["enter"], ["escape", "escape", "question_mark"], ["escape", "colon"]):
             await look.press(*keys)
             await look.until(lambda: sum(line.startswith("› ") for line in look.lines) == 1)

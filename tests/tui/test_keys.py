@@ -93,7 +93,7 @@ def test_the_footer_fits(on: On) -> None:
 
 async def test_the_help_has_every_key() -> None:
     """On each screen the help shows all keys, those of the screen first."""
-    async with looking_at(Builder().span(), size=(100, 160)) as look:
+    async with looking_at(Builder().span(), size=(100, 240)) as look:
         for on in (On.TRACES, On.TRACE, On.SPAN):
             await look.press("question_mark")
             assert look.is_on(HelpScreen)

@@ -411,7 +411,7 @@ async def test_sections() -> None:
         await look.until_shown("read ✖")
         await look.press("tab")
         await look.until_shown("✖ OSError: gone   +70 µs", 'File "a.py", line 3')
-        await look.press("tab")
+        await look.press("tab", "tab")
         await look.until_shown("in the trace", "+120 µs after its start")
         await look.press("o")
         await look.until_shown('"name": "read"')
@@ -590,7 +590,7 @@ async def test_hostile_texts_are_shown_as_they_are() -> None:
         assert "  \\x9b[/nope] " in look.text
         await look.press("tab")
         await look.until_shown(f" ✖ {first_line} ")
-        await look.press("tab")
+        await look.press("tab", "tab")
         await look.until_shown("r\\u202e       1 ")
         await look.press("enter")
         await look.until_shown(f"‹ {SHOWN} › {SHOWN}   {1:016x}")

@@ -132,3 +132,16 @@ async def test_few_names_of_many_traces(monkeypatch: pytest.MonkeyPatch) -> None
     async with looking_at(*documents(), opening=Opening(("spans",), query="name=run")) as look:
         await look.tell(look.app.feed_state)
         assert look.app.first_screen.view is View.TRACES
+
+
+async def test_what_the_bar_names_when_one_comes_back() -> None:
+    """Back on the list from wherever, the bar is the list's own; the check is of everything."""
+    async with looking_at(*documents()) as look:
+        own = look.bar
+        await look.press("G", "enter", "D", "escape", "escape")
+        assert look.is_on(TracesScreen)
+        assert look.bar == own
+        await look.press("e", "escape")
+        assert look.bar == own
+        await look.press("enter", "exclamation_mark")
+        assert " in " not in look.bar

@@ -55,8 +55,9 @@ class Views:
     def bar(self) -> BarState:
         """Return what the bar says."""
         shown = (screen.view for screen in reversed(self._screens()) if screen.view is not None)
-        scope = self._scope()[1]
-        return BarState(next(shown, View.TRACES), self._missing(scope.trace), scope.text())
+        view, scope = next(shown, View.TRACES), self._scope()[1]
+        # The check is of everything that was read.
+        return BarState(view, self._missing(scope.trace), "" if view is View.CHECK else scope.text())
 
     def _screens(self) -> list[BaseScreen]:
         return [screen for screen in self._app.screen_stack if isinstance(screen, BaseScreen)]

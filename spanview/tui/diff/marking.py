@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from spanview.display.cells import name_text
 from spanview.model.ids import format_trace_id
 from spanview.tui.diff.side import ComparedSide
 
@@ -19,8 +20,10 @@ _MAX_NAME_LENGTH: Final = 32
 def side_of_trace(viewer: Viewer, trace: int) -> ComparedSide:
     """Return one trace as a side."""
     trace_id = viewer.trace_id(trace)
+    name = viewer.root_name(trace)
+    short = name if len(name) <= _MAX_NAME_LENGTH else name_text(name, _MAX_NAME_LENGTH).rstrip()
     digits = format_trace_id(trace_id)[:_DIGITS] if trace_id else "without id"
-    return ComparedSide(trace, f"trace {digits} {viewer.root_name(trace)[:_MAX_NAME_LENGTH]}", lambda: [trace])
+    return ComparedSide(trace, f"trace {digits} {short}", lambda: [trace])
 
 
 async def mark_or_compare(viewer: Viewer, side: ComparedSide | None) -> None:

@@ -130,9 +130,9 @@ class HelpScreen(BaseScreen, on=On.HELP):
         lines += ["", "the mouse: click selects, a second click opens, the wheel scrolls; a column's head sorts"]
         lines += ["while typing: Tab takes what is proposed, ↑ ↓ mark another, a click takes one"]
         lines.append("a hint in the footer does what it says, and so do the lines above: ? and : have the rest")
-        lines += ["", "pages of the manual", *(Page(page, summary_of(page)) for page in PAGES)]
         if others:
             lines += ["", "on the other screens", *others]
+        lines += ["", "pages of the manual", *(Page(page, summary_of(page)) for page in PAGES)]
         self.rows: KeyLines = KeyLines(lines, spells=self.viewer.spells)
 
     def on_mount(self) -> None:

@@ -120,6 +120,8 @@ class BaseScreen(Screen[None]):
             self.app.stylesheet.update(self)
         self._theme = self.app.theme
         self._catch_up()
+        # The bar still names what was in sight above.
+        self.refresh_frame()
 
     def on_screen_suspend(self) -> None:
         """Remember by which theme it is styled."""

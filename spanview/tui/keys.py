@@ -194,7 +194,7 @@ KEYS: Final = (
         "e",
         "error(1)",
         "e",
-        "next failure, then the trace that failed before; on Traces: open the newest trace that failed",
+        "next failure, then the trace that failed before; on Traces: the newest that failed",
         _WITH_ERRORS,
         "error",
     ),

@@ -74,7 +74,12 @@ def each_key(folder: Path, script: Script, rounds: int, *, followed: bool = Fals
 
 def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: float) -> None:
     chance, number = random.Random(len(keys)), 0
-    # The first size of the terminal is taken for a key, too.
+    # Where groups come first, the list is a key away. The first size of the terminal is taken for a key, too.
+    terminal.press(b"g")
+    _wait(terminal, _QUIET_S)
+    if done.read_text().rstrip().endswith("groups"):
+        terminal.press(b"r")
+        _wait(terminal, _QUIET_S)
     done.write_text("")
     # What a key took is written down when the next one comes.
     for place, key in (*keys, (keys[0][0], "g")):

@@ -182,7 +182,7 @@ LISTED: Final[Script] = (
     ("diff", "~ escape"),
     ("groups", "slash"),
     ("traces, typed", "1 2 enter"),
-    ("groups", "escape X q"),
+    ("groups", "escape X escape"),
     ("traces", "escape"),
 )
 """From the list of many traces, and back there."""

@@ -74,7 +74,7 @@ async def test_every_screen_fits_and_can_be_walked(
         check(look, size)
         for keys in (
             ["slash", "d", "=", "escape"],
-            ["r", "down", "enter", "q", "q"],
+            ["r", "down", "enter", "q", "escape"],
             ["s", "s", "G", "g"],
             ["question_mark", "G", "escape"],
             keys_to_walk(),

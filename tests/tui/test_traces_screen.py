@@ -219,7 +219,7 @@ async def test_groups() -> None:
         assert roots(look) == ["quick"]
         await look.press("q")
         assert groups.cursor == 1
-        await look.press("q")
+        await look.press("escape")
         assert roots(look) == ["quick", "batch", "batch", "slow"]
         assert look.app.is_running
 

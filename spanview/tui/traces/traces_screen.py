@@ -488,8 +488,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.viewer.say("nothing is marked any more")
 
     def action_leave(self) -> None:
-        """Go back; where there is nothing to go back to, quit."""
-        if self._model.is_drilled or self.grouped:
+        """Go back to the groups from one of them; else quit."""
+        if self._model.is_drilled:
             self.action_back()
         else:
             self.app.exit()

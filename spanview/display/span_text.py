@@ -46,7 +46,7 @@ _Shown: TypeAlias = "_Field | DetailPart"
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class DetailView:
     """How a span is shown."""
 
     folds: Folds
@@ -90,7 +90,7 @@ def empty_sections(span: Span, log: SpanLog | None = None, *, is_linked: bool = 
     return {section for section, has_something in has.items() if not has_something}
 
 
-def detail_lines(subject: SpanInTree, section: str, width: int, view: View | None = None) -> list[DetailLine]:
+def detail_lines(subject: SpanInTree, section: str, width: int, view: DetailView | None = None) -> list[DetailLine]:
     """Return the lines of one section, wrapped to a width.
 
     Args:
@@ -101,13 +101,13 @@ def detail_lines(subject: SpanInTree, section: str, width: int, view: View | Non
     if view is None:
         from spanview.display.timing_text import timing_facts
 
-        view = View({}, timing_facts(subject) if section == "Timing" else None)
+        view = DetailView({}, timing_facts(subject) if section == "Timing" else None)
     shown = [*_section(subject, section, view, width)] or [DetailPart("", f"no {section.lower()}", "")]
     column = key_column((part.key for part in shown), width)
     return [*wrapped(_unfolded(shown, section, view.folds, max(10, width - column - 3)), column, width)]
 
 
-def _section(subject: SpanInTree, section: str, view: View, width: int) -> Iterable[_Shown]:
+def _section(subject: SpanInTree, section: str, view: DetailView, width: int) -> Iterable[_Shown]:
     span = subject.span
     if section == "Attributes":
         return [*_of_mapping(span.attributes), *_of_mapping(span.extra, _EXTRA_MARK)]

@@ -24,7 +24,7 @@ from rich.cells import cell_len
 
 from spanview.display.parts import MAX_TEXT_LENGTH, DetailPart, Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.stacks import BEGINS, FRAME, Kind, library_of, lines_of, stacks_of
+from spanview.display.stacks import BEGINS, FRAME, LineKind, library_of, lines_of, stacks_of
 from spanview.display.units import count
 
 if TYPE_CHECKING:
@@ -66,17 +66,17 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
     frame = Tone.PLAIN
     for line in lines_of(text[:MAX_TEXT_LENGTH].rstrip("\n")):
         shown, tone, indent = line.text, Tone.PLAIN, line.indent
-        if line.kind is Kind.FRAME and line.match is not None:
+        if line.kind is LineKind.FRAME and line.match is not None:
             tone = frame = Tone.DIM if library_of(line.match) else Tone.OWN
             if frame is Tone.OWN:
                 # The mark is in the margin, where there is one.
                 margin_end = indent - 2 if shown[max(0, indent - 2) : indent] == "  " else indent
                 shown = shown[:margin_end] + _OWN_MARK + shown[indent:]
-        elif line.kind is Kind.SOURCE:
+        elif line.kind is LineKind.SOURCE:
             tone = frame
-        elif line.kind is Kind.RAISED or (line.match is not None and line.match[1]):
+        elif line.kind is LineKind.RAISED or (line.match is not None and line.match[1]):
             tone, shown = Tone.ERROR, shown[:indent] + _ERROR_MARK + shown[indent:]
-        elif line.kind is Kind.MESSAGE:
+        elif line.kind is LineKind.MESSAGE:
             tone = Tone.ERROR
         yield DetailPart(key, margin + shown, text, tone, inside=inside, hang=len(margin) + 4)
         key = ""

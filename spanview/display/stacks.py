@@ -50,7 +50,7 @@ _CARETS: Final = " ~^|+\r"
 _REPEATED: Final = re.compile(r"[ |+]*\[Previous line repeated \d+ more times?\]")
 
 
-class Kind(Enum):
+class LineKind(Enum):
     """What a line of a stack trace is."""
 
     HEAD = auto()
@@ -67,11 +67,11 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StackLine:
     """One line, and what it is."""
 
     text: str
-    kind: Kind
+    kind: LineKind
     indent: int
     """Characters before the first that says something, margins of exception groups included."""
     match: re.Match[str] | None = None
@@ -111,7 +111,7 @@ class Stack:
     """The sentence that says how it led to the next."""
 
 
-def lines_of(text: str) -> Iterator[Line]:
+def lines_of(text: str) -> Iterator[StackLine]:
     """Yield the lines of a text with stack traces in it; blanks replace tabs."""
     depth: int | None = None
     """Of the frames' lines; what is further to the left ends them."""
@@ -120,23 +120,23 @@ def lines_of(text: str) -> Iterator[Line]:
         indent, match = len(line) - len(line.lstrip(" |+")), FRAME.fullmatch(line)
         if match is not None:
             depth, raised = indent, False
-            yield Line(line, Kind.FRAME, indent, match)
+            yield StackLine(line, LineKind.FRAME, indent, match)
         elif depth is not None and indent >= depth and line.strip():
-            yield Line(line, Kind.SOURCE, indent)
+            yield StackLine(line, LineKind.SOURCE, indent)
         elif (match := _REMOTE.match(line)) is not None:
             depth, raised = None, True
-            yield Line(line, Kind.REMOTE, indent, match)
+            yield StackLine(line, LineKind.REMOTE, indent, match)
         elif _HEAD.fullmatch(line.rstrip("\r")):
             depth, raised = None, False
-            yield Line(line, Kind.HEAD, indent)
+            yield StackLine(line, LineKind.HEAD, indent)
         elif line.lstrip().startswith(_BETWEEN):
             depth, raised = None, False
-            yield Line(line, Kind.BETWEEN, indent)
+            yield StackLine(line, LineKind.BETWEEN, indent)
         elif depth is not None and line.strip():
             depth, raised = None, True
-            yield Line(line, Kind.RAISED, indent)
+            yield StackLine(line, LineKind.RAISED, indent)
         else:
-            yield Line(line, Kind.MESSAGE if raised else Kind.OTHER, indent)
+            yield StackLine(line, LineKind.MESSAGE if raised else LineKind.OTHER, indent)
 
 
 def library_of(match: re.Match[str]) -> str:
@@ -173,24 +173,24 @@ class _Stacks:
     def __init__(self) -> None:
         self.stacks = [Stack()]
 
-    def take(self, line: Line) -> bool:
+    def take(self, line: StackLine) -> bool:
         """Take the next line; return whether it belongs into a stack."""
         stack = self.stacks[-1]
-        if line.kind is Kind.FRAME and line.match is not None:
+        if line.kind is LineKind.FRAME and line.match is not None:
             path, number, function = line.match[2], line.match[3], line.match[4] or ""
             stack.frames.append(Frame(path, number, function, library_of(line.match)))
-        elif line.kind is Kind.SOURCE:
+        elif line.kind is LineKind.SOURCE:
             _take_source(stack.frames[-1], line.text)
-        elif line.kind in {Kind.RAISED, Kind.MESSAGE}:
+        elif line.kind in {LineKind.RAISED, LineKind.MESSAGE}:
             # What comes between a remote function and its first frame is the code of a frame that Ray has cut.
             stack.raised += [line.text.rstrip("\r")] if stack.frames else []
-        elif line.kind is Kind.REMOTE and line.match is not None:
+        elif line.kind is LineKind.REMOTE and line.match is not None:
             self._begin(Stack(f"{line.match[2]} ({line.match[3]})"))
-        elif line.kind is Kind.BETWEEN:
+        elif line.kind is LineKind.BETWEEN:
             stack.leads_to = line.text.strip()
             self._begin(Stack())
         else:
-            is_first = line.kind is Kind.HEAD and not (stack.frames or stack.raised or line.indent)
+            is_first = line.kind is LineKind.HEAD and not (stack.frames or stack.raised or line.indent)
             return is_first or not line.text.strip()
         return True
 

@@ -26,7 +26,7 @@ class On(Flag):
     EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | LOG | CHECK | HELP
 
 
-class Group(Enum):
+class KeyGroup(Enum):
     """What keys are for: the parts of the help."""
 
     GO = "go to"
@@ -37,10 +37,10 @@ class Group(Enum):
 
 
 _GROUPS: Final = {
-    Group.GO: "help view move page edge open back leave parent sibling next_pane log next_log own_lines palette",
-    Group.FIND: "search match only_matches same_name error pick mark",
-    Group.ZOOM: "zoom pan fit whole",
-    Group.COPY: "copy copy_json copy_trace_id copy_command copy_text picture",
+    KeyGroup.GO: "help view move page edge open back leave parent sibling next_pane log next_log own_lines palette",
+    KeyGroup.FIND: "search match only_matches same_name error pick mark",
+    KeyGroup.ZOOM: "zoom pan fit whole",
+    KeyGroup.COPY: "copy copy_json copy_trace_id copy_command copy_text picture",
 }
 """The groups of actions; all others are of `DISPLAY`."""
 _OTHER_WORDS: Final = {
@@ -94,9 +94,9 @@ class Key:
         return self.action.partition("(")[0]
 
     @property
-    def group(self) -> Group:
+    def group(self) -> KeyGroup:
         """What it is for."""
-        return next((group for group, names in _GROUPS.items() if self._name in names.split()), Group.DISPLAY)
+        return next((group for group, names in _GROUPS.items() if self._name in names.split()), KeyGroup.DISPLAY)
 
     @property
     def other_words(self) -> str:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from builders import Builder, store_of
 from spanview.display.json_text import nested_in
 from spanview.display.span_in_tree import SpanInTree
-from spanview.display.span_text import View, detail_lines
+from spanview.display.span_text import DetailView, detail_lines
 
 if TYPE_CHECKING:
     from spanview.display.parts import DetailLine
@@ -45,7 +45,7 @@ def lines_of(value: Any, folds: Any = None, width: int = 100) -> list[DetailLine
     """Return the lines of an attribute."""
     store = store_of(Builder().span(attributes={"k": value}))
     subject = SpanInTree(store.span(0), store, 0, store.tree(0), 0)
-    return detail_lines(subject, "Attributes", width, View({} if folds is None else folds))
+    return detail_lines(subject, "Attributes", width, DetailView({} if folds is None else folds))
 
 
 def texts(lines: list[DetailLine]) -> list[str]:

@@ -10,7 +10,7 @@ from rich.segment import Segment
 
 from spanview.display.cells import in_lines
 from spanview.docs import PAGES, summary_of
-from spanview.tui.keys import KEYS, Group, Key, On, keys_on, spelt
+from spanview.tui.keys import KEYS, Key, KeyGroup, On, keys_on, spelt
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.linelist import LineList
 
@@ -40,7 +40,7 @@ class Sign:
     """What it stands for."""
 
 
-Line: TypeAlias = "Key | Page | Sign | str"
+HelpLine: TypeAlias = "Key | Page | Sign | str"
 """What a line of the help is of."""
 _SIGNS: Final = (
     (On.TRACES, Sign("●", "growing: a span has just come, or the process of one that is open still lives")),
@@ -65,17 +65,17 @@ _SIGNS: Final = (
 class KeyLines(LineList):
     """A line a key, or more where what it does has no room on one."""
 
-    def __init__(self, keys: list[Line], *, spells: bool) -> None:
+    def __init__(self, keys: list[HelpLine], *, spells: bool) -> None:
         super().__init__()
         self._keys = keys
         self._spells = spells
-        self._lines: list[tuple[Line, str, str]] = []
+        self._lines: list[tuple[HelpLine, str, str]] = []
         """What each line is of, the key as it is shown, and what it does."""
         self._width = 0
         """Cells that they were wrapped for."""
 
     @property
-    def selected(self) -> Line | None:
+    def selected(self) -> HelpLine | None:
         """What the cursor stands on; None before there are lines."""
         return self._lines[self.cursor][0] if self._lines else None
 
@@ -121,8 +121,8 @@ class HelpScreen(BaseScreen, on=On.HELP):
         super().__init__()
         self._below = below
         here, others = keys_on(below.ON), [key for key in KEYS if not key.on & below.ON]
-        lines: list[Line] = ["on this screen"]
-        for group in Group:
+        lines: list[HelpLine] = ["on this screen"]
+        for group in KeyGroup:
             keys = [key for key in here if key.group is group]
             lines += ["", group.value, *keys] if keys else []
         signs = [sign for on, sign in _SIGNS if on & below.ON]

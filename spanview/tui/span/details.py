@@ -14,7 +14,7 @@ from textual.widget import Widget
 from spanview.display.call_text import call_text
 from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
-from spanview.display.span_text import LOG, RAW, SECTIONS, View, detail_lines, empty_sections, section_titles
+from spanview.display.span_text import LOG, RAW, SECTIONS, DetailView, detail_lines, empty_sections, section_titles
 from spanview.display.stacks import raised_in
 from spanview.display.units import duration
 from spanview.model.codes import ERROR
@@ -248,7 +248,9 @@ class Details(Vertical):
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
         log = self.logs.of(of_span(self.subject))
         self.query_one(TabLine).show(section_titles(span, log), self.section, place, self._empty_of(span, log))
-        view = View(self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked, log)
+        view = DetailView(
+            self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked, log
+        )
         shown = self.subject.row, self.section
         self.lines.show(
             detail_lines(self.subject, self.section, self.lines.line_width, view), stay=shown == self._shown

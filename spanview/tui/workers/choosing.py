@@ -16,7 +16,7 @@ NOBODY: Final = -1
 """The place of no block."""
 
 
-class Choice(NamedTuple):
+class ShownBlocks(NamedTuple):
     """Which of a lane's blocks a line of cells may show."""
 
     started: list[int]
@@ -39,7 +39,7 @@ def step_of(number: Any) -> Any:
     return number // LOOKED_AT + (number < LOOKED_AT)
 
 
-def one_by_one(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Choice:
+def one_by_one(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> ShownBlocks:
     """Choose of few blocks, when a cell is asked for.
 
     Args:
@@ -74,4 +74,4 @@ def one_by_one(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Choi
             lengths[function] = lengths.get(function, 0) + length
         return NOBODY if 2 * max(lengths.values()) < sum(lengths.values()) else best
 
-    return Choice(started, running, longest)
+    return ShownBlocks(started, running, longest)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spanview.tui.workers.choosing import LOOKED_AT, NOBODY, Choice, step_of
+from spanview.tui.workers.choosing import LOOKED_AT, NOBODY, ShownBlocks, step_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from spanview.analysis.lanes import Blocks
 
 
-def all_at_once(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Choice:
+def all_at_once(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> ShownBlocks:
     """Choose for all cells, as `choosing.one_by_one` does for each.
 
     Args:
@@ -40,4 +40,4 @@ def all_at_once(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Cho
     functions = np.asarray(numbers)[np.asarray(blocks.names)[places]]
     of_same = (functions[:, :, None] == functions[:, None, :]) * lengths[:, None, :]
     longest[2 * of_same.sum(2).max(1) < lengths.sum(1)] = NOBODY
-    return Choice(started.tolist(), running.tolist().__getitem__, longest.tolist().__getitem__)
+    return ShownBlocks(started.tolist(), running.tolist().__getitem__, longest.tolist().__getitem__)

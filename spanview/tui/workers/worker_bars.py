@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.lanes import Blocks, Lane
     from spanview.tui.widgets.window import Window
-    from spanview.tui.workers.choosing import Choice
+    from spanview.tui.workers.choosing import ShownBlocks
 
 FAILED: Final = "✖"
 RESTARTED: Final = "↻"
@@ -148,7 +148,7 @@ def _failures(ends: Sequence[int], edges: list[int]) -> list[int]:
     return counts
 
 
-def _place(blocks: Blocks, edges: list[int], shown: Choice, cells: Cells) -> None:
+def _place(blocks: Blocks, edges: list[int], shown: ShownBlocks, cells: Cells) -> None:
     """Find the block that each cell shows, and mark those that have no length."""
     glyphs, places, started = cells.glyphs, cells.places, shown.started
     place = NOBODY

@@ -193,7 +193,7 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
-class Doing:
+class WorkerNow:
     """What a worker runs now, likely."""
 
     since_ns: int
@@ -213,7 +213,7 @@ class WorkersModel:
         self._known = self.shape
         """What spans alone come to."""
         self._running: Sequence[RunsNow] = ()
-        self._doing: dict[int, Doing] = {}
+        self._doing: dict[int, WorkerNow] = {}
         """What runs now, by the indices of workers."""
         self.window: Window | None = None
         self.by = Sort.START
@@ -273,7 +273,7 @@ class WorkersModel:
             elif runs.is_call:
                 # A worker runs its calls one after the other: what runs now began when the last one had ended.
                 since_ns = max(since_ns, shape.lanes[index].end_ns)
-            self._doing[index] = Doing(since_ns, runs.title)
+            self._doing[index] = WorkerNow(since_ns, runs.title)
         if self._doing:
             shape = replace(
                 shape,
@@ -297,7 +297,7 @@ class WorkersModel:
         ]
         self.sort(self.by, is_reversed=self.is_reversed)
 
-    def runs_now(self, index: int) -> Doing | None:
+    def runs_now(self, index: int) -> WorkerNow | None:
         """Return what a worker runs now, likely; None where nothing says so."""
         return self._doing.get(index)
 

@@ -17,6 +17,7 @@ import os
 import py_compile
 import sys
 import time
+from contextlib import contextmanager
 from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -48,19 +49,33 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 
-@pytest.fixture
-def universal_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the local zone be that of the recordings."""
+@contextmanager
+def _in_zone(name: str) -> Iterator[None]:
+    """Let the local zone be another one, by its name in TZ."""
     if sys.platform == "win32":
         pytest.skip("the zone of a process can't be set here")
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "UTC")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", name)
         time.tzset()
         # Minutes that were looked up in another zone are kept.
         log_times._seconds.cache_clear()
         yield
     time.tzset()
     log_times._seconds.cache_clear()
+
+
+@pytest.fixture
+def universal_time() -> Iterator[None]:
+    """Let the local zone be that of the recordings."""
+    with _in_zone("UTC"):
+        yield
+
+
+@pytest.fixture
+def two_hours_east() -> Iterator[None]:
+    """Let the local zone be two hours further east."""
+    with _in_zone("EET-2"):
+        yield
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
-from spanview.analysis import log_times
 from spanview.analysis.log_times import log_time, may_have_times
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MS: Final = 1_000_000
 S: Final = 1_000 * MS
@@ -21,18 +15,7 @@ NOON_NS: Final = round(datetime(2026, 5, 28, 12, tzinfo=UTC).timestamp()) * S
 """Two in the afternoon, two hours further east."""
 
 
-@pytest.fixture(autouse=True)
-def two_hours_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Set the local zone."""
-    if sys.platform == "win32":
-        pytest.skip("the zone of a process can't be set here")
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "EET-2")
-        time.tzset()
-        log_times._seconds.cache_clear()
-        yield
-    time.tzset()
-    log_times._seconds.cache_clear()
+pytestmark = pytest.mark.usefixtures("two_hours_east")
 
 
 @pytest.mark.parametrize(

@@ -7,29 +7,10 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from typing import TYPE_CHECKING
-
 import pytest
 
 from spanview.analysis.timetext import parse_clock, parse_duration, parse_moment
 from spanview.model.times import parse_time
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-
-@pytest.fixture
-def two_hours_east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Set the local zone."""
-    if sys.platform == "win32":
-        pytest.skip("the zone of a process can't be set here")
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "EET-2")
-        time.tzset()
-        yield
-    time.tzset()
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def _left_for_views(way: Script, place: str, own: str, *, base: str = "traces", 
         steps += [*way, (place, key), (base, REST) if key == own else (view, "~ escape")]
     steps += [*way, (place, "r"), ("groups", "r"), *anew]
     if own == "D":
-        steps += [*way, (place, "D"), ("traces", "escape")]
+        steps += [*way, (place, "D"), ("traces", REST)]
     elif base == "traces":
         steps += [*way, (place, "D"), ("otherside, typed", "escape")]
     else:

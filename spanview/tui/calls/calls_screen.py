@@ -234,7 +234,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         """Say what is to be said of the selected function beside its figures."""
         super().show_frame()
         function = self.rows.selected
-        self.query_one("#note", Static).update(Content("" if function is None else _note(function)))
+        self.query_one("#note", Static).update(Content("" if function is None else _note(function)), layout=False)
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""

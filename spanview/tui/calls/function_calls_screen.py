@@ -269,7 +269,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         is_generator = rows.selected is not None and rows.selected.function in rows.generators
         ended = RUN_NOT_KNOWN if is_generator else _ENDED
         text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
-        self.query_one("#note", Static).update(Content(text))
+        self.query_one("#note", Static).update(Content(text), layout=False)
         selected = rows.selected
         self._log.show(selected.attempts[-1] if selected is not None and selected.attempts else None)
 

@@ -116,7 +116,7 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         """Say what the time of the selected requests went to."""
         super().show_frame()
         group = self.rows.selected
-        self.query_one("#note", Static).update(Content("" if group is None else sums_text(group)))
+        self.query_one("#note", Static).update(Content("" if group is None else sums_text(group)), layout=False)
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""

@@ -83,6 +83,12 @@ class WaitedFor(StrEnum):
             case _:
                 return f"likely for {self}"
 
+    @property
+    def brief(self) -> str:
+        """The same in fewer words, such as `free worker, likely`."""
+        word = self.name.lower().replace("_", " ")
+        return word if self in {WaitedFor.UNKNOWN, WaitedFor.CREATION} else f"{word}, likely"
+
 
 @dataclass(frozen=True, slots=True)
 class WaitReason:

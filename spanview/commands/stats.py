@@ -119,7 +119,7 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
             "P95",
             "MAX",
             "AT ONCE",
-            "WAITED MOSTLY",
+            "MOSTLY FOR",
             "FUNCTION",
         ),
     )
@@ -134,7 +134,7 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
             duration(function.cold_wait_ns) if function.cold_starts else "",
             *map(duration, percentiles(function.known_runs_ns).values()),
             "" if function.generator else count_or_blank(function.max_concurrency),
-            "" if function.mostly_for is None else function.mostly_for.label,
+            "" if function.mostly_for is None else function.mostly_for.brief,
             (sanitise(function.function) or "(no name)") + _generator_note(function.generator),
         )
         for function in functions

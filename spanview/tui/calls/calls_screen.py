@@ -84,7 +84,7 @@ def _runs(function: Function) -> Sequence[int]:
 
 
 def _mostly(function: Function) -> str:
-    return "" if function.mostly_for is None else function.mostly_for.label
+    return "" if function.mostly_for is None else function.mostly_for.brief
 
 
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
@@ -102,22 +102,22 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         ranks=Ranks.TIMES,
         goes=5,
     ),
-    TableColumn("WAITED MOSTLY", 29, _mostly, gap=2, aligns_left=True, comes=6),
+    TableColumn("MOSTLY FOR", 20, _mostly, gap=2, aligns_left=True, comes=8),
     _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
     _timed("WAIT", "p50", _waits, 50, comes=1),
     _timed("WAIT", "p95", _waits, 95, goes=4),
     _timed("WAIT", "max", _waits, 100, comes=3),
-    TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, comes=7),
+    TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, comes=6),
     _timed("RUN", "p50", _runs, 50, comes=1),
     _timed("RUN", "p95", _runs, 95, goes=2),
     _timed("RUN", "max", _runs, 100, comes=3),
-    TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, comes=7),
+    TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, comes=6),
     _counted(
         "AT ONCE",
         lambda function: 0 if function.generator else function.max_concurrency,
         key="at once",
         width=10,
-        comes=8,
+        comes=9,
     ),
 )
 

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from spanview.display.cells import fitting, fixed
 from spanview.display.colors import COLORS
 from spanview.display.timeline import round_times
-from spanview.display.units import duration
+from spanview.display.units import duration_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -119,11 +119,11 @@ class _Sheet:
         yield _path("g", "".join(f"M{_number(x)} {_TOP - 8}V{below}" for x in (*edges, *(x for x, _ in places))))
         y = _TOP - 14
         yield _text(self._ends, y, "duration", "d r")
-        yield _text(edges[0], y, duration(picture.first_ns), "d")
-        yield _text(edges[1], y, duration(picture.last_ns), "d r")
+        yield _text(edges[0], y, duration_by(picture.first_ns, times.step), "d")
+        yield _text(edges[1], y, duration_by(picture.last_ns, times.step), "d r")
         for x, ns in places:
             if edges[0] + _MIN_TIME_WIDTH < x < edges[1] - 1.5 * _MIN_TIME_WIDTH:
-                yield _text(x, y, duration(ns), "d m")
+                yield _text(x, y, duration_by(ns, times.step), "d m")
 
     def _row(self, row: Row, y: int, *, is_lit: bool) -> Iterator[str]:
         base, x = y + 14, _MARGIN + min(row.depth, _MAX_DRAWN_LEVELS) * _LEVEL

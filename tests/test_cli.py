@@ -709,6 +709,20 @@ def test_like_siblings_are_one_row(tmp_path: Path) -> None:
     assert any(text.startswith("×5,000") for text in texts(root))
 
 
+def test_pictures_call_calls_what_the_viewer_calls_them(tmp_path: Path) -> None:
+    """A Ray call is one row by its short name, with what it waited and how long it ran, as text and as SVG."""
+    build = Builder()
+    submitted = build.span("m.f ray.remote", span=1, start=0, duration=2, kind="PRODUCER")
+    ran = build.span("m.f ray.remote_worker", span=2, parent=1, start=20, duration=30, kind="CONSUMER")
+    (tmp_path / "1.json").write_bytes(file_of([submitted, ran]))
+    bars = spanview("tree", "1.json", "--bars", folder=tmp_path).text.splitlines()
+    heads = next(index for index, line in enumerate(bars) if line.startswith("CALL "))
+    assert bars[heads].split()[:3] == ["CALL", "WAIT", "RUN"]
+    assert bars[heads + 1].split()[:5] == ["f", "18", "µs", "30", "µs"]
+    drawn = texts(parsed(spanview("tree", "1.json", "--svg", "-", folder=tmp_path).output))
+    assert {"CALL", "WAIT", "RUN", "f", "18 µs", "30 µs"} <= {*drawn}
+
+
 def test_bars_for_a_chat(folder: Path) -> None:
     """`tree --bars` prints the waterfall, 100 columns wide or as it is told."""
     usual, narrow = (

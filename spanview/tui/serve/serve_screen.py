@@ -144,6 +144,12 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         if group is not None:
             await self.app.push_screen(RequestsScreen(self._store, self.live, group))
 
+    async def action_error(self, _by: int) -> None:
+        """Go to the next requests some of which failed."""
+        await self.live.wait_for_answer()
+        if not self.rows.move_on(lambda group: bool(group.errors)):
+            self.viewer.say("no request failed")
+
     def action_copy(self) -> None:
         """Copy what was asked for."""
         group = self.rows.selected

@@ -1,4 +1,16 @@
-"""The way into the store: duplicates are dropped and spans grouped into traces as they arrive."""
+"""The way into the store: duplicates are dropped and spans grouped into traces as they arrive.
+
+A span may have several records, of which those written before it ended have no end. They have its ids, its parent, its
+start and its kind in common, those without an end also their resource, and one of them counts, whatever the order in
+which they are read:
+
+records                                                    what counts
+---------------------------------------------------------  ------------------------------------------------------
+without an end, and with one                               the one with an end
+without an end, several that differ                        the last one by path, generation and offset
+with an end, several that differ                           all: they are other spans with the same ids
+the same as the one that counts                            the first one; the others are counted as duplicates
+"""
 
 from __future__ import annotations
 
@@ -24,6 +36,8 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
 
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
+_SAME_SPAN: Final = ("parent_ids", "start_ns", "kinds"), ("parent_id", "start_ns", "kind")
+"""Columns of a batch and of the span table that two records of one span have in common, besides the ids."""
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
 """Columns that tell apart spans whose records can't be read."""
 _MAX_RECENT_TRACES: Final = 32768
@@ -41,6 +55,10 @@ class _Clash:
     """Rows by what their records say."""
     unread: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     """Rows whose records couldn't be read, by what the columns have of them."""
+
+    def rows(self) -> list[int]:
+        """Return all rows, in order."""
+        return sorted({*self.digests.values(), *chain.from_iterable(self.unread.values())})
 
 
 class Intake:
@@ -72,7 +90,11 @@ class Intake:
         self.scanned: list[range] = []
         """Rows whose records had the SDK's own layout when they were scanned,"""
         self.moved: set[int] = set()
-        """and rows whose places are those of duplicates by now."""
+        """and rows whose places are those of other records by now."""
+        self.replaced = array("I")
+        """Each row whose record was replaced by one that says more, in the order in which that happened."""
+        self._copies: dict[int, int] = {}
+        """How many duplicates were counted of rows without an end."""
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
@@ -113,6 +135,8 @@ class Intake:
         """Renumber files, rows and traces; each list has the new number at each old one."""
         self.details.take_numbers(files)
         self._duplicates.take_numbers(files, rows)
+        self.replaced = array("I", map(rows.__getitem__, self.replaced))
+        self._copies = {int(rows[row]): count for row, count in self._copies.items()}
         self._recent.clear()
         if self.unplaced != NO_ROW:
             self.unplaced = int(traces[self.unplaced])
@@ -137,7 +161,8 @@ class Intake:
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has.
 
-        Identical duplicates are dropped and counted; different records with the same ids are kept and marked.
+        Identical duplicates are dropped and counted; of the records of a span that has not ended, the latest is kept,
+        until one with an end comes; other records with the same ids are kept and marked.
         """
         columns = batch.columns
         self.tallies.take(self.sources[source].path, batch)
@@ -286,6 +311,8 @@ class Intake:
     def _add_known(self, source: int, batch: Batch, trace: int, index: int) -> None:
         """Add the span at an index of the batch whose ids are known already or unusable, unless it is a duplicate."""
         span_id = batch.columns.span_ids[index]
+        if self._takes_snapshot(source, batch, trace, index):
+            return
         record = self.details.read(source, batch.offsets[index], batch.lengths[index])
         known_row, is_gone = self._row_of_bytes((trace, span_id), record), False
         if known_row == NO_ROW:
@@ -299,6 +326,8 @@ class Intake:
                 self.spans.offset[known_row], self.spans.length[known_row] = batch.offsets[index], batch.lengths[index]
                 self.moved.add(known_row)
             self.tallies.duplicates += 1
+            if self.spans.end_ns[known_row] == NO_TIME:
+                self._copies[known_row] = self._copies.get(known_row, 0) + 1
             self._duplicates.add(known_row, dropped)
             if self._duplicates.are_many:
                 self._duplicates.take(self.duplicates)
@@ -312,6 +341,62 @@ class Intake:
             self.spans.warnings[clash.first] |= _DUPLICATE
             self.spans.warnings[row] |= _DUPLICATE
         self._enter(clash, row, digest)
+
+    def _takes_snapshot(self, source: int, batch: Batch, trace: int, index: int) -> bool:
+        """Return whether a record is of a span that is there, one of both is without an end, and they differ.
+
+        Then the one that counts is the span's from now on.
+        """
+        columns, spans = batch.columns, self.spans
+        first = self._first_row(trace, columns.span_ids[index])
+        if first == NO_ROW or columns.start_ns[index] == NO_TIME:
+            return False
+        key = trace, columns.span_ids[index]
+        are_several = spans.warnings[first] & _DUPLICATE
+        rows = self._clash_of(key).rows() if are_several else (first,)
+        of_batch, of_table = _SAME_SPAN
+        same, has_end = [getattr(columns, name)[index] for name in of_batch], columns.end_ns[index] != NO_TIME
+        for row in rows:
+            had_end = spans.end_ns[row] != NO_TIME
+            if (has_end and had_end) or same != [getattr(spans, name)[row] for name in of_table]:
+                continue
+            if not (has_end or had_end):
+                if not self._is_other_snapshot(row, source, batch, index):
+                    continue
+                has_end = (*self.source_order(source), batch.offsets[index]) > self.order(row)
+            if has_end:
+                self._replace(row, source, batch, index)
+            return True
+        return False
+
+    def _is_other_snapshot(self, row: int, source: int, batch: Batch, index: int) -> bool:
+        """Return whether the record at an index of a batch differs from that of a row, and is of the same resource."""
+        record = self.details.read(source, batch.offsets[index], batch.lengths[index])
+        known = self.details.read(self.spans.source[row], self.spans.offset[row], self.spans.length[row])
+        details, known_details = (None if data is None else decode_details(data) for data in (record, known))
+        if details is None or known_details is None or self._digest(record) == self._digest(known):
+            return False
+        return details.resource == known_details.resource
+
+    def _replace(self, row: int, source: int, batch: Batch, index: int) -> None:
+        """Let a row be of another record of its span: a later one, or the one with its end."""
+        spans, traces, columns = self.spans, self.traces, batch.columns
+        trace, status, end = spans.trace[row], columns.statuses[index], columns.end_ns[index]
+        traces.error_count[trace] += (status == ERROR) - (spans.status[row] == ERROR)
+        traces.end_ns[trace] = max(traces.end_ns[trace], end)
+        spans.name[row] = self.names.number(columns.names[index])
+        spans.service[row] = self.services.number(columns.services[index])
+        spans.status[row] = status
+        spans.warnings[row] = columns.warnings[index] | spans.warnings[row] & _DUPLICATE
+        spans.source[row], spans.offset[row], spans.length[row] = source, batch.offsets[index], batch.lengths[index]
+        spans.end_ns[row] = end
+        self.moved.add(row)
+        self.tallies.duplicates -= self._copies.pop(row, 0)
+        clash = (self._clashes or {}).get((trace, spans.span_id[row]))
+        if clash is not None:
+            self._enter(clash, row, self._digest_of_row(row))
+        traces.replaced[trace] += 1
+        self.replaced.append(row)
 
     def _row_of_bytes(self, key: tuple[int, int], record: bytes | None) -> int:
         """Return the one row with some ids, if its record is the same to the byte, else `NO_ROW`.

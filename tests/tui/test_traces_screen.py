@@ -386,12 +386,13 @@ async def test_silent_failures(monkeypatch: pytest.MonkeyPatch) -> None:
         build.span("fine", trace=1, kind="SERVER", attributes={"rpc.grpc.status_code": 0}),
         build.span("bad", trace=2, status="ERROR"),
         build.span("quiet", trace=3, kind="SERVER", attributes=attributes),
+        build.span("inner", trace=3, kind="CLIENT", attributes=attributes),
     ]
     async with looking_at(*spans) as look:
         screen = look.screen
         assert isinstance(screen, TracesScreen)
         screen._calm_down()
-        await look.until_shown("! quiet  gRPC 14")
+        await look.until_shown("! quiet  gRPC 14 ×2")
         assert "!" not in look.lines[look.line_of("fine")]
         await look.press("e")
         assert look.header.startswith(" ‹ bad")

@@ -77,6 +77,8 @@ class TracesModel:
         """Only these traces; None for all."""
         self.silent: Mapping[int, str] = {}
         """Traces in which something failed, though none of their spans has an error, and how in a word or two."""
+        self.open_calls: Mapping[int, int] = {}
+        """How many calls without an attempt of which traces may still run, as far as processes show."""
         self.limit: set[int] | None = None
         """Only these of the traces that are there already; newer ones are listed too."""
         self._limit_end = 0

@@ -121,7 +121,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             Sorting(self, self.groups, "group_sort", self._sort_groups),
         )
         self._empty = Static(Content(""), id="nothing")
-        self._preview = Preview(self, store)
+        self._preview = Preview(self, store, self._model)
         self._answer_line = TypicalLine(self, store, scope_of_listed(store, self._model))
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
 
@@ -275,32 +275,32 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _find_silent(self) -> None:
         """Find out in a thread in which traces something failed without an error, where that can have changed."""
         spans, now = len(self._store.spans), time.monotonic()
-        is_old = spans != self._silent_spans or (self._silent is not None and self._silent.open_traces)
+        is_old = spans != self._silent_spans or bool(self._model.open_calls)
         if self.viewer.feed_state.loading or self._finding_silent.is_busy or not is_old or now < self._silent_due:
             return
         self._silent_spans = spans
 
-        def ask(tell: Tell) -> Mapping[int, str]:
+        def ask(tell: Tell) -> tuple[Mapping[int, str], Mapping[int, int]]:
             if self._silent is None:
                 from spanview.tui.traces.silence import SilentTraces
 
                 viewer = self.viewer
-                self._silent = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).may_run)
-            return self._silent.labels(tell)
+                self._silent = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).is_open)
+            return self._silent.look(tell)
 
-        self._finding_silent.begin(ask, lambda labels: self._take_silent(labels, now))
+        self._finding_silent.begin(ask, lambda found: self._take_silent(*found, now))
 
-    def _take_silent(self, labels: Mapping[int, str], begun: float) -> None:
+    def _take_silent(self, labels: Mapping[int, str], open_calls: Mapping[int, int], begun: float) -> None:
         now = time.monotonic()
         self._silent_due = now + max(_GROWTH_MARK_S, _REST_PER_WORK * (now - begun))
         self._labels = labels
-        self._mark_silent()
+        self._mark_silent(open_calls)
 
-    def _mark_silent(self) -> None:
-        errors = self._store.trace_table.error_count
+    def _mark_silent(self, open_calls: Mapping[int, int]) -> None:
+        errors, model = self._store.trace_table.error_count, self._model
         silent = {trace: _LOST for trace in self._lost if not errors[trace]} | {**self._labels}
-        if silent != self._model.silent:
-            self._model.silent = silent
+        if (silent, open_calls) != (model.silent, model.open_calls):
+            model.silent, model.open_calls = silent, open_calls
             self.rows.refresh()
 
     def _ask_what_lives(self) -> None:
@@ -314,7 +314,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _take_living(self, found: tuple[set[int], set[int]]) -> None:
         if found != (self._alive, self._lost) and not self.viewer.paused:
             self._alive, self._lost = found
-            self._mark_silent()
+            self._mark_silent(self._model.open_calls)
             self._show_growth()
 
     def _show_growth(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -60,6 +61,9 @@ _ROOM_FOR_PLOT: Final = 30
 """Lines from which on the plot stands above the list."""
 _MANY_TRACES, _FEW_NAMES = 1_000, 20
 """Where so many traces have so few names, their groups come first."""
+_ABOUT_ERRORS: Final = re.compile(r"status|error", re.IGNORECASE)
+"""In a filter that asks for failures, as `status=ERROR` or `trace.errors>0`."""
+_MOST_LABELS: Final = 3
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
 
@@ -91,8 +95,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._labels: Mapping[int, str] = {}
         """Traces in which something failed without an error, and how."""
         self._silent: SilentTraces | None = None
-        self._silent_spans = 0
-        """So many spans there were when it was last found out what failed without an error."""
+        self._silent_spans = self._silent_known = 0
+        """Of so many spans it was last asked what failed without an error, and of so many it is known."""
         self._silent_due = 0.0
         """When it may be found out again, by `time.monotonic`."""
         self._asking, self._counting, self._stitching = Work(self), Work(self), Work(self)
@@ -251,11 +255,23 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             state = self.viewer.feed_state
             if state.loading:
                 lines = ["reading …"]
+            elif self._model.only_failed and self._model.matching != set():
+                is_known = self._silent_known == len(self._store.spans)
+                lines = ["no trace here has failed" if is_known else "looking for failures …", "", "f lists all again"]
             elif len(self._store.spans):
-                lines = self.filter.why_nothing()
+                lines = [*self.filter.why_nothing(), *self._silent_failures_beside()]
             else:
                 lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
             self._empty.update(Content("\n".join(map(sanitise, lines))))
+
+    def _silent_failures_beside(self) -> list[str]:
+        """Return what failed without an error, where errors were asked for and there are none."""
+        silent = self._model.silent
+        if not silent or not _ABOUT_ERRORS.search(self.filter.text):
+            return []
+        labels = dict.fromkeys(label.partition(" ×")[0] for label in silent.values())
+        shown = ", ".join([*labels][:_MOST_LABELS]) + (", …" if len(labels) > _MOST_LABELS else "")
+        return ["", f"{count(len(silent), 'trace')} failed without an error ({shown}): Esc, then f lists them"]
 
     def _calm_down(self) -> None:
         """Drop the marks of traces that don't grow any more, and do what was put off when spans came."""
@@ -288,13 +304,13 @@ class TracesScreen(BaseScreen, on=On.TRACES):
                 self._silent = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).is_open)
             return self._silent.look(tell)
 
-        self._finding_silent.begin(ask, lambda found: self._take_silent(*found, now))
+        def take(found: tuple[Mapping[int, str], Mapping[int, int]]) -> None:
+            self._silent_due = time.monotonic() + max(_GROWTH_MARK_S, _REST_PER_WORK * (time.monotonic() - now))
+            self._silent_known = spans
+            self._labels, open_calls = found
+            self._mark_silent(open_calls)
 
-    def _take_silent(self, labels: Mapping[int, str], open_calls: Mapping[int, int], begun: float) -> None:
-        now = time.monotonic()
-        self._silent_due = now + max(_GROWTH_MARK_S, _REST_PER_WORK * (now - begun))
-        self._labels = labels
-        self._mark_silent(open_calls)
+        self._finding_silent.begin(ask, take)
 
     def _mark_silent(self, open_calls: Mapping[int, int]) -> None:
         errors, model = self._store.trace_table.error_count, self._model
@@ -302,6 +318,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if (silent, open_calls) != (model.silent, model.open_calls):
             model.silent, model.open_calls = silent, open_calls
             self.rows.refresh()
+        if model.only_failed:
+            self._show()
+        elif not model.order:
+            self._say_if_nothing()
 
     def _ask_what_lives(self) -> None:
         """While spans come, ask in a thread which traces may still grow: processes come and go."""
@@ -481,6 +501,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.set_focus(self.rows)
             self._filter_by("")
             self.viewer.say("filter cleared")
+        elif self._model.only_failed:
+            self.action_only_failed()
         elif self.grouped:
             self._show_groups(on=False, anew=False)
         elif self.viewer.marked is not None:
@@ -493,6 +515,16 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.action_back()
         else:
             self.app.exit()
+
+    def action_only_failed(self) -> None:
+        """List only what failed, or all again."""
+        model = self._model
+        model.only_failed = not model.only_failed
+        self._show(anew=True)
+        what = "only what failed" if model.only_failed else "all that there is"
+        self.viewer.say(
+            f"{what}: {count(len(model.order), 'trace')}; f: {'all' if model.only_failed else 'only failed'}"
+        )
 
     def action_pick(self, side: int) -> None:
         """Let the list begin, or end, with the time of the selected trace."""

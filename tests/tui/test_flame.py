@@ -175,7 +175,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         assert "Enter again" in look.footer
         assert look.body[1].startswith("▏a")
         await look.press("y", "s")
-        assert "as wide as their self time" in look.footer
+        assert "width: self time in it and below" in look.footer
         await look.press("enter")
         assert look.is_on(TraceScreen)
         await look.press("q", "escape")

@@ -153,7 +153,7 @@ _FILTERED: Final[Script] = (
     ("traces, typed", "2 backspace enter"),
 )
 LISTED: Final[Script] = (
-    *_on("traces", ("traces", "s s s s S S s pagedown left_curly_bracket pagedown right_curly_bracket escape")),
+    *_on("traces", ("traces", "f ~ f s s s s S S s pagedown left_curly_bracket pagedown right_curly_bracket escape")),
     *_FILTERED,
     ("traces", "~ D"),
     ("otherside, typed", "~ enter"),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.trace_model import TraceModel
+    from spanview.tui.traces.traces_model import TracesModel
     from spanview.tui.widgets.base_screen import BaseScreen
     from spanview.tui.widgets.linelist import LineList
 
@@ -39,12 +40,14 @@ class Preview(Vertical):
 
     Args:
         screen: The list that it stands beside.
+        traces: What the list knows of them.
     """
 
-    def __init__(self, screen: BaseScreen, store: Store) -> None:
+    def __init__(self, screen: BaseScreen, store: Store, traces: TracesModel) -> None:
         super().__init__()
         self._list = screen
         self._store = store
+        self._traces = traces
         self._work = Work(screen)
         self._timer: Timer | None = None
         self._shown: tuple[int, int, bool] | None = None
@@ -79,6 +82,7 @@ class Preview(Vertical):
             self._answer_line.display = False
             return
         store, folds = self._store, self._list.viewer.settings.folds
+        open_calls = self._traces.open_calls.get(trace, 0)
 
         def made() -> tuple[TraceModel, Appearance, list[str]]:
             # A trace's modules aren't needed for the first rows of the list.
@@ -96,7 +100,7 @@ class Preview(Vertical):
             if len(store.spans) > _MAX_READ:
                 return model, appearance, []
             answer = answer_of(store, trace, model.stitched.unjoined)
-            return model, appearance, answer_texts(answer, model.stitched.short_names)
+            return model, appearance, answer_texts(answer, model.stitched.short_names, open_calls)
 
         self._work.begin(lambda _: made(), self._show)
 

@@ -52,6 +52,8 @@ sys.argv = sys.argv[1:]
 sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
+_FILE: Final = re.compile(r"(?:.*-)?([0-9]+)(?:-[0-9]{13})?(?:\.started)?\.(?:txt|json|jsonl)")
+"""`4242.txt`, and `node7-4242-1717000000000.jsonl`."""
 _PROCESS: Final = re.compile(r"python-core-(?:driver|worker)-.*_(\d+)\.log")
 
 
@@ -173,7 +175,11 @@ class RaySession:
         logs = Path(self.tmpdir).glob("**/session_2*/logs/python-core-*.log")
         own = {match[1] for path in logs if (match := _PROCESS.fullmatch(path.name))}
         found = BUNDLED_FOLDER.iterdir() if BUNDLED_FOLDER.exists() else []
-        return sorted(str(path) for path in found if path.stem in own and path.stat().st_mtime >= self._began - 1)
+        return sorted(
+            str(path)
+            for path in found
+            if (match := _FILE.fullmatch(path.name)) and match[1] in own and path.stat().st_mtime >= self._began - 1
+        )
 
     def __enter__(self) -> Self:
         return self

@@ -218,8 +218,12 @@ def _wrapped_async(function: Any, started: Callable[[Any, tuple[Any, ...]], _Att
             items = function(*args, **kwargs)
             if _ray_trace_ctx is not None:
                 items = _run_async(items, started(_ray_trace_ctx, args))
-            async for item in items:
-                yield item
+            try:
+                async for item in items:
+                    yield item
+            finally:
+                # Nobody else closes it at once when this one is closed.
+                await items.aclose()
 
         return traced_generator
 

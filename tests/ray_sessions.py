@@ -119,6 +119,11 @@ class RaySession:
         """What `RAY_TMPDIR` is."""
         return self._session.name
 
+    def folder_of(self, name: str) -> Path:
+        """Return a folder among the logs of the only session."""
+        (folder,) = Path(self.tmpdir).glob(f"ray/session_2*/logs/{name}")
+        return folder
+
     def write(self, name: str, text: str) -> None:
         """Put a program, or a module, into the folder."""
         (self.folder / name).write_text(text)

@@ -20,7 +20,6 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -262,7 +261,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
         done = session.run(commands, {"LIST": str(session.folder / "list")}, options={"log_to_driver": False})
         assert done.returncode == 0, done.stdout + done.stderr
         assert "all done" in done.stdout, done.stdout + done.stderr
-        (folder,) = Path(session.tmpdir).glob("ray/session_2*/logs/spans")
+        folder = session.folder_of("spans")
         notes = [json.loads(line) for line in (session.folder / "list").read_text().splitlines()]
         yield Recording(left_in(folder), notes, str(folder), session.own_files())
 

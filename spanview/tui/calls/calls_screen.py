@@ -269,7 +269,9 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
             if function is not None and self._open_calls and self._open_calls[0] == function.function
             else 0
         )
-        self.query_one("#note", Static).update(Content("" if function is None else _note(function, open_calls)))
+        self.query_one("#note", Static).update(
+            Content("" if function is None else _note(function, open_calls)), layout=False
+        )
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""

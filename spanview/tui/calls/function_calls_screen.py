@@ -286,7 +286,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         label = "" if why is None else NOT_YET_SEEN if is_open else why.label
         reason = self._wait_text() if why is None else f"{label}: {why.text}"
         text = data_text(reason, self.size.width).rstrip() or ended
-        self.query_one("#note", Static).update(Content(text))
+        self.query_one("#note", Static).update(Content(text), layout=False)
         self._log.show(selected.attempts[-1] if selected is not None and selected.attempts else None)
 
     def _wait_text(self) -> str:

@@ -84,10 +84,10 @@ def _on(place: str, *more: tuple[str, str]) -> Script:
 
 _STATS: Final[Script] = (
     ("stats", "~"),
-    *_on("stats", ("stats", "s s s s s s S b ~ b ~ b ~ b ~ b ~ B")),
+    *_on("stats", ("stats", "s s s s s s S e b ~ b ~ b ~ b ~ b ~ B")),
     ("stats, typed", "r a y full_stop p i d enter"),
     ("stats", "~ down b ~ enter"),
-    *_on("spans", ("spans", "s S s s down enter")),
+    *_on("spans", ("spans", "s S s s e down enter")),
     ("trace", "~ escape"),
     ("spans", "q"),
     ("stats", "enter"),
@@ -96,13 +96,13 @@ _STATS: Final[Script] = (
 )
 _FLAME: Final[Script] = (
     ("flame", "~"),
-    *_on("flame", ("flame", "right left down right left s s enter enter")),
+    *_on("flame", ("flame", "right left down right left e g down s s enter enter")),
     ("trace", "~ escape"),
     ("flame", "escape q"),
 )
 _DIFF: Final[Script] = (
     ("diff", "~"),
-    *_on("diff", ("diff", "s s s s s S S down enter ~")),
+    *_on("diff", ("diff", "s s s s s S S e down enter ~")),
     ("spans", "escape"),
     ("diff", "escape"),
 )
@@ -136,7 +136,7 @@ _WORKERS: Final[Script] = (
 )
 _SERVE: Final[Script] = (
     ("serve", "~"),
-    *_on("serve", ("serve", "s s s S ~ enter")),
+    *_on("serve", ("serve", "s s s S e ~ enter")),
     ("requests", "~"),
     *_on("requests", ("requests", "s s s s s s S S down enter")),
     ("trace", "~ escape"),
@@ -235,7 +235,7 @@ _FILTERED: Final[Script] = (
     ("traces, typed", "2 backspace enter"),
 )
 LISTED: Final[Script] = (
-    *_on("traces", ("traces", "s s s s S S s pagedown left_curly_bracket pagedown right_curly_bracket escape")),
+    *_on("traces", ("traces", "f ~ f s s s s S S s pagedown left_curly_bracket pagedown right_curly_bracket escape")),
     *_FILTERED,
     ("traces", "~ D"),
     ("otherside, typed", "~ enter"),

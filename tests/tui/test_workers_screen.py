@@ -239,11 +239,14 @@ def test_nodes() -> None:
 
     def lines() -> list[str]:
         return [
-            f"{model.node_text(line.node)}: {line.workers}" if isinstance(line, Heading) else model.labels(line)[0]
+            f"{model.node_text(line.node)}: {line.processes}" if isinstance(line, Heading) else model.labels(line)[0]
             for line in model.lines
         ]
 
-    assert lines() == ["abcdef: 2", "driver 2", "worker 3", "abcdee: 1", "worker 1", ": 1", "4"]
+    assert lines() == [
+        *("abcdef: 1 worker and the driver", "driver 2", "worker 3"),
+        *("abcdee: 1 worker", "worker 1", ": 1 worker", "4"),
+    ]
     model.sort(Sort.BUSY)
     assert lines()[0] == "worker 1 abcdee"
     assert len(lines()) == 4

@@ -15,6 +15,8 @@ from spanview.analysis.calls import Call, Outcome
 from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
 from spanview.analysis.reasons import Reason, Why, reasons_of
 from spanview.analysis.telling import part
+from spanview.analysis.waited_for import NO_REASONS, reason_text, wait_reasons
+from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
@@ -33,7 +35,9 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.analysis.calls import Calls
+    from spanview.analysis.running import Assessment
     from spanview.analysis.telling import Tell
+    from spanview.analysis.waited_for import WaitReasons
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive, Ask
     from spanview.tui.widgets.table import RowOrder
@@ -52,7 +56,8 @@ _MADE: Final = "generator made"
 """What is known of an attempt of a generator that left a span without an error."""
 _ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results look the same"
 _CALLS_PER_REPORT: Final = 1024
-_MOST_THOUGHTS: Final = 100
+MOST_THOUGHTS: Final = 100
+"""Calls without an attempt of which it is asked whether they may run."""
 
 
 _RANKS: Final[dict[str, Callable[[Call, Sequence[int]], Any]]] = {
@@ -94,6 +99,7 @@ class _Listed:
     first: list[Call]
     """The first of them, in this order."""
     reasons: Mapping[int, Why]
+    waited_for: WaitReasons
     generators: Collection[str]
     """Functions that are generators, certainly or likely."""
     names: Mapping[str, str]
@@ -160,6 +166,8 @@ class CallLines(TableList[Call]):
         """Functions that are generators, certainly or likely: then no run is known."""
         self.names: Mapping[str, str] = {}
         """How functions are called, where there may be several."""
+        self.open_calls: Collection[int] = ()
+        """The rows of calls without an attempt that may still run, as far as was asked."""
         self.notes: dict[int, str] = {}
         """What is thought of calls without an attempt, by their rows in the span table."""
         self._longest: tuple[dict[int, str], int] | None = None
@@ -170,9 +178,11 @@ class CallLines(TableList[Call]):
         self.show(calls, stay=stay)
 
     def is_worth_a_look(self, call: Call) -> bool:
-        """Tell whether a call failed, or has no attempt for a reason that isn't harmless."""
+        """Tell whether a call failed, or has no attempt, and none that may still come, or for a harmless reason."""
         why = self.reasons.get(call.row)
-        return call.outcome in _FAILED if why is None else not why.is_harmless
+        if why is None:
+            return call.outcome in _FAILED
+        return not why.is_harmless and call.row not in self.open_calls
 
     def _outcome_and_place(self, call: Call, cells: int) -> Iterator[Piece]:
         is_bad = self.is_worth_a_look(call)
@@ -204,6 +214,8 @@ class CallLines(TableList[Call]):
             return self.notes[call.row]
         if call.function in self.generators and call.outcome is Outcome.ENDED:
             return _MADE
+        if call.row in self.open_calls:
+            return NOT_YET_SEEN
         return call.outcome if why is None else why.label
 
     def _longest_text(self) -> int:
@@ -240,6 +252,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
         self._known = calls, counted.chosen, counted.version
         self._group = group
+        self._waited_for = NO_REASONS
         self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
@@ -268,10 +281,21 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         why = None if rows.selected is None else rows.reasons.get(rows.selected.row)
         is_generator = rows.selected is not None and rows.selected.function in rows.generators
         ended = RUN_NOT_KNOWN if is_generator else _ENDED
-        text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
-        self.query_one("#note", Static).update(Content(text), layout=False)
         selected = rows.selected
+        is_open = selected is not None and selected.row in rows.open_calls
+        label = "" if why is None else NOT_YET_SEEN if is_open else why.label
+        reason = self._wait_text() if why is None else f"{label}: {why.text}"
+        text = data_text(reason, self.size.width).rstrip() or ended
+        self.query_one("#note", Static).update(Content(text), layout=False)
         self._log.show(selected.attempts[-1] if selected is not None and selected.attempts else None)
+
+    def _wait_text(self) -> str:
+        """Return what the selected call waited for; empty where it hardly waited."""
+        call = self.rows.selected
+        reason = None if call is None or not call.attempts else self._waited_for.get(call.attempts[0])
+        if call is None or reason is None:
+            return ""
+        return f"waited {duration(call.wait_ns)}, {reason_text(self._store, reason, call.attempts[0])}"
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""
@@ -321,7 +345,9 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
         existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
         names = call_group_names({call.function for call in first}, CallsBy.FUNCTION)
-        return _Listed(all_calls, order, len(calls), existing, first, reasons, generators_of(self._store), names)
+        waited_for = wait_reasons(self._store, [call.attempts[0] for call in first if call.attempts])
+        generators = generators_of(self._store)
+        return _Listed(all_calls, order, len(calls), existing, first, reasons, waited_for, generators, names)
 
     def _indices_in(self, calls: Calls) -> Sequence[int]:
         """Return the indices of the calls of the group."""
@@ -341,11 +367,13 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     def _take_sorted(self, listed: _Listed) -> None:
         # What has come meanwhile is listed in this order already.
         if listed.calls is self._known[0]:
+            self._waited_for = listed.waited_for
             self.rows.show_calls(listed.first, listed.reasons)
             self._think()
 
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
+        self._waited_for = listed.waited_for
         self.rows.generators, self.rows.names = listed.generators, listed.names
         if listed.order == self.rows.shown_order:
             self.rows.show_calls(listed.first, listed.reasons, stay=True)
@@ -355,18 +383,23 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
             self._list(self._take_sorted)
 
     def _think(self) -> None:
-        """While spans come, ask the system about calls without an attempt: they may be running."""
+        """Ask the system about calls without an attempt: they may be running."""
         reasons = self.rows.reasons
         alone = [call.row for call in self.rows.items if call.row in reasons and reasons[call.row].may_run]
-        alone = alone[:_MOST_THOUGHTS]
-        if alone and self.viewer.feed_state.following and not self.viewer.paused:
+        alone = alone[:MOST_THOUGHTS]
+        if alone and not (self.viewer.feed_state.loading or self.viewer.paused):
             running = self.viewer.running
-            self._thinking.queue(lambda _: {row: running.assessment_of(row).text for row in alone}, self._take_thoughts)
+            self._thinking.queue(lambda _: {row: running.assessment_of(row) for row in alone}, self._take_thoughts)
 
-    def _take_thoughts(self, thoughts: dict[int, str]) -> None:
-        if thoughts != self.rows.notes:
-            self.rows.notes = thoughts
-            self.rows.refresh()
+    def _take_thoughts(self, thoughts: dict[int, Assessment]) -> None:
+        rows, state = self.rows, self.viewer.feed_state
+        open_calls = {row for row, thought in thoughts.items() if thought.is_open}
+        # What was read once is told of as files have it.
+        notes = {row: thought.text for row, thought in thoughts.items()} if state.following else {}
+        if (open_calls, notes) != (rows.open_calls, rows.notes):
+            rows.open_calls, rows.notes = open_calls, notes
+            rows.refresh()
+            self.refresh_frame()
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

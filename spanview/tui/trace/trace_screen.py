@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from textual.containers import Vertical
 
 from spanview.analysis.ray_names import call_names
+from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
 from spanview.display.units import count, duration
 from spanview.index.tree import ROOT
@@ -73,7 +74,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     Args:
         trace: The trace's row in the trace table.
-        at_failure: Above 0 to begin at the first failure, below 0 at the last one.
+        at_failure: Above 0 to begin at the newest failure, below 0 at the one that is visited last.
         at_row: The span to begin at, by its row in the span table.
     """
 
@@ -105,7 +106,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """The positions of the spans with a name, of which trace and of which name."""
         self._missing = MissingParents(self, rows, self._show_what_is_missing)
         self._details = DetailsBelow(self, rows, pane, self._missing)
-        self._failures = Failures(self, rows, self._missing, self._show_details_soon)
+        self._failures = Failures(self, rows, self._missing, self._show_failures)
         pane.failure_of = self._failures.text_of
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
         self._answer_line = AnswerLine()
@@ -128,7 +129,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         yield Vertical(self._minimap, self._ruler, self.rows, self._legend, self._pane, id="trace")
 
     def on_mount(self) -> None:
-        """Begin at the root, at a span, or at the first error."""
+        """Begin at the root, at a span, or at a failure."""
         self.set_focus(self.rows)
         self.rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
@@ -153,6 +154,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self._failures.lay_out()
             self.rows.refresh()
             self._show_details_soon()
+
+    def _show_failures(self) -> None:
+        """Show what has become known of what failed without an error, and of calls that may still run."""
+        self._show_details_soon()
+        self.refresh_frame()
+        self._say_answer()
 
     def _find_out(self) -> None:
         """Find out what the trace itself doesn't tell."""
@@ -207,8 +214,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             parts.append("stitching …")
         elif self._is_growing:
             parts.append("● growing")
-        elif tree.complete and self._missing.open_calls:
-            parts.append(f"{count(self._missing.open_calls, 'call')} without attempt")
+        elif tree.complete and self._missing.without_attempt:
+            parts.append(without_attempt_text(self._missing.without_attempt, len(self._appearance.open_calls)))
         else:
             parts.append("complete" if tree.complete else "incomplete")
         trace_id = table.trace_id(trace)
@@ -418,7 +425,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self.is_left:
             return
         failures = self._failures
-        number = failures.next(by, stay=stay)
+        number = failures.next(by)
         is_past = stay or (by > 0 and number >= len(self._model.stitched.failed))
         if is_past and failures.when_known(lambda: self.call_later(partial(self._go_to_failure, by, stay=stay))):
             self.viewer.say("looking for what failed without an error …")
@@ -429,7 +436,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             return
         if failures.count:
             number %= failures.count
-            self.rows.go_to(failures.node(number))
+            self.rows.go_to(failures.visit(number))
             self.viewer.say(failures.name_of(number))
             self._details.show_error()
         else:
@@ -596,7 +603,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             is_part = self._is_growing or self.viewer.feed_state.loading or self.answer.is_behind
             so_far = "so far " if is_part else ""
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
-            self._answer_line.say([so_far + text for text in answer_texts(*self._answered)], hint)
+            texts = answer_texts(*self._answered, open_calls=len(self._appearance.open_calls))
+            self._answer_line.say([so_far + text for text in texts], hint)
 
     # -- the critical path -------------------------------------------------------------------------------------------
 

@@ -168,6 +168,11 @@ class TraceList(TableList[int]):
             return _FAILED
         if (label := self.model.silent.get(trace)) and not self.is_loading:
             return "!", label
+        if (open_calls := self.model.open_calls.get(trace)) and not self.is_loading:
+            # What the first rows need not is imported late.
+            from spanview.display.call_text import without_attempt_text
+
+            return "◌", without_attempt_text(open_calls, open_calls)
         facts = self.model.facts(trace)
         if facts is None or facts.complete:
             return " ", ""

@@ -77,6 +77,10 @@ class TracesModel:
         """Only these traces; None for all."""
         self.silent: Mapping[int, str] = {}
         """Traces in which something failed, though none of their spans has an error, and how in a word or two."""
+        self.open_calls: Mapping[int, int] = {}
+        """How many calls without an attempt of which traces may still run, as far as processes show."""
+        self.only_failed = False
+        """Only traces with an error, or in which something failed without one."""
         self.limit: set[int] | None = None
         """Only these of the traces that are there already; newer ones are listed too."""
         self._limit_end = 0
@@ -101,6 +105,7 @@ class TracesModel:
         """What the list is narrowed to, beside the filter, in words from a file; empty where it isn't."""
         root = "traces without a root" if self.only_root is None else self.only_root or "(no name)"
         parts = [root] if self.is_drilled else []
+        parts += ["only failed"] if self.only_failed else []
         if self.picked != (None, None):
             ends = zip(self.picked, ("start", "end"), strict=True)
             parts.append(" – ".join(edge if ns is None else self._moment(ns) for ns, edge in ends))
@@ -112,7 +117,8 @@ class TracesModel:
     @property
     def is_whole(self) -> bool:
         """Whether nothing narrows the list."""
-        return self.matching is None and self.limit is None and not self.is_drilled and self.picked == (None, None)
+        is_chosen = self.is_drilled or self.only_failed or self.picked != (None, None)
+        return self.matching is None and self.limit is None and not is_chosen
 
     # -- the list ----------------------------------------------------------------------------------------------------
 
@@ -124,8 +130,9 @@ class TracesModel:
         """
         count = len(self._store.trace_table)
         self.version += 1
-        # A root ends after its children: a trace that has grown may have come to belong to the group, or not to.
-        anew = anew or self.is_drilled
+        # A root ends after its children: a trace that has grown may have come to belong to the group, or not to; and
+        # it may have come to fail.
+        anew = anew or self.is_drilled or self.only_failed
         if self.is_drilled and self.root_groups.open <= _MOST_READ_AT_ONCE:
             self.root_groups.find_routes()
         if count >= NUMPY_FROM_TRACES:
@@ -157,6 +164,8 @@ class TracesModel:
             listed &= columns.flags_of(self.limit, also_from=self._limit_end)
         if self.is_drilled:
             listed &= columns.group_is(self.only_root)
+        if self.only_failed:
+            listed &= (columns.errors > 0) | columns.flags_of(self.silent)
         first = 0 if anew else self._seen
         plotted = np.flatnonzero(listed[first:]) + first
         chosen = plotted[columns.start_between(*self.picked)[plotted]]
@@ -202,7 +211,13 @@ class TracesModel:
             return False
         if self.limit is not None and trace < self._limit_end and trace not in self.limit:
             return False
+        if self.only_failed and not self.has_failed(trace):
+            return False
         return not self.is_drilled or self.group_name(trace) == self.only_root
+
+    def has_failed(self, trace: int) -> bool:
+        """Tell whether a span of a trace has an error, or something in it failed without one."""
+        return self._store.trace_table.error_count[trace] > 0 or trace in self.silent
 
     def _key(self) -> Callable[[int], Any]:
         table = self._store.trace_table
@@ -277,7 +292,7 @@ class TracesModel:
         return [trace for trace in self.order if self.group_name(trace) == name]
 
     def next_failure(self, names: Sequence[str | None] = (), after: int | None = None, by: int = 1) -> int | None:
-        """Return the listed trace with an error that started last, or else what failed without one; None for neither.
+        """Return the listed trace with the newest error, or else what failed without one; None for neither.
 
         Args:
             names: The root name that it has to have; none without.
@@ -297,17 +312,22 @@ class TracesModel:
             if self.silent:
                 has_failed |= np.isin(traces, [*self.silent])
             listed = traces[has_failed].tolist()
-        errors = self._store.trace_table.error_count
-        failed = [self._failure_key(trace) for trace in listed if errors[trace] or trace in self.silent]
-        if after is not None:
-            here = self._failure_key(after)
-            failed = [key for key in failed if (key < here if by > 0 else key > here)] or failed
-        return (max if by > 0 or after is None else min)(failed)[-1] if failed else None
+        from spanview.analysis.failures import newest_failures
 
-    def _failure_key(self, trace: int) -> tuple[bool, int, int]:
-        """Return what failures are visited by, from the greatest on: errors first, by start."""
         table = self._store.trace_table
-        return table.error_count[trace] > 0 or trace not in self.silent, table.start_ns[trace], trace
+        listed = [*filter(self.has_failed, listed)]
+        ends = newest_failures(self._store, listed if after is None else [*listed, after])
+
+        def key(trace: int) -> tuple[bool, int, int]:
+            """Return what failures are visited by, from the greatest on: errors by their end, then others by start."""
+            is_silent = not table.error_count[trace] and trace in self.silent
+            return not is_silent, ends.get(trace, table.start_ns[trace]), trace
+
+        failed = [*map(key, listed)]
+        if after is not None:
+            here = key(after)
+            failed = [other for other in failed if (other < here if by > 0 else other > here)] or failed
+        return (max if by > 0 or after is None else min)(failed)[-1] if failed else None
 
     # -- one trace ---------------------------------------------------------------------------------------------------
 

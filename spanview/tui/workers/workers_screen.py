@@ -27,7 +27,7 @@ from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 from spanview.tui.workers.worker_lines import WaitingLine, WorkerHeads, WorkerLines
-from spanview.tui.workers.workers_model import Identities, Sort, WorkersModel, WorkersShape, key_of
+from spanview.tui.workers.workers_model import Identities, Sort, WorkersModel, WorkersShape, key_of, processes_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,7 +131,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         """Return what is shown."""
         if not self.live.has_answer:
             return f"‹ workers in {self.live.chosen.what}   looking at spans … {self.live.work.share_text}"
-        number, untraced = count(len(self._model.shape.lanes), "worker"), self._model.shape.untraced
+        number, untraced = processes_text(self._model.shape.workers), self._model.shape.untraced
         number += f", {count(untraced, 'untraced call')}" if untraced else ""
         number += ", without Ray's own" if self._model.shape.is_without_rays_own else ""
         return f"‹ workers in {self.live.chosen.what}{self.live.as_of}   {number}   by {self._model.by.value}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual.app import App
 from textual.binding import Binding
 from textual.css.stylesheet import Stylesheet
-from textual.events import InputEvent, Key, Paste
+from textual.events import InputEvent, Key, Paste, ScreenSuspend
 from textual.filter import Monochrome, NoColor
 from textual.widgets import Input
 
@@ -267,6 +267,13 @@ class SpanviewApp(App[None]):
         """Return the screens that are there, the one in sight last."""
         there = (screen for screen in self.screen_stack if isinstance(screen, BaseScreen))
         return [screen for screen in there if screen.is_mounted and not screen.is_left]
+
+    async def _replace_screen(self, screen: Screen[Any]) -> Screen[Any]:
+        """Close a screen that another has taken the place of, which is painted already or will be: not once more."""
+        screen.post_message(ScreenSuspend())
+        self.capture_mouse(None)
+        await screen.remove()
+        return screen
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:

@@ -164,7 +164,7 @@ def _note(function: Function) -> str:
     cold = function.cold_starts
     if function.mostly_for is not None:
         calls = function.waited_for[function.mostly_for][0]
-        notes.append(f"waited mostly {function.mostly_for.label}, {calls:,} of {count(function.calls, 'call')}")
+        notes.append(f"{calls:,} of {count(function.calls, 'call')} waited {function.mostly_for.label}")
     notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
     return "   ".join(notes)
 

@@ -15,6 +15,7 @@ from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED, rays_own_names
 from spanview.analysis.telling import part
+from spanview.display.cells import fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
 from spanview.tui.calls.function_calls_screen import CallGroup, FunctionCallsScreen
@@ -154,8 +155,8 @@ class _Counted:
     """How functions, actors, nodes or jobs are called, by their keys."""
 
 
-def _note(function: Function) -> str:
-    """Return what is said of a function beside its figures."""
+def _note(function: Function, cells: int) -> str:
+    """Return what is said of a function beside its figures, as much as there is room for."""
     notes = [] if function.generator is None else [_GENERATORS[function.generator]]
     if function.unknown_runs:
         notes.append(f"the runs of {count(function.unknown_runs, 'attempt')} of generators aren't known")
@@ -166,7 +167,7 @@ def _note(function: Function) -> str:
         calls = function.waited_for[function.mostly_for][0]
         notes.append(f"{calls:,} of {count(function.calls, 'call')} waited {function.mostly_for.label}")
     notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
-    return "   ".join(notes)
+    return fitting(["   ".join(notes[:number]) for number in range(len(notes), 0, -1)], cells) if notes else ""
 
 
 def _calls_in(store: Store, is_without_rays_own: bool, traces: Sequence[int] | None, tell: Tell) -> Calls:  # noqa: FBT001 - bound by name
@@ -242,7 +243,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         """Say what is to be said of the selected function beside its figures."""
         super().show_frame()
         function = self.rows.selected
-        self.query_one("#note", Static).update(Content("" if function is None else _note(function)))
+        self.query_one("#note", Static).update(Content("" if function is None else _note(function, self.size.width)))
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""

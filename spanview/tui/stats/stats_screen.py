@@ -101,7 +101,7 @@ def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int
         return Spans(())
 
 
-_OF_SELF = "SELF: nothing below the span ran; it computed, or waited, as for calls that hadn't started"
+_OF_SELF = "SELF: nothing below the span ran: it computed, or it waited"
 
 
 class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):

@@ -220,8 +220,8 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         self.live: Live[_Counted] = Live(self, scope, self._ask(), self._take_functions)
         self._counted: _Counted | None = None
         self._thinking = Work(self)
-        self._open_calls: tuple[str, int] | None = None
-        """How many calls without an attempt may still run, and of which function."""
+        self._open_calls: tuple[str, int] = "", 0
+        """A function, and how many of its calls without an attempt may still run."""
         self.sorting = Sorting(self, self.rows, "calls_sort")
 
     def body(self) -> ComposeResult:
@@ -266,9 +266,9 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         """Say what is to be said of the selected function beside its figures."""
         super().show_frame()
         function = self.rows.selected
-        is_counted = function is not None and self._open_calls and self._open_calls[0] == function.function
-        open_calls = self._open_calls[1] if is_counted and self._open_calls else 0
-        note = "" if function is None else _note(function, open_calls, self.size.width)
+        key, open_calls = self._open_calls
+        is_counted = function is not None and function.function == key
+        note = "" if function is None else _note(function, open_calls if is_counted else 0, self.size.width)
         self.query_one("#note", Static).update(Content(note), layout=False)
 
     on_line_list_moved = BaseScreen.refresh_frame

@@ -153,6 +153,11 @@ class TraceTable:
             times.extend(array("q", [NO_TIME]) * count)
         self.id_low.frombytes(lows)
 
+    def duration_ns(self, trace: int) -> int | None:
+        """Return nanoseconds from the least start to the greatest end; None where one is missing."""
+        start, end = self.start_ns[trace], self.end_ns[trace]
+        return None if NO_TIME in (start, end) else end - start
+
     def trace_id(self, trace: int) -> int:
         """Return the id of a trace as 128 bits; 0 is the group of the spans without a usable trace id."""
         return self.id_high[trace] << 64 | self.id_low[trace]

@@ -11,16 +11,25 @@ if TYPE_CHECKING:
 RAY_SPANS: Final = "/tmp/spans"  # noqa: S108 - both of Ray's hooks write there, whatever TMPDIR says
 DEMO: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "demo")
 """The folder of the recording that comes with spanview."""
+_SESSION_SPANS: Final = os.path.join("logs", "spans")
+"""Below a session of Ray, where spanview's own hook writes: what collects Ray's logs takes them along."""
 _SERVE_SPANS: Final = os.path.join("logs", "serve", "spans")
 
 
 def default_places(environment: Mapping[str, str]) -> list[str]:
-    """Return the folders that Ray's hooks and Ray Serve's exporter write to.
+    """Return the folders that spanview's hook, Ray's hooks and Ray Serve's exporter write to.
 
     Args:
         environment: The process's environment; `RAY_TMPDIR` moves Ray's sessions.
     """
-    return [RAY_SPANS, os.path.join(latest_session(environment), _SERVE_SPANS)]
+    session = latest_session(environment)
+    return [os.path.join(session, _SESSION_SPANS), RAY_SPANS, os.path.join(session, _SERVE_SPANS)]
+
+
+def in_words(places: Sequence[str]) -> str:
+    """Return places as `a, b and c`, with a name for standard input."""
+    *others, last = ["standard input" if place == "-" else place for place in places]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def latest_session(environment: Mapping[str, str]) -> str:
@@ -55,12 +64,10 @@ def _own_folder(folder_of: Callable[..., str]) -> str | None:
     return folder if os.path.isabs(folder) else None
 
 
-TURN_ON_RAY: Final = (
-    'Ray:       ray.init(_tracing_startup_hook="ray.util.tracing.setup_local_tmp_tracing:setup_tracing")'
-)
+TURN_ON_RAY: Final = 'Ray:       ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")'
 TURN_ON_SERVE: Final = (
-    "Ray Serve: export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH="
-    "ray.serve._private.tracing_utils:default_tracing_exporter RAY_SERVE_TRACING_SAMPLING_RATIO=1.0"
+    "Ray Serve: export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors "
+    "RAY_SERVE_TRACING_SAMPLING_RATIO=1.0"
 )
 LOOK_AROUND: Final = "spanview --demo shows a recording that comes with spanview"
 SAMPLING: Final = "           (Serve's sampling ratio is 0.01 unless it is set: an almost empty folder is normal then)"
@@ -69,7 +76,7 @@ SAMPLING: Final = "           (Serve's sampling ratio is 0.01 unless it is set: 
 def how_to_turn_tracing_on(looked_at: Sequence[str]) -> list[str]:
     """Return lines: where was looked, how to make Ray and Ray Serve write spans there, and what else there is."""
     return [
-        f"looked in {' and '.join('standard input' if place == '-' else place for place in looked_at)}",
+        f"looked in {in_words(looked_at)}",
         "to turn tracing on:",
         TURN_ON_RAY,
         TURN_ON_SERVE,

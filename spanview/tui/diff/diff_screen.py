@@ -118,9 +118,9 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
 
     def _version(self) -> Hashable:
         """Tell one state of the sides from another: two traces stay as they are while others grow."""
-        counts = self._store.trace_table.span_count
+        version = self._store.trace_table.version
         keys = [side.key for side in self._given]
-        return tuple(counts[key] if isinstance(key, int) else len(self._store.spans) for key in keys)
+        return tuple(version(key) if isinstance(key, int) else self._store.version for key in keys)
 
     def _merge(self, _traces: Sequence[int] | None, tell: Tell) -> DiffModel:
         """Called in a thread: all spans are stitched."""

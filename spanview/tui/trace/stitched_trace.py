@@ -63,6 +63,8 @@ class StitchedTrace:
     def __init__(self, store: Store, trace: int, tree: TraceTree, *, joins: bool = False) -> None:
         self._store = store
         self._spans = store.spans
+        self.replaced = store.trace_table.replaced[trace]
+        """How many of the trace's records had been replaced: what follows is at least as new."""
         self.joins = joins
         self.unjoined = tree
         """The trace as it is; its nodes have other numbers where calls are joined."""

@@ -351,11 +351,11 @@ class TracesModel:
 
     def facts(self, trace: int) -> TraceFacts | None:
         """Return what stitching tells; None where it would take too long to do while painting, or no span is in yet."""
-        count = self._store.trace_table.span_count[trace]
-        known = self._facts.get(trace)
-        if known is not None and known[0] == count:
+        table = self._store.trace_table
+        known, version = self._facts.get(trace), table.version(trace)
+        if known is not None and known[0] == version:
             return known[1]
-        if count > HUGE:
+        if table.span_count[trace] > HUGE:
             return known[1] if known is not None else None
         tree, spans = self._store.tree(trace), self._store.spans
         if not tree.rows:
@@ -363,7 +363,7 @@ class TracesModel:
             return None
         processes = {(spans.source[row], spans.service[row]) for row in tree.rows}
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
-        root = self._store.trace_table.root_row[trace]
+        root = table.root_row[trace]
         service = spans.service[tree.rows[0] if root == NO_ROW else root]
         facts = TraceFacts(
             len(processes),
@@ -374,7 +374,7 @@ class TracesModel:
             service,
             len({node for _, node in processes}),
         )
-        self._facts[trace] = count, facts
+        self._facts[trace] = version, facts
         if len(self._facts) > _KEPT_FACTS:
             self._facts.popitem(last=False)
         return facts

@@ -95,8 +95,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._labels: Mapping[int, str] = {}
         """Traces in which something failed without an error, and how."""
         self._silent: SilentTraces | None = None
-        self._silent_spans = self._silent_known = 0
-        """Of so many spans it was last asked what failed without an error, and of so many it is known."""
+        self._silent_version = self._silent_known = 0
+        """Of which version of the store it was last asked what failed without an error, and of which it is known."""
         self._silent_due = 0.0
         """When it may be found out again, by `time.monotonic`."""
         self._asking, self._counting, self._stitching = Work(self), Work(self), Work(self)
@@ -257,7 +257,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             if state.loading:
                 lines = ["reading …"]
             elif self._model.only_failed and self._model.matching != set():
-                is_known = self._silent_known == len(self._store.spans)
+                is_known = self._silent_known == self._store.version
                 lines = ["no trace here has failed" if is_known else "looking for failures …", "", "f lists all again"]
             elif len(self._store.spans):
                 lines = [*self.filter.why_nothing(), *self._silent_failures_beside()]
@@ -291,11 +291,11 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _find_silent(self) -> None:
         """Find out in a thread in which traces something failed without an error, where that can have changed."""
-        spans, now = len(self._store.spans), time.monotonic()
-        is_old = spans != self._silent_spans or bool(self._model.open_calls)
+        version, now = self._store.version, time.monotonic()
+        is_old = version != self._silent_version or bool(self._model.open_calls)
         if self.viewer.feed_state.loading or self._finding_silent.is_busy or not is_old or now < self._silent_due:
             return
-        self._silent_spans = spans
+        self._silent_version = version
 
         def ask(tell: Tell) -> tuple[Mapping[int, str], Mapping[int, int]]:
             if self._silent is None:
@@ -307,7 +307,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
         def take(found: tuple[Mapping[int, str], Mapping[int, int]]) -> None:
             self._silent_due = time.monotonic() + max(_GROWTH_MARK_S, _REST_PER_WORK * (time.monotonic() - now))
-            self._silent_known = spans
+            self._silent_known = version
             self._labels, open_calls = found
             self._mark_silent(open_calls)
 

@@ -99,7 +99,7 @@ class _Line:
         """Return the total and its parts, of which some are put together where there are more than so many."""
         answer, shown = self._answer, self._shown
         if not shown:
-            return ""
+            return self._nothing
         if len(shown) == 1:
             return self._only(
                 _IN_REQUEST[shown[0][0].doing] if answer.is_request else self._phrase(*shown[0], detailed=detailed)
@@ -114,10 +114,15 @@ class _Line:
                 texts.append(f"{rounded(sum(ns for _, ns in rest))} otherwise")
         return f"{self.total} = {' + '.join(texts)}"
 
+    @property
+    def _nothing(self) -> str:
+        """What is said of a trace without parts."""
+        return "" if self.doubts else f"{self.total}: it ends when it starts"
+
     def _largest(self, *, is_brief: bool = False) -> str:
         """Return the total and its largest part, without names where that is to be brief."""
         if not self._shown:
-            return ""
+            return self._nothing
         part, ns = max(self._shown, key=lambda shown: shown[1])
         if self._answer.is_request:
             phrase = _IN_REQUEST[part.doing]

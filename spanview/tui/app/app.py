@@ -20,7 +20,6 @@ from textual.widgets import Input
 
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
-from spanview.index.table import NO_ROW
 from spanview.model.ids import format_trace_id
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.tui.app.findings import FindingsCount
@@ -363,11 +362,7 @@ class SpanviewApp(App[None]):
 
     def root_name(self, trace: int) -> str:
         """Return the name of a trace's root, of a Ray function its short name, safe to print."""
-        row = self._store.trace_table.root_row[trace]
-        if row == NO_ROW:
-            return "? parent not seen"
-        name = self.first_screen.short_name(self._store.names.texts[self._store.spans.name[row]])
-        return sanitise(name, 80) or "(no name)"
+        return sanitise(self.first_screen.name_of(trace), 80) or "(no name)"
 
     def follow_from_now(self) -> None:
         """End, for whoever began this to begin again at what is looked at now, and to go on from there."""

@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from spanview.analysis.ray_names import call_names
 from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
+from spanview.display.trace_words import completeness_text
 from spanview.display.units import count, duration
 from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
@@ -85,8 +86,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._at_failure = at_failure
         self._at_row = at_row
         self.scope = ViewScope(self._traces, lambda: self.viewer.root_name(trace), self._compare, trace)
-        self._counts: tuple[int, int] | None = None
-        """Spans and errors, as the header says them."""
+        self._figures: tuple[int | None, int, int] | None = None
+        """Duration, spans and errors, as the header says them."""
         self._is_growing = False
         """Whether the list of traces says that it grows."""
         model = self._model = first_model(store, trace)
@@ -200,10 +201,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """Return the trace in one line."""
         table, tree, trace = self._store.trace_table, self._model.tree, self.trace
         name = self.viewer.root_name(trace)
-        if self._counts is None or not self.viewer.paused:
-            self._counts = table.span_count[trace], table.error_count[trace]
-        spans, errors = self._counts
-        parts = [f"‹ {name}", duration(self._model.whole.length_ns), count(spans, "span")]
+        if self._figures is None or not self.viewer.paused:
+            self._figures = table.duration_ns(trace), table.span_count[trace], table.error_count[trace]
+        lasted, spans, errors = self._figures
+        parts = [f"‹ {name}", duration(lasted), count(spans, "span")]
         if self.stitcher.has_rows:
             parts.append(count(self._model.stitched.processes, "process"))
         if errors:
@@ -217,7 +218,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         elif tree.complete and self._missing.without_attempt:
             parts.append(without_attempt_text(self._missing.without_attempt, len(self._appearance.open_calls)))
         else:
-            parts.append("complete" if tree.complete else "incomplete")
+            without_end = self._model.stitched.without_end
+            parts.append(completeness_text(is_complete=tree.complete, without_end=without_end))
         trace_id = table.trace_id(trace)
         parts.append(format_trace_id(trace_id) if trace_id else "no trace id")
         if self.viewer.marked is not None and self.viewer.marked.key == trace:

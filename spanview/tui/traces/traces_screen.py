@@ -164,9 +164,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         words.append(f"{len(self._model.order):,} of {count(len(self._store.trace_table), 'trace')}")
         return ", ".join(filter(None, words))
 
-    def short_name(self, name: str) -> str:
-        """Return what lists of traces call a span: a Ray function by its short name."""
-        return self._model.names[name]
+    def name_of(self, trace: int) -> str:
+        """Return what the list calls a trace: by its root, a Ray function by its short name; from a file."""
+        name = self._model.root_name(trace)
+        return self._model.name_without_root(trace) if name is None else name
 
     @property
     def chosen_group(self) -> GroupRow | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -34,30 +34,39 @@ _SHARE_OF_SCREEN = 4
 """What the last key did takes so little of the lines at the most: one of four."""
 
 
-def totals_text(store: Store, places: str, notices: int, findings: int | None, room: int) -> str:
+class Wrong(NamedTuple):
+    """How much isn't as it should be."""
+
+    errors: int
+    """Spans with an error."""
+    notices: int
+    """Files that were refused or could not be read."""
+    findings: int | None
+    """Things that the check finds; None where that isn't known."""
+
+
+def totals_text(store: Store, places: str, wrong: Wrong, room: int) -> str:
     """Return what was read, in one line.
 
     Args:
         places: The PATHs; what doesn't fit of them is left out in the middle, or all of it.
-        notices: How much was refused or could not be read.
-        findings: How many things the check finds; None where that isn't known.
+        wrong: What is named with it, where there is any.
         room: Cells that there are for it.
     """
     table, tallies = store.trace_table, store.tallies
-    errors = sum(table.error_count)
-    wrong = [f"✖ {count(errors, 'error')}"] if errors else []
-    wrong += [f"! {count(findings, 'finding')}"] if findings else []
-    wrong += [f"{tallies.torn:,} torn"] if tallies.torn else []
-    wrong += [count(notices, "notice")] if notices else []
+    marks = [f"✖ {count(wrong.errors, 'error')}"] if wrong.errors else []
+    marks += [f"! {count(wrong.findings, 'finding')}"] if wrong.findings else []
+    marks += [f"{tallies.torn:,} torn"] if tallies.torn else []
+    marks += [count(wrong.notices, "notice")] if wrong.notices else []
     totals = f"{count(len(table), 'trace')} · {count(len(store.spans), 'span')}"
-    whole = _GAP.join(["spanview", totals, *wrong])
+    whole = _GAP.join(["spanview", totals, *marks])
     left = room - cell_len(whole) - len(_GAP)
     if left >= _SHORTEST_PATH:
         place = sanitise(places, 1000)
         shown = place if cell_len(place) <= left else _middle_out(place, left)
-        return _GAP.join([f"spanview  {shown}" if cell_len(shown) < left else shown, totals, *wrong])
+        return _GAP.join([f"spanview  {shown}" if cell_len(shown) < left else shown, totals, *marks])
     # What is wrong is read first.
-    return whole if cell_len(whole) <= room else _GAP.join([*wrong, totals])
+    return whole if cell_len(whole) <= room else _GAP.join([*marks, totals])
 
 
 def _middle_out(text: str, cells: int) -> str:

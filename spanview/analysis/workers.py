@@ -6,6 +6,7 @@ name of the file                            what it says
 worker-2f9c01-01000000-8714.out             pid 8714 of the job 01000000
 node7-8714.jsonl                            pid 8714 on node7, where a record or this host's name agrees
 node7-8714-1717000000.jsonl                 the same, followed by its start time
+node7-8714-1717000000.started.jsonl         the same: the spans that it has started
 replica_app_Model_x6aahas8_tracing.json     the replica x6aahas8 of app/Model
 proxy_192.0.2.2_tracing.json                the proxy on 192.0.2.2
 
@@ -40,6 +41,7 @@ _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,
 _NODE_AND_PID: Final = re.compile(
     r"(?:^|[/\\])([^/\\]+?)-([0-9]{1,7})(?:-[0-9]{9,20})?\.(?:txt|json|jsonl|ndjson|log)$"
 )
+_STARTED: Final = re.compile(r"\.started(\.jsonl(?:\.gz|\.zst)?)$")
 _REPLICA: Final = re.compile(r"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json$")
 _PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
@@ -83,6 +85,11 @@ class Worker:
     """The job that it is the driver of."""
 
 
+def file_of_process(path: str) -> str:
+    """Return the file of a process's spans, where a file has those that it started; every other path as it is."""
+    return _STARTED.sub(r"\1", path)
+
+
 def pid_of_file(path: str) -> int | None:
     """Return the pid that a file is named after; None if it isn't, or may not be."""
     if (match := _PID.search(path)) is not None:
@@ -92,7 +99,7 @@ def pid_of_file(path: str) -> int | None:
 
 def is_of_one_process(path: str) -> bool:
     """Return whether a file is named after a process: only that one writes to it, until its PID is reused."""
-    return pid_of_file(path) is not None or _NODE_AND_PID.search(path) is not None
+    return pid_of_file(path) is not None or _NODE_AND_PID.search(file_of_process(path)) is not None
 
 
 def job_of_file(path: str) -> str:
@@ -108,6 +115,8 @@ class Writer:
     pid: int
     host: str
     """The host that it ran on, empty where that isn't known; from a file, to be sanitised."""
+    is_named: bool = False
+    """Whether the span itself names both."""
 
 
 def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
@@ -120,10 +129,10 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
     """
     host, pid = _first(span, ("host.name",)), _first(span, _PIDS)
     if pid.isdecimal() and len(pid) <= _MAX_PID_DIGITS:
-        return Writer(int(pid), host)
+        return Writer(int(pid), host, is_named=bool(host))
     if (number := pid_of_file(path)) is not None:
         return Writer(number, host)
-    if (match := _NODE_AND_PID.search(path)) is not None and is_same_host(match[1], host or here):
+    if (match := _NODE_AND_PID.search(file_of_process(path))) is not None and is_same_host(match[1], host or here):
         return Writer(int(match[2]), host or match[1])
     return None
 

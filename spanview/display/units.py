@@ -34,6 +34,11 @@ def duration(ns: int | None) -> str:
     return f"{sign}{seconds // _DAY} d {seconds % _DAY // _HOUR:02d} h"
 
 
+def so_far(ns: int) -> str:
+    """Return how long something has lasted that has not ended: `12.3 s…`."""
+    return f"{duration(max(0, ns))}…"
+
+
 def last_digit(ns: int) -> int:
     """Return how many nanoseconds the last digit counts that `duration` shows of a time, 0 at its end included."""
     for _, size in _UNITS:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.reasons import Why
     from spanview.analysis.silent import SilentFailure
+    from spanview.analysis.unended import Unended
     from spanview.analysis.unseen import Guess
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
@@ -92,6 +93,8 @@ class Appearance:
         """What missing parents probably are, by span id."""
         self.reasons: Mapping[int, Why] = {}
         """Why calls have no attempt, by row, as far as that was asked."""
+        self.unended: Mapping[int, Unended] = {}
+        """What has become of spans without an end, by row, as far as that was asked."""
         self.silent: Mapping[int, SilentFailure] = {}
         """How spans failed without an error, by row, as far as that was asked."""
         self.silent_positions: Sequence[int] = ()

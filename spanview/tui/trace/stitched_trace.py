@@ -69,7 +69,9 @@ class StitchedTrace:
         self.tree, self.submitted = joined(store, tree) if joins else (tree, dict[int, int]())
         """The trace as it is shown, and the rows of the PRODUCERs that attempts stand for, by the attempts' rows."""
         tree = self.tree
-        self.whole = _whole(store, trace)
+        self.has_unended = NO_TIME in map(self._spans.end_ns.__getitem__, tree.rows)
+        """Whether spans have no end."""
+        self.whole = _whole(store, trace, tree if self.has_unended else None)
         """The time of the whole trace."""
         # Arrays, because the garbage collector looks at each item of a list again and again.
         self.order = array("q", tree.in_order())
@@ -349,9 +351,12 @@ def is_any_between(positions: Sequence[int], first: int, end: int) -> bool:
     return bisect_left(positions, first) < bisect_left(positions, end)
 
 
-def _whole(store: Store, trace: int) -> Window:
+def _whole(store: Store, trace: int, unended: TraceTree | None) -> Window:
     table = store.trace_table
     start, end = table.start_ns[trace], table.end_ns[trace]
+    if unended is not None:
+        # What has no end may be what started last.
+        end = max(end, *map(store.spans.start_ns.__getitem__, unended.rows[-1:]), start)
     if start == NO_TIME:
         start = end if end != NO_TIME else 0
     return Window(start, max(start + 1, end))

@@ -35,15 +35,18 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.span import Span
 
-_PID: Final = re.compile(r"(?:^|[/\\])([0-9]{1,18})\.(?:txt|json|jsonl|ndjson|log)$")
+_END: Final = r"(?:\.gz|\.zst)?$"
+"""Compressed, a file is still named after what wrote it."""
+_PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson|log){_END}")
 _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
 # A number of up to 7 digits is a PID, one of 9 or more a time: ip-10-0-0-5-8714-1717000000.jsonl
 _NODE_AND_PID: Final = re.compile(
-    r"(?:^|[/\\])([^/\\]+?)-([0-9]{1,7})(?:-[0-9]{9,20})?\.(?:txt|json|jsonl|ndjson|log)$"
+    rf"(?:^|[/\\])([^/\\]+?)-([0-9]{{1,7}})(?:-[0-9]{{9,20}})?\.(?:txt|json|jsonl|ndjson|log){_END}"
 )
-_STARTED: Final = re.compile(r"\.started(\.jsonl(?:\.gz|\.zst)?)$")
-_REPLICA: Final = re.compile(r"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json$")
-_PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
+# The stem of ip-10-0-0-5-8714-1717000000.2.started.jsonl, and its ending.
+_OF_PROCESS: Final = re.compile(rf"(-[0-9]{{1,7}}-[0-9]{{9,20}})(?:\.[0-9]+)?(?:\.started)?(\.jsonl{_END})")
+_REPLICA: Final = re.compile(rf"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json{_END}")
+_PROXY: Final = re.compile(rf"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json{_END}")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
 _PIDS: Final = ("ray.pid", "process.pid")
@@ -86,8 +89,11 @@ class Worker:
 
 
 def file_of_process(path: str) -> str:
-    """Return the file of a process's spans, where a file has those that it started; every other path as it is."""
-    return _STARTED.sub(r"\1", path)
+    """Return the first file of a process's spans, where a file has more of them, or those that it started.
+
+    Every other path is returned as it is.
+    """
+    return _OF_PROCESS.sub(r"\1\2", path)
 
 
 def pid_of_file(path: str) -> int | None:

@@ -214,6 +214,12 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         if not self._looking.end():
             self.app.pop_screen()
 
+    async def action_error(self, _by: int) -> None:
+        """Go to the next path with a failed span, on either side."""
+        await self.live.wait_for_answer()
+        if not self.rows.move_on(lambda path: any(side is not None and side.errors for side in (path.a, path.b))):
+            self.viewer.say("no span here has an error")
+
     def action_copy(self) -> None:
         """Copy the line of the path as a text."""
         model, path = self.rows.model, self.rows.selected

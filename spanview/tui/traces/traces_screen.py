@@ -530,16 +530,16 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.viewer.say(f"{times}: {listed}; Esc: all" if times else listed)
 
     async def action_error(self, _by: int) -> None:
-        """Open the newest trace with an error, of the selected group where there is one, at the error.
+        """Open the trace with the newest error, of the selected group where there is one, at that error.
 
-        Where the cursor still stands as this left it, it is the next one, the one that started before.
+        Where the cursor still stands as this left it, it is the next trace, the one that failed before.
         """
         group = self.chosen_group
         here = None if group is None else group.name, self.chosen_trace
         before = self._failure if here == self._failed_at else None
         newest = self._model.next_failure(self._lit(), before)
         if newest is None:
-            self.viewer.say("no trace with an error" if group is None else "no trace of this group with an error")
+            self.viewer.say("no trace here has failed" if group is None else "no trace of this group has failed")
             return
         self._take_failure(newest)
         await self.viewer.open_trace(newest, at_error=True)

@@ -22,8 +22,8 @@ from enum import Enum
 from itertools import compress
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.workers import file_of_process
 from spanview.analysis.writers import Life
+from spanview.index.table import file_of_process
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

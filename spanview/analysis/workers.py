@@ -27,7 +27,7 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.index.table import NO_ROW
+from spanview.index.table import NO_ROW, file_of_process
 from spanview.model.codes import CONSUMER
 
 if TYPE_CHECKING:
@@ -43,8 +43,6 @@ _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,
 _NODE_AND_PID: Final = re.compile(
     rf"(?:^|[/\\])([^/\\]+?)-([0-9]{{1,7}})(?:-[0-9]{{9,20}})?\.(?:txt|json|jsonl|ndjson|log){_END}"
 )
-# The stem of ip-10-0-0-5-8714-1717000000.2.started.jsonl, and its ending.
-_OF_PROCESS: Final = re.compile(rf"(-[0-9]{{1,7}}-[0-9]{{9,20}})(?:\.[0-9]+)?(?:\.started)?(\.jsonl{_END})")
 _REPLICA: Final = re.compile(rf"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json{_END}")
 _PROXY: Final = re.compile(rf"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json{_END}")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
@@ -86,14 +84,6 @@ class Worker:
     role: Role = Role.UNKNOWN
     job: str = ""
     """The job that it is the driver of."""
-
-
-def file_of_process(path: str) -> str:
-    """Return the first file of a process's spans, where a file has more of them, or those that it started.
-
-    Every other path is returned as it is.
-    """
-    return _OF_PROCESS.sub(r"\1\2", path)
 
 
 def pid_of_file(path: str) -> int | None:

@@ -220,28 +220,36 @@ class Running:
         """
         with self._lock:
             self._take_in_new_spans()
-            fates = self._fates()
-            growths = {trace: self._growth_of(trace, fates.get(trace, {})) for trace in {*self._candidates, *fates}}
+            unended = self._unended_by_trace()
+            growths = {trace: self._growth_of(trace, unended.get(trace, {})) for trace in {*self._candidates, *unended}}
         return Living.of(growths)
 
     def living_by_unended(self) -> Living:
         """Return what `living` does, judging by spans without an end alone, which takes less time."""
         with self._lock:
-            fates = self._fates()
-        return Living.of({trace: Growth({}, (), {}, unended) for trace, unended in fates.items()})
+            by_trace = self._unended_by_trace()
+        return Living.of({trace: Growth({}, (), {}, unended) for trace, unended in by_trace.items()})
 
-    def _fates(self, traces: Container[int] | None = None) -> dict[int, dict[int, Unended]]:
-        """Return what has become of spans without an end, by trace and by row."""
-        fates = defaultdict[int, dict[int, Unended]](dict)
-        for row in self._unended.rows(traces):
-            fates[self._store.spans.trace[row]][row] = self._unended.of(row)
-        return fates
+    def unended(self, traces: Container[int] | None = None) -> dict[int, Unended]:
+        """Return what has become of spans without an end, by row.
+
+        Args:
+            traces: Numbers of traces; None for all.
+        """
+        with self._lock:
+            return self._unended.all(traces)
+
+    def _unended_by_trace(self) -> dict[int, dict[int, Unended]]:
+        by_trace = defaultdict[int, dict[int, Unended]](dict)
+        for row, unended in self._unended.all().items():
+            by_trace[self._store.spans.trace[row]][row] = unended
+        return by_trace
 
     def growth(self, trace: int) -> Growth:
         """Return why a trace may still grow: missing parents and calls that probably run."""
         with self._lock:
             self._take_in_new_spans()
-            return self._growth_of(trace, self._fates((trace,)).get(trace, {}))
+            return self._growth_of(trace, self._unended.all((trace,)))
 
     def runs_now(self, traces: Container[int] | None = None) -> list[RunsNow]:
         """Return what probably runs in some traces, or in all: of each process one thing, rather a missing parent.
@@ -253,10 +261,9 @@ class Running:
         with self._lock:
             self._take_in_new_spans()
             titles = {worker.pid: worker.title for worker in self._host.ray_workers()}
-            for of in self._fates(traces).values():
-                for row, span in of.items():
-                    if span.fate is Fate.RUNS and span.pid is not None:
-                        found.setdefault(span.pid, RunsNow(span.pid, self._name_of(row), starts[row], is_call=False))
+            for row, span in self._unended.all(traces).items():
+                if span.fate is Fate.RUNS and span.pid is not None:
+                    found.setdefault(span.pid, RunsNow(span.pid, self._name_of(row), starts[row], is_call=False))
             chosen = [trace for trace in self._candidates if traces is None or trace in traces]
             for trace in chosen:
                 for span_id, pid in self._growth_of(trace, {}).parents.items():

@@ -15,21 +15,23 @@ beside it: what starts is in `n-7-1717000000.started.jsonl`, what has ended in `
 
 from __future__ import annotations
 
+import time
 from array import array
 from collections import Counter
 from dataclasses import dataclass
 from enum import Enum
 from itertools import compress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.writers import Life
+from spanview.analysis.writers import Life, Writers
 from spanview.index.table import file_of_process
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable
+    from collections.abc import Callable, Container, Iterable, Mapping
 
-    from spanview.analysis.writers import Host, Writers
+    from spanview.analysis.writers import Host
     from spanview.index.store import Store
 
 MAX_UNENDED: Final = 1_000
@@ -57,6 +59,12 @@ class Unended:
     """In a few words; with a host's name from a file, and so to be sanitised."""
     pid: int | None = None
     """Of its process."""
+    is_likely: bool = False
+    """Whether its fate isn't certain."""
+
+
+NO_UNENDED: Final[Mapping[int, Unended]] = MappingProxyType({})
+"""Where nobody has asked."""
 
 
 def fates_text(unended: Iterable[Unended]) -> str:
@@ -65,6 +73,11 @@ def fates_text(unended: Iterable[Unended]) -> str:
     if fates[Fate.RUNS]:
         return f"● {fates[Fate.RUNS]:,} running"
     return f"{fates[Fate.LOST]:,} lost" if fates[Fate.LOST] else ""
+
+
+def unended_text(unended: Unended) -> str:
+    """Return what has become of a span without an end, in words; to be sanitised."""
+    return f"{unended.fate.value}{', likely' if unended.is_likely else ''}: {unended.reason}"
 
 
 class UnendedSpans:
@@ -84,12 +97,20 @@ class UnendedSpans:
         self._last_ns: tuple[int, dict[str, int]] = -1, {}
         """For a version of the store, when the last span of each process started or ended, by its file."""
 
-    def rows(self, traces: Container[int] | None = None) -> list[int]:
-        """Return the spans without an end, the newest of them, in the order in which they came.
+    @classmethod
+    def of_store(cls, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> UnendedSpans:
+        """Return what knows those of a store, for whoever asks nothing else of processes."""
+        return cls(store, Writers(store, host, clock), host)
+
+    def all(self, traces: Container[int] | None = None) -> dict[int, Unended]:
+        """Return what has become of each of the newest ones, by row.
 
         Args:
             traces: Numbers of traces; None for all.
         """
+        return {row: self._of(row) for row in self._rows_of(traces)}
+
+    def _rows_of(self, traces: Container[int] | None) -> list[int]:
         spans = self._store.spans
         ends, count = spans.end_ns, len(spans.next_row)
         self._rows.extend(compress(range(self._row_count, count), map(NO_TIME.__eq__, ends[self._row_count : count])))
@@ -98,7 +119,7 @@ class UnendedSpans:
         newest = self._rows[-MAX_UNENDED:]
         return [row for row in newest if traces is None or spans.trace[row] in traces]
 
-    def of(self, row: int) -> Unended:
+    def _of(self, row: int) -> Unended:
         """Return what has become of a span without an end."""
         writer = self._writers.facts_of(row).writer
         if writer is None:
@@ -115,7 +136,7 @@ class UnendedSpans:
             where = f" on {writer.host}" if writer.host else ""
             return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)
         if writer.is_named and self._is_original(row):
-            return Unended(Fate.LOST, f"likely: {who} isn't running", writer.pid)
+            return Unended(Fate.LOST, f"{who} isn't running", writer.pid, is_likely=True)
         return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)
 
     def _is_original(self, row: int) -> bool:

@@ -6,6 +6,7 @@ from time import time_ns
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import call_names
+from spanview.analysis.unended import unended_text
 from spanview.display.sanitise import sanitise
 from spanview.model.codes import ERROR
 from spanview.tui.widgets.work import Work
@@ -122,7 +123,7 @@ class MissingParents:
     def unended_text(self, row: int) -> str:
         """Return what has become of a span without an end, safe to print; empty where that isn't known."""
         unended = self._rows.appearance.unended.get(row)
-        return "" if unended is None else f"{unended.fate.value}: {sanitise(unended.reason, _LONGEST_GUESS)}"
+        return "" if unended is None else sanitise(unended_text(unended), _LONGEST_GUESS)
 
     def lines_of(self, span_id: int) -> list[tuple[str, str]]:
         """Return what is known of a missing parent, as names and values that are safe to print."""

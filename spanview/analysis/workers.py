@@ -6,7 +6,7 @@ name of the file                            what it says
 worker-2f9c01-01000000-8714.out             pid 8714 of the job 01000000
 node7-8714.jsonl                            pid 8714 on node7, where a record or this host's name agrees
 node7-8714-1717000000.jsonl                 the same, followed by its start time
-node7-8714-1717000000.started.jsonl         the same: the spans that it has started
+node7-8714-1717000000.2.started.jsonl       the same, of what has started there, and the second file of it
 replica_app_Model_x6aahas8_tracing.json     the replica x6aahas8 of app/Model
 proxy_192.0.2.2_tracing.json                the proxy on 192.0.2.2
 
@@ -27,7 +27,7 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.index.table import NO_ROW, file_of_process
+from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ _PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson
 _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
 # A number of up to 7 digits is a PID, one of 9 or more a time: ip-10-0-0-5-8714-1717000000.jsonl
 _NODE_AND_PID: Final = re.compile(
-    rf"(?:^|[/\\])([^/\\]+?)-([0-9]{{1,7}})(?:-[0-9]{{9,20}})?\.(?:txt|json|jsonl|ndjson|log){_END}"
+    r"(?:^|[/\\])([^/\\]+?)-([0-9]{1,7})(?:-[0-9]{9,20})?(?:\.[0-9]{1,6})?(?:\.started)?"
+    rf"\.(?:txt|json|jsonl|ndjson|log){_END}"
 )
 _REPLICA: Final = re.compile(rf"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json{_END}")
 _PROXY: Final = re.compile(rf"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json{_END}")
@@ -95,7 +96,7 @@ def pid_of_file(path: str) -> int | None:
 
 def is_of_one_process(path: str) -> bool:
     """Return whether a file is named after a process: only that one writes to it, until its PID is reused."""
-    return pid_of_file(path) is not None or _NODE_AND_PID.search(file_of_process(path)) is not None
+    return pid_of_file(path) is not None or _NODE_AND_PID.search(path) is not None
 
 
 def job_of_file(path: str) -> str:
@@ -128,7 +129,7 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
         return Writer(int(pid), host, is_named=bool(host))
     if (number := pid_of_file(path)) is not None:
         return Writer(number, host)
-    if (match := _NODE_AND_PID.search(file_of_process(path))) is not None and is_same_host(match[1], host or here):
+    if (match := _NODE_AND_PID.search(path)) is not None and is_same_host(match[1], host or here):
         return Writer(int(match[2]), host or match[1])
     return None
 

@@ -29,6 +29,7 @@ from spanview.analysis.ray_names import call_names, short_names
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.serve_calls import served_in_tree
 from spanview.analysis.waits import wait_between, wait_of
+from spanview.display.trace_words import count_without_end
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR
@@ -72,9 +73,7 @@ class StitchedTrace:
         self.tree, self.submitted = joined(store, tree) if joins else (tree, dict[int, int]())
         """The trace as it is shown, and the rows of the PRODUCERs that attempts stand for, by the attempts' rows."""
         tree = self.tree
-        self.has_unended = NO_TIME in map(self._spans.end_ns.__getitem__, tree.rows)
-        """Whether spans have no end."""
-        self.whole = _whole(store, trace, tree if self.has_unended else None)
+        self.whole = _whole(store, trace, self.unjoined if self.without_end else None)
         """The time of the whole trace."""
         # Arrays, because the garbage collector looks at each item of a list again and again.
         self.order = array("q", tree.in_order())
@@ -159,7 +158,7 @@ class StitchedTrace:
             if run.end - run.first >= _FEWEST_COUNTED_AHEAD:
                 _ = run.figures, run.waits, run.most_at_once, run.timed, run.failures
         if len(self.tree) > AT_ONCE:
-            _ = self._own_stretches, self.newest_failed
+            _ = self._own_stretches, self.newest_failed, self.without_end
 
     # -- one node ----------------------------------------------------------------------------------------------------
 
@@ -285,6 +284,11 @@ class StitchedTrace:
     def is_own_known(self) -> bool:
         """Whether self times have been found out, or take no time to speak of."""
         return "own" in self.__dict__ or len(self.tree) <= AT_ONCE
+
+    @cached_property
+    def without_end(self) -> int:
+        """How many spans have no end."""
+        return count_without_end(self._store, self.unjoined)
 
     @cached_property
     def processes(self) -> int:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _CONTEXT: Final = "_ray_trace_ctx"
 """The keyword argument that carries a call's context."""
+_GENERATOR: Final = "ray.generator"
+"""The attribute that tells readers that a generator's span has its run time."""
 _WRAPPED: Final = "__ray_tracing_wrapped__"
 """What Ray sets on a method that is wrapped."""
 _MENDED: Final = "__spanview_mended__"
@@ -96,7 +98,8 @@ def _function_mender(into_function: Callable[[Any], Any]) -> Callable[[Any], Any
 
         def started(context: Any, _arguments: tuple[Any, ...]) -> _Attempt:
             name = f"{function.__module__}.{function.__name__}"
-            return _Attempt(context, name, _helper()._function_hydrate_span_args(name))  # noqa: SLF001
+            attributes = _helper()._function_hydrate_span_args(name)  # noqa: SLF001
+            return _Attempt(context, name, {**attributes, _GENERATOR: True})
 
         return _wrapped(function, started)
 
@@ -131,10 +134,12 @@ def _mend_method(cls: type, name: str, method: Any) -> None:
     if getattr(method, _WRAPPED, False):
         return
 
+    of_generator = {_GENERATOR: True} if _is_generator(function) else {}
+
     def started(context: Any, arguments: tuple[Any, ...]) -> _Attempt:
         owner = cls if kind is staticmethod else arguments[0] if kind is classmethod else type(arguments[0])
         attributes = _helper()._actor_hydrate_span_args(owner.__name__, name)  # noqa: SLF001
-        return _Attempt(context, f"{owner.__name__}.{name}", attributes)
+        return _Attempt(context, f"{owner.__name__}.{name}", {**attributes, **of_generator})
 
     wrapped = _wrapped(function, started)
     setattr(wrapped, _WRAPPED, True)

@@ -43,6 +43,7 @@ _GROUPS: Final = {
     KeyGroup.COPY: "copy copy_json copy_trace_id copy_command copy_text picture",
 }
 """The groups of actions; all others are of `DISPLAY`."""
+_GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in names.split()}
 _OTHER_WORDS: Final = {
     "view('GROUPS')": "endpoints routes group by name",
     "view('CALLS')": "tasks actors methods slowest waits",
@@ -97,7 +98,7 @@ class Key:
     @property
     def group(self) -> KeyGroup:
         """What it is for."""
-        return next((group for group, names in _GROUPS.items() if self._name in names.split()), KeyGroup.DISPLAY)
+        return _GROUP_OF.get(self._name, KeyGroup.DISPLAY)
 
     @property
     def other_words(self) -> str:

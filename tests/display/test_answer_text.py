@@ -79,7 +79,7 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
             "proxy_http_request GET / 0-100\n  route_to_replica App f 10-60\n    replica_handle_request App f 40-90",
             "100 µs = proxy 10 µs + queue 30 µs + handling 50 µs + response 10 µs",
         ),
-        ("route_to_replica App f 10-60\n  replica_handle_request App f 10-90", "80 µs, all handling"),
+        ("route_to_replica App f 10-60\n  replica_handle_request App f 10-90", "80 µs, all in the handler"),
     ],
 )
 def test_drawings(drawing: str, text: str) -> None:

@@ -75,7 +75,7 @@ async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
         await look.until_shown("it is lost, likely: its process has ended", "pid 7, which wrote its children")
         assert "!" in look.lines[look.line_of("? probably job")]
         await look.press("j", "e")
-        await look.until_shown("no error recorded, 1 of 1: lost, likely: its process has ended")
+        await look.until_shown("silent failure 1 of 1: lost, likely: its process has ended")
         await look.press("escape")
         await look.until_shown("! ? parent not seen", "lost parent")
 

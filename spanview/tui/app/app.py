@@ -268,6 +268,11 @@ class SpanviewApp(App[None]):
         return [screen for screen in there if screen.is_mounted and not screen.is_left]
 
     @property
+    def _background_screens(self) -> list[Screen[Any]]:
+        """Let no screen shine through: Textual has the one below laid out, and the one in sight painted for it."""
+        return []
+
+    @property
     def acts_until(self) -> float:
         """When the last key has acted, by `time.monotonic`."""
         return self.tidy.acts_until
@@ -536,7 +541,7 @@ class SpanviewApp(App[None]):
         if self.screen_stack:
             self._take_sheet()
             self.stylesheet.update(self, animate=animate)
-            self.screen.refresh(layout=True)
+            self.screen.refresh()
         else:
             self.stylesheet.set_variables(self.get_css_variables())
             self._sheets = {self.theme: self.stylesheet}

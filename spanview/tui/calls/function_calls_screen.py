@@ -47,6 +47,8 @@ MOST_CALLS: Final = 10_000
 _WORDS: Final = 18
 """Cells that what is said of a call has at least, before where it ran."""
 _SHORTEST_WORDS: Final = 8
+_LEAST_SAID: Final = len("OUTCOME ▾")
+_DATE: Final = len("2026-11-20")
 _FUNCTION: Final = 26
 """Cells of a function, where there are several."""
 _WIDE: Final = 100
@@ -114,51 +116,10 @@ class CallLines(TableList[Call]):
     """A line a call."""
 
     def __init__(self, store: Store, *, has_functions: bool = False) -> None:
-        function: TableColumn[Call] = TableColumn(
-            "FUNCTION",
-            _FUNCTION,
-            lambda call: name_text(self.names.get(call.function, call.function), _FUNCTION),
-            behind=1,
-            aligns_left=True,
-            key="name",
-            ranks=Ranks.NAMES,
-        )
-        super().__init__(
-            Table(
-                (
-                    *((function,) if has_functions else ()),
-                    TableColumn(
-                        "SUBMITTED",
-                        24,
-                        self._start,
-                        "dim",
-                        aligns_left=True,
-                        key="start",
-                        ranks=Ranks.MOMENTS,
-                        goes=2,
-                    ),
-                    TableColumn("WAIT", 10, lambda call: duration(call.wait_ns), key="wait", ranks=Ranks.TIMES),
-                    TableColumn("RUN", 10, self._run, key="run", ranks=Ranks.TIMES),
-                    TableColumn(
-                        "WAIT+RUN", 12, self._wait_and_run, key="wait and run", ranks=Ranks.TIMES, from_width=_WIDE
-                    ),
-                    TableColumn(
-                        "TRIES",
-                        8,
-                        lambda call: f"{len(call.attempts):,}" if len(call.attempts) > 1 else "",
-                        "warning",
-                        key="attempts",
-                        goes=1,
-                    ),
-                    TableColumn("OUTCOME", parts=self._outcome_and_place, gap=2, key="outcome", ranks=Ranks.AMOUNTS),
-                ),
-                "wait and run",
-                _WORDS,
-                least_beside=_SHORTEST_WORDS,
-                floor=_SHORTEST_WORDS,
-            ),
-            lambda call: call.row,
-        )
+        self._has_functions = has_functions
+        self.day = "–"
+        """The date of all calls that are shown; empty where there are several."""
+        super().__init__(self._table_of(has_date=False), lambda call: call.row)
         self._store = store
         self.reasons: Mapping[int, Why] = {}
         """Why calls have no attempt, by their rows in the span table."""
@@ -172,8 +133,59 @@ class CallLines(TableList[Call]):
         """What is thought of calls without an attempt, by their rows in the span table."""
         self._longest: tuple[dict[int, str], int] | None = None
 
+    def _table_of(self, *, has_date: bool) -> Table[Call]:
+        """Return the columns, with the date of each call or without."""
+        function: TableColumn[Call] = TableColumn(
+            "FUNCTION",
+            _FUNCTION,
+            lambda call: name_text(self.names.get(call.function, call.function), _FUNCTION),
+            behind=1,
+            aligns_left=True,
+            key="name",
+            ranks=Ranks.NAMES,
+        )
+        return Table(
+            (
+                *((function,) if self._has_functions else ()),
+                TableColumn(
+                    "SUBMITTED",
+                    24 if has_date else 13,
+                    self._start,
+                    "dim",
+                    aligns_left=True,
+                    key="start",
+                    ranks=Ranks.MOMENTS,
+                    goes=2,
+                ),
+                TableColumn("WAIT", 10, lambda call: duration(call.wait_ns), key="wait", ranks=Ranks.TIMES),
+                TableColumn("RUN", 10, self._run, key="run", ranks=Ranks.TIMES),
+                TableColumn(
+                    "WAIT+RUN", 12, self._wait_and_run, key="wait and run", ranks=Ranks.TIMES, from_width=_WIDE
+                ),
+                TableColumn(
+                    "TRIES",
+                    8,
+                    lambda call: f"{len(call.attempts):,}" if len(call.attempts) > 1 else "",
+                    "warning",
+                    key="attempts",
+                    goes=1,
+                ),
+                TableColumn("OUTCOME", parts=self._outcome_and_place, gap=2, key="outcome", ranks=Ranks.AMOUNTS),
+            ),
+            "wait and run",
+            _WORDS,
+            least_beside=_SHORTEST_WORDS,
+            floor=_SHORTEST_WORDS,
+        )
+
     def show_calls(self, calls: Sequence[Call], reasons: Mapping[int, Why], *, stay: bool = False) -> None:
         """Show calls in another order, from the first on, or what has become of them."""
+        starts = [ns for ns in (self._store.spans.start_ns[call.row] for call in calls) if ns != NO_TIME]
+        first, last = (moment(ns)[:_DATE] for ns in (min(starts, default=NO_TIME), max(starts, default=NO_TIME)))
+        day = first if first == last else ""
+        if bool(day) != bool(self.day):
+            self.table = self._table_of(has_date=not day)
+        self.day = day
         self.reasons, self._longest = reasons, None
         self.show(calls, stay=stay)
 
@@ -188,7 +200,7 @@ class CallLines(TableList[Call]):
         is_bad = self.is_worth_a_look(call)
         mark = "✖ " if call.outcome in _FAILED and is_bad else "  " if call.attempts else "◌ "
         text = mark + self._said_of(call)
-        words = max(_WORDS, min(2 * cells // 3, self._longest_text()))
+        words = max(_LEAST_SAID, min(2 * cells // 3, self._longest_text()))
         if call.row in self.notes:
             # It names the process that stands behind it elsewhere.
             words = max(words, len(text))
@@ -197,7 +209,7 @@ class CallLines(TableList[Call]):
 
     def _start(self, call: Call) -> str:
         ns = self._store.spans.start_ns[call.row]
-        return "–" if ns == NO_TIME else moment(ns, digits=3)
+        return "–" if ns == NO_TIME else moment(ns, with_date=not self.day, digits=3)
 
     def _run(self, call: Call) -> str:
         return "not known" if call.function in self.generators and call.attempts else duration(call.run_ns)
@@ -287,7 +299,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         label = "" if why is None else NOT_YET_SEEN if is_open else why.label
         reason = self._wait_text() if why is None else f"{label}: {why.text}"
         text = data_text(reason, self.size.width).rstrip() or ended
-        self.query_one("#note", Static).update(Content(text))
+        self.query_one("#note", Static).update(Content(text), layout=False)
         self._log.show(selected.attempts[-1] if selected is not None and selected.attempts else None)
 
     def _wait_text(self) -> str:
@@ -316,7 +328,8 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         is_generator = self._group.by is CallsBy.FUNCTION and self._group.key in self.rows.generators
         generator = ", a generator" if is_generator else ""
         calls = count(self._count - self._existing, "call")
-        return f"{head}   {most}{calls}{existing}{generator}"
+        day = f"   {self.rows.day}" if self.rows.day else ""
+        return f"{head}   {most}{calls}{existing}{generator}{day}"
 
     def _list(self, take: Callable[[_Listed], None]) -> None:
         """List the calls that are known, in an order."""

@@ -119,7 +119,8 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         super().show_frame()
         group = self.rows.selected
         self.query_one("#note", Static).update(
-            Content("" if group is None else "   ".join(filter(None, (sums_text(group), others_text(group)))))
+            Content("" if group is None else "   ".join(filter(None, (sums_text(group), others_text(group))))),
+            layout=False,
         )
 
     on_line_list_moved = BaseScreen.refresh_frame

@@ -136,6 +136,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.take_settings()
         self._is_growing = self.viewer.is_growing(self.trace)
         self.refresh_frame()
+        # Before the first layout, which would else be followed by another one.
+        self.take_room()
         self._details.show_soon()
         self.stitcher.begin()
         if self.stitcher.has_rows:
@@ -181,10 +183,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             # The root may be the first one.
             self.call_after_refresh(self._go_to_failure, self._at_failure, stay=True)
 
-    def on_resize(self) -> None:
+    def take_room(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
         self._details.take_room()
         self._explain_colors()
+
+    on_resize = take_room
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -551,7 +555,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._take_color(color_by)
         self.viewer.keep(color_by=color_by.value)
         self.viewer.say(f"coloured by {color_by.value}")
-        self._explain(shown=self.size.height >= ROOM_FOR_DETAILS)
+        self._explain(shown=self.app.size.height >= ROOM_FOR_DETAILS)
 
     def _take_color(self, color_by: ColorBy | None) -> None:
         self._appearance.chosen = color_by
@@ -568,7 +572,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def _explain_colors(self) -> None:
         """Show what the colours stand for, where there are several and there is room."""
-        self._explain(shown=self.size.height >= ROOM_FOR_DETAILS and len(self._appearance.legend()) > 1)
+        self._explain(shown=self.app.size.height >= ROOM_FOR_DETAILS and len(self._appearance.legend()) > 1)
 
     def _explain(self, *, shown: bool) -> None:
         if self.app.no_color and shown != self._appearance.is_explained:

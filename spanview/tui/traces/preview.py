@@ -77,7 +77,7 @@ class Preview(Vertical):
             return
         self._shown = shown
         if spans > _MAX_SPANS:
-            self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"))
+            self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"), layout=False)
             self.query("RulerLine, LineList").remove()
             self._answer_line.display = False
             return
@@ -112,7 +112,7 @@ class Preview(Vertical):
             return
         parts = [self._list.viewer.root_name(model.trace), duration(self._store.trace_table.duration_ns(model.trace))]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
-        self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)))
+        self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)), layout=False)
         self._answer_line.say(answer)
         self._answer_line.display = bool(answer)
         self.query("RulerLine, LineList").remove()

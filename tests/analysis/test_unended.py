@@ -97,6 +97,11 @@ def said(store: Store, host: FakeHost) -> str:
             FakeHost(written={ENDED: LAST_NS, STARTED: LAST_NS + 3 * 10**9}),
             "no end: its process, pid 7, isn't running here, but the file may be a copy",
         ),
+        (
+            HERE | {"ray.worker_id": "2f9c"},
+            FakeHost(written={ENDED: LAST_NS}, exits={"2f9c": "SYSTEM_ERROR, End of file"}),
+            "lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR, End of file",
+        ),
         (HERE, FakeHost(), "no end: its process, pid 7, isn't running here, but the file may be a copy"),
         (
             HERE | {"host.name": "elsewhere"},
@@ -175,6 +180,28 @@ def test_when_a_file_was_written(tmp_path: Path) -> None:
     os.utime(path, ns=(10**18, 10**18))
     assert Processes().written_ns(str(path)) >= written
     assert Processes().written_ns(str(tmp_path / "2.jsonl")) == 0
+
+
+def test_how_a_worker_ended(tmp_path: Path) -> None:
+    """The log of the head node says it, for the worker that is asked about, and in its session only."""
+    worker = "2f9c01" + "0" * 50
+    spans = tmp_path / "logs" / "spans"
+    spans.mkdir(parents=True)
+    log, path = tmp_path / "logs" / "gcs_server.out", str(spans / "7.jsonl")
+    assert not Processes().exit_of(path, worker)
+    line = "W x.cc:70: Reporting worker exit, worker id = {}, node id = 1, exit_type = {}, exit_detail = {}"
+    log.write_text(
+        line.format("3" * 56, "INTENDED_USER_EXIT", "It went.\n")
+        + line.format(worker, "SYSTEM_ERROR", "Worker exits with code 2. End of file. Some causes.\n")
+        + line.format("4" * 56, "USER_ERROR", "Other.\n")
+    )
+    assert Processes().exit_of(path, worker) == "SYSTEM_ERROR, Worker exits with code 2"
+    assert Processes().exit_of(path, "4" * 56) == "USER_ERROR, Other"
+    assert not Processes().exit_of(path, "5" * 56)
+    assert not Processes().exit_of(str(tmp_path / "7.jsonl"), worker)
+    log.unlink()
+    log.symlink_to("/etc/passwd")
+    assert not Processes().exit_of(path, worker)
 
 
 def test_a_process_that_the_span_names() -> None:

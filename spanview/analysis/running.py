@@ -4,6 +4,8 @@ A call without an attempt, for which no other reason is known, in the order of t
 
 condition                                                     answer
 ------------------------------------------------------------  -----------------------------------------------------
+a span of its trace, or of its caller's file, came lately,    may run: its trace, or its caller's file, still grows
+  and its caller isn't seen to run
 the caller isn't known, or can't be looked up                 not known whether it runs
 the caller is no process of this host, nor was seen as one    unknown: its caller, pid 7, isn't running here
 a Ray worker of the caller's session and job is named after   runs, likely: pid 9 is ray::f
@@ -76,6 +78,8 @@ _GROWTH_FACTOR: Final = 1.1
 """Generators are searched for again when spans have grown by this factor: it examines all of them."""
 _MAX_RECORDS_KEPT: Final = 20_000
 """Records whose facts are remembered."""
+_GROWTH_S: Final = 10.0
+"""So long after spans have come more are expected, where processes can't be seen."""
 _READING_DELAY_S: Final = 2.0
 """What a process writes when it ends, or turns to something else, has been read after so long."""
 
@@ -144,6 +148,15 @@ class Assessment:
     """The rows of the calls, including itself, for one of which a process is named."""
     pids: Sequence[int] = ()
     """The processes that are named after it."""
+
+    @property
+    def is_open(self) -> bool | None:
+        """Whether its attempt may still come; None where processes tell nothing."""
+        return None if self is _NOT_KNOWN else self.may_run
+
+
+_GROWS: Final = Assessment(True, "may run: its trace, or its caller's file, still grows")
+_NOT_KNOWN: Final = Assessment(True, "not known whether it runs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +231,9 @@ class Running:
         """For so many rows, the newest attempt of each actor, by its class and its id."""
         self._row_count = 0
         self._trace_count = 0
+        self._sources_grown: dict[int, float] = {}
+        self._traces_grown: dict[int, float] = {}
+        """When spans last came, by file or by trace and by the clock, since it was asked first."""
         self._more_calls = array("i")
         """How many more calls than attempts each trace has; too low if calls were retried."""
         self._candidates: list[int] = []
@@ -360,11 +376,12 @@ class Running:
         caller = self._facts_of(row).writer
         life = Life.UNKNOWN if caller is None else self._life(row, caller)
         if caller is None or life is Life.UNKNOWN:
-            return Assessment(True, "not known whether it runs")
+            return _GROWS if self._has_grown_lately(row) else _NOT_KNOWN
         was_alive = self._was_alive(row, caller)
         over = Assessment(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_alive=was_alive)}")
         if not was_alive:
-            return over
+            # It may run where processes can't be seen from here: in a container, or on another host.
+            return _GROWS if self._has_grown_lately(row) else over
         actor_id = self._facts_of(row).actor
         actor = self._process_of_actor(actor_id, row) if actor_id else None
         actor_life = Life.UNKNOWN if actor is None else self._life(*actor)
@@ -387,6 +404,11 @@ class Running:
         else:
             self._not_run.pop(row, None)
         return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")
+
+    def _has_grown_lately(self, row: int) -> bool:
+        spans, since = self._store.spans, self._clock() - _GROWTH_S
+        grown = self._sources_grown.get(spans.source[row]), self._traces_grown.get(spans.trace[row])
+        return any(at is not None and at >= since for at in grown)
 
     def _assess_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Assessment:
         """Assess a call after which workers are named."""
@@ -445,7 +467,7 @@ class Running:
         if life.is_alive:
             return Assessment(True, f"may run: its actor, pid {writer.pid}, is alive")
         if life is Life.UNKNOWN:
-            return Assessment(True, "not known whether it runs")
+            return _NOT_KNOWN
         ended = _ended(was_alive=self._was_alive(row, writer))
         return Assessment(True, f"its actor, pid {writer.pid}, {ended}; may restart")
 
@@ -583,6 +605,10 @@ class Running:
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])
                 self._more_calls[spans.trace[row]] += 1
+        if self._row_count:
+            now, new = self._clock(), slice(self._row_count, count)
+            self._sources_grown |= dict.fromkeys(spans.source[new], now)
+            self._traces_grown |= dict.fromkeys(spans.trace[new], now)
         self._row_count, self._trace_count = count, traces
         if changed:
             changed.update(self._candidates)

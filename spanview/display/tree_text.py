@@ -10,6 +10,7 @@ from spanview.analysis.waits import wait_of, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
+from spanview.display.trace_words import COMPLETE, PARENT_NOT_SEEN, completeness_text, count_without_end
 from spanview.display.units import count, duration, moment, zone_name
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
@@ -39,16 +40,17 @@ def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = Fal
         paint: Colours what it is given.
     """
     table = store.trace_table
-    trace_id, start, end = table.trace_id(trace), table.start_ns[trace], table.end_ns[trace]
+    trace_id = table.trace_id(trace)
     parts = [
         paint(f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id", HEAD),
-        _start(start, in_utc=in_utc),
-        duration(None if NO_TIME in (start, end) else end - start),
+        _start(table.start_ns[trace], in_utc=in_utc),
+        duration(table.duration_ns(trace)),
         count(table.span_count[trace], "span"),
     ]
     if table.error_count[trace]:
         parts.append(paint(f"✖ {count(table.error_count[trace], 'error')}", ERROR_SHADE))
-    parts.append("complete" if tree.complete else paint("incomplete", WARNING))
+    text = completeness_text(is_complete=tree.complete, without_end=count_without_end(store, tree))
+    parts.append(text if text == COMPLETE else paint(text, WARNING))
     return " · ".join(parts)
 
 
@@ -91,7 +93,7 @@ def _figures(store: Store, tree: TraceTree, node: int, origin: int, paint: Paint
 
 def _label(store: Store, tree: TraceTree, node: int, paint: Paint) -> str:
     if tree.is_missing(node):
-        missing = f"? parent not seen ({format_span_id(tree.span_id(node))}): not ended yet, or lost"
+        missing = f"{PARENT_NOT_SEEN} ({format_span_id(tree.span_id(node))}): not ended yet, or lost"
         return paint(missing, WARNING)
     row = tree.rows[node]
     parts = [sanitise(store.names.texts[store.spans.name[row]]) or "(no name)"]

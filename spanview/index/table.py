@@ -156,6 +156,11 @@ class TraceTable:
             times.extend(array("q", [NO_TIME]) * count)
         self.id_low.frombytes(lows)
 
+    def duration_ns(self, trace: int) -> int | None:
+        """Return nanoseconds from the least start to the greatest end; None where one is missing."""
+        start, end = self.start_ns[trace], self.end_ns[trace]
+        return None if NO_TIME in (start, end) else end - start
+
     def version(self, trace: int) -> int:
         """Return a number that grows whenever there is something new in a trace."""
         return self.span_count[trace] + self.replaced[trace]

@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from .figures import Figure
+from .figures import Figure, share_of
 from .folders import late_span, write_logs
 from .key_scripts import REST, SIZE, pressed, sent
 from .terminal import Terminal
@@ -121,6 +121,7 @@ def _figures(times: Path, when: str) -> Iterator[Figure]:
     for line in times.read_text("utf-8").splitlines():
         values = json.loads(line)
         taken.setdefault((values.pop("screen"), values.pop("key")), []).append(values)
+    yield from _summary(taken, when)
     for (screen, key), every in sorted(taken.items()):
         what = f"{when}{screen}: {key}"
         own = [each["own"] for each in every]
@@ -133,6 +134,17 @@ def _figures(times: Path, when: str) -> Iterator[Figure]:
         )
         yield Figure("keys", f"{what}, by the clock, median", median([each["taken"] for each in every]), "ms")
         yield Figure("keys", f"{what}, by the clock, longest", max(each["taken"] for each in every), "ms")
+
+
+def _summary(taken: dict[tuple[str, str], list[dict[str, float]]], when: str) -> Iterator[Figure]:
+    """Yield what all kinds of keys take; each counts once, with its median."""
+    usual = {f"{screen}: {key}": median([each["own"] for each in every]) for (screen, key), every in taken.items()}
+    slowest, kinds = max(usual, key=usual.__getitem__), [*usual.values()]
+    what = f"{when}{len(kinds)} kinds of keys, processor's time until painted"
+    yield Figure("keys", f"{what}, median", median(kinds), "ms")
+    yield Figure("keys", f"{what}, p95", share_of(kinds, 95), "ms", None, _LIMIT_MS)
+    yield Figure("keys", f"{what}, so many over {_LIMIT_MS} ms", sum(each > _LIMIT_MS for each in kinds), "kinds")
+    yield Figure("keys", f"{what}, longest: {slowest}", usual[slowest], "ms")
 
 
 class _Writer:

@@ -75,7 +75,7 @@ async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
         await look.until_shown("it is lost, likely: its process has ended", "pid 7, which wrote its children")
         assert "!" in look.lines[look.line_of("? probably job")]
         await look.press("j", "e")
-        await look.until_shown("no error recorded, 1 of 1: lost, likely: its process has ended")
+        await look.until_shown("silent failure 1 of 1: lost, likely: its process has ended")
         await look.press("escape")
         await look.until_shown("! ? parent not seen", "lost parent")
 
@@ -89,7 +89,17 @@ async def test_a_job_without_a_span_around_it_grows(host: FakeHost) -> None:
         await look.press("end", "up", "enter")
         await look.until_shown("f ray.remote", "● growing")
         host.titles[8] = "IDLE"
-        await look.until_shown("1 process   1 call without attempt")
+        await look.until_shown(
+            "1 process   1 call not yet seen to run",
+            "f                     ◌ not yet seen to run",
+            "not sure: f not yet seen",
+        )
+        await look.press("escape")
+        await look.until_shown("◌ f", "1 call not yet seen to run")
+        host.end({7})
+        await look.until_shown("! f  no attempt")
+        await look.press("enter")
+        await look.until_shown("1 process   1 call without attempt", "! no attempt seen", "not sure: f left no attempt")
 
 
 async def test_what_a_missing_parent_probably_is(host: FakeHost) -> None:
@@ -140,9 +150,9 @@ async def test_a_call_that_may_be_running(host: FakeHost) -> None:
     host.titles[8] = "f"
     async with looking_at(data=filled(), size=(120, 40)) as look:
         await look.press("A")
-        await look.until_shown("1 call of 1 function")
+        await look.until_shown("1 call of 1 function", "1 call not yet seen to run")
         await look.press("enter")
-        await look.until_shown("◌ no attempt seen")
+        await look.until_shown("◌ not yet seen to run", "not yet seen to run: it waits")
         assert look.is_on(FunctionCallsScreen)
         await look.tell(FOLLOWING)
         await look.until_shown("◌ runs, likely: pid 8 is ray::f")

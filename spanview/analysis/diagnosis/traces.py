@@ -38,7 +38,9 @@ def missing_roots(facts: Facts) -> Finding:
     traces = np.flatnonzero(are_left).tolist()
     id_of = facts.store.trace_table.trace_id
     total, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
-    detail = f"{len(traces):,} of {total} {verb} no root."
+    circles = len({*traces}.difference(facts.traces[facts.orphans].tolist()))
+    why = f", {circles:,} of them because its parents form a circle" if circles else ""
+    detail = f"{len(traces):,} of {total} {verb} no root{why}."
     places = [Place(trace_id=id_of(trace), trace=trace) for trace in traces[:MAX_PLACES]]
     return finding_of(Kind.MISSING_ROOTS, len(traces), detail, places)
 

@@ -20,7 +20,6 @@ from textual.widgets import Input
 
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
-from spanview.index.table import NO_ROW
 from spanview.model.ids import format_trace_id
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.tui.app.findings import FindingsCount
@@ -269,6 +268,11 @@ class SpanviewApp(App[None]):
         return [screen for screen in there if screen.is_mounted and not screen.is_left]
 
     @property
+    def _background_screens(self) -> list[Screen[Any]]:
+        """Let no screen shine through: Textual has the one below laid out, and the one in sight painted for it."""
+        return []
+
+    @property
     def acts_until(self) -> float:
         """When the last key has acted, by `time.monotonic`."""
         return self.tidy.acts_until
@@ -358,11 +362,7 @@ class SpanviewApp(App[None]):
 
     def root_name(self, trace: int) -> str:
         """Return the name of a trace's root, of a Ray function its short name, safe to print."""
-        row = self._store.trace_table.root_row[trace]
-        if row == NO_ROW:
-            return "? parent not seen"
-        name = self.first_screen.short_name(self._store.names.texts[self._store.spans.name[row]])
-        return sanitise(name, 80) or "(no name)"
+        return sanitise(self.first_screen.name_of(trace), 80) or "(no name)"
 
     def follow_from_now(self) -> None:
         """End, for whoever began this to begin again at what is looked at now, and to go on from there."""
@@ -541,7 +541,7 @@ class SpanviewApp(App[None]):
         if self.screen_stack:
             self._take_sheet()
             self.stylesheet.update(self, animate=animate)
-            self.screen.refresh(layout=True)
+            self.screen.refresh()
         else:
             self.stylesheet.set_variables(self.get_css_variables())
             self._sheets = {self.theme: self.stylesheet}

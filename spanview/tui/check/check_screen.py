@@ -92,7 +92,7 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
             count(summary.duplicates, "duplicate"),
             f"{summary.torn:,} torn",
         )
-        self.query_one(".heads", Static).update(Content(" " + " · ".join(parts)))
+        self.query_one(".heads", Static).update(Content(" " + " · ".join(parts)), layout=False)
         self._show()
 
     def _show(self) -> None:

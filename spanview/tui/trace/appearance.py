@@ -18,7 +18,7 @@ from spanview.tui.app.settings import NAMES_PERCENT
 from spanview.tui.trace.lit_path import LitPath
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from spanview.analysis.reasons import Why
     from spanview.analysis.silent import SilentFailure
@@ -94,6 +94,8 @@ class Appearance:
         """Why calls have no attempt, by row, as far as that was asked."""
         self.silent: Mapping[int, SilentFailure] = {}
         """How spans failed without an error, by row, as far as that was asked."""
+        self.open_calls: Collection[int] = ()
+        """The rows of calls without an attempt that may still run, as far as that was asked."""
         self.silent_positions: Sequence[int] = ()
         """The positions of these spans, and of parents that are lost, in order."""
         self.lit_path: LitPath | None = None

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import call_names
 from spanview.display.sanitise import sanitise
-from spanview.model.codes import ERROR
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -40,8 +39,8 @@ class MissingParents:
         self._alive: Mapping[int, int] = {}
         self.ended: Mapping[int, int] = {}
         """The processes of missing parents, by the parents' span ids, as far as that was asked."""
-        self.open_calls = 0
-        """Calls of the trace that have no attempt, and that were submitted without an error, as far as was asked."""
+        self.without_attempt = 0
+        """How many calls of the trace left no attempt, as far as was asked."""
         self._guessing, self._asking = Work(screen), Work(screen)
 
     def guess(self) -> None:
@@ -56,19 +55,17 @@ class MissingParents:
     def _find(self, tree: TraceTree, *, joins: bool) -> tuple[Mapping[int, Guess], Mapping[int, Why], int]:
         """Called in a thread: return what missing parents are, why calls have no attempt, and how many such calls."""
         from spanview.analysis.calls import calls_of
-        from spanview.analysis.reasons import reasons_of
+        from spanview.analysis.reasons import reasons_of, without_attempt
         from spanview.analysis.unseen import guesses
 
         store = self._model.store
-        calls = calls_of(store, [self._model.trace])
-        alone = calls.rows[calls.counts == 0].tolist()
+        reasons = reasons_of(store, calls_of(store, [self._model.trace]))
         # Calls are rows only where they are joined: then each says why it has no attempt.
-        reasons = reasons_of(store, calls) if joins else {}
-        open_calls = sum(store.spans.status[row] != ERROR for row in alone)
-        return guesses(store, tree) if tree.missing else {}, reasons, open_calls
+        shown = reasons if joins else {}
+        return guesses(store, tree) if tree.missing else {}, shown, len(without_attempt(store, reasons))
 
     def _take(self, answer: tuple[Mapping[int, Guess], Mapping[int, Why], int]) -> None:
-        self._rows.appearance.guesses, self._rows.appearance.reasons, self.open_calls = answer
+        self._rows.appearance.guesses, self._rows.appearance.reasons, self.without_attempt = answer
         self._rows.refresh()
         self._refresh_details()
         self._screen.refresh_frame()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import SUBMITTED, short_names
+from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.index.tree import ROOT
@@ -112,6 +113,8 @@ class RowTexts:
         attempts = len(tree.children(node)) or int(tree.rows[node] in stitched.served)
         if attempts:
             return count(attempts, "attempt")
+        if tree.rows[node] in self._appearance.open_calls:
+            return f"◌ {NOT_YET_SEEN}"
         why = self._appearance.reasons.get(tree.rows[node])
         mark = "" if tree.rows[node] in self._appearance.silent else "◌ "
         return f"{mark}no attempt seen" if why is None else f"{mark}{why.label}"

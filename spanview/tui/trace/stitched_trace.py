@@ -29,6 +29,7 @@ from spanview.analysis.ray_names import call_names, short_names
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.serve_calls import served_in_tree
 from spanview.analysis.waits import wait_between, wait_of
+from spanview.display.trace_words import count_without_end
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR
@@ -155,7 +156,7 @@ class StitchedTrace:
             if run.end - run.first >= _FEWEST_COUNTED_AHEAD:
                 _ = run.figures, run.waits, run.most_at_once, run.timed, run.failures
         if len(self.tree) > AT_ONCE:
-            _ = self._own_stretches, self.newest_failed
+            _ = self._own_stretches, self.newest_failed, self.without_end
 
     # -- one node ----------------------------------------------------------------------------------------------------
 
@@ -281,6 +282,11 @@ class StitchedTrace:
     def is_own_known(self) -> bool:
         """Whether self times have been found out, or take no time to speak of."""
         return "own" in self.__dict__ or len(self.tree) <= AT_ONCE
+
+    @cached_property
+    def without_end(self) -> int:
+        """How many spans have no end."""
+        return count_without_end(self._store, self.unjoined)
 
     @cached_property
     def processes(self) -> int:

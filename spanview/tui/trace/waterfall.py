@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from spanview.display.bars import span_cells
-from spanview.display.cells import fitting
+from spanview.display.cells import fitting, name_text
 from spanview.display.picture import heads_of_rows
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
@@ -225,7 +225,7 @@ class Waterfall(LineList):
             segment = Segment(fixed(name, room), dim)
         else:
             style = self.paint_style("accent") if is_match else self._lit_style(node)
-            segment = Segment(data_text(name, room), style)
+            segment = Segment(name_text(name, room), style)
         segments = [Segment(indent + arrow, dim), segment]
         if marks:
             warning = self.paint_style("warning") if "!" in marks else dim

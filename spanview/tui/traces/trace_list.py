@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.cells import cell_len
 
 from spanview.display.bars import bar
-from spanview.display.units import duration, moment
+from spanview.display.units import count, duration, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import has_services
@@ -150,7 +150,7 @@ class TraceList(TableList[int]):
         if name is None:
             facts = self.model.facts(trace)
             missing = f" ({facts.missing[:8]})" if facts and facts.missing else ""
-            shown, style = fixed(f"? parent not seen{missing}", room), "dim"
+            shown, style = data_text(f"{self.model.name_without_root(trace)}{missing}", room), "dim"
         else:
             shown = name_text(name or "(no name)", room)
         yield Piece(fixed(f"{state} ", min(2, cells)), _STYLES.get(state, "warning"))
@@ -168,10 +168,17 @@ class TraceList(TableList[int]):
             return _FAILED
         if (label := self.model.silent.get(trace)) and not self.is_loading:
             return "!", label
+        if (open_calls := self.model.open_calls.get(trace)) and not self.is_loading:
+            # What the first rows need not is imported late.
+            from spanview.display.call_text import without_attempt_text
+
+            return "◌", without_attempt_text(open_calls, open_calls)
         facts = self.model.facts(trace)
-        if facts is None or facts.complete:
+        if facts is None or (facts.complete and not facts.without_end):
             return " ", ""
-        return _LOADING if self.is_loading else _INCOMPLETE
+        if self.is_loading:
+            return _LOADING
+        return _INCOMPLETE if not facts.complete else ("◌", f"{count(facts.without_end, 'span')} without an end")
 
 
 def _find(order: array[int], trace: int, near: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -60,6 +61,9 @@ _ROOM_FOR_PLOT: Final = 30
 """Lines from which on the plot stands above the list."""
 _MANY_TRACES, _FEW_NAMES = 1_000, 20
 """Where so many traces have so few names, their groups come first."""
+_ABOUT_ERRORS: Final = re.compile(r"status|error", re.IGNORECASE)
+"""In a filter that asks for failures, as `status=ERROR` or `trace.errors>0`."""
+_MOST_LABELS: Final = 3
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
 
@@ -91,8 +95,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._labels: Mapping[int, str] = {}
         """Traces in which something failed without an error, and how."""
         self._silent: SilentTraces | None = None
-        self._silent_version = 0
-        """So many spans there were when it was last found out what failed without an error."""
+        self._silent_version = self._silent_known = 0
+        """Of which version of the store it was last asked what failed without an error, and of which it is known."""
         self._silent_due = 0.0
         """When it may be found out again, by `time.monotonic`."""
         self._asking, self._counting, self._stitching = Work(self), Work(self), Work(self)
@@ -121,7 +125,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             Sorting(self, self.groups, "group_sort", self._sort_groups),
         )
         self._empty = Static(Content(""), id="nothing")
-        self._preview = Preview(self, store)
+        self._preview = Preview(self, store, self._model)
         self._answer_line = TypicalLine(self, store, scope_of_listed(store, self._model))
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
 
@@ -160,9 +164,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         words.append(f"{len(self._model.order):,} of {count(len(self._store.trace_table), 'trace')}")
         return ", ".join(filter(None, words))
 
-    def short_name(self, name: str) -> str:
-        """Return what lists of traces call a span: a Ray function by its short name."""
-        return self._model.names[name]
+    def name_of(self, trace: int) -> str:
+        """Return what the list calls a trace: by its root, a Ray function by its short name; from a file."""
+        name = self._model.root_name(trace)
+        return self._model.name_without_root(trace) if name is None else name
 
     @property
     def chosen_group(self) -> GroupRow | None:
@@ -251,11 +256,23 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             state = self.viewer.feed_state
             if state.loading:
                 lines = ["reading …"]
+            elif self._model.only_failed and self._model.matching != set():
+                is_known = self._silent_known == self._store.version
+                lines = ["no trace here has failed" if is_known else "looking for failures …", "", "f lists all again"]
             elif len(self._store.spans):
-                lines = self.filter.why_nothing()
+                lines = [*self.filter.why_nothing(), *self._silent_failures_beside()]
             else:
                 lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
             self._empty.update(Content("\n".join(map(sanitise, lines))))
+
+    def _silent_failures_beside(self) -> list[str]:
+        """Return what failed without an error, where errors were asked for and there are none."""
+        silent = self._model.silent
+        if not silent or not _ABOUT_ERRORS.search(self.filter.text):
+            return []
+        labels = dict.fromkeys(label.partition(" ×")[0] for label in silent.values())
+        shown = ", ".join([*labels][:_MOST_LABELS]) + (", …" if len(labels) > _MOST_LABELS else "")
+        return ["", f"{count(len(silent), 'trace')} failed without an error ({shown}): Esc, then f lists them"]
 
     def _calm_down(self) -> None:
         """Drop the marks of traces that don't grow any more, and do what was put off when spans came."""
@@ -275,33 +292,37 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _find_silent(self) -> None:
         """Find out in a thread in which traces something failed without an error, where that can have changed."""
         version, now = self._store.version, time.monotonic()
-        is_old = version != self._silent_version or (self._silent is not None and self._silent.open_traces)
+        is_old = version != self._silent_version or bool(self._model.open_calls)
         if self.viewer.feed_state.loading or self._finding_silent.is_busy or not is_old or now < self._silent_due:
             return
         self._silent_version = version
 
-        def ask(tell: Tell) -> Mapping[int, str]:
+        def ask(tell: Tell) -> tuple[Mapping[int, str], Mapping[int, int]]:
             if self._silent is None:
                 from spanview.tui.traces.silence import SilentTraces
 
                 viewer = self.viewer
-                self._silent = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).may_run)
-            return self._silent.labels(tell)
+                self._silent = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).is_open)
+            return self._silent.look(tell)
 
-        self._finding_silent.begin(ask, lambda labels: self._take_silent(labels, now))
+        def take(found: tuple[Mapping[int, str], Mapping[int, int]]) -> None:
+            self._silent_due = time.monotonic() + max(_GROWTH_MARK_S, _REST_PER_WORK * (time.monotonic() - now))
+            self._silent_known = version
+            self._labels, open_calls = found
+            self._mark_silent(open_calls)
 
-    def _take_silent(self, labels: Mapping[int, str], begun: float) -> None:
-        now = time.monotonic()
-        self._silent_due = now + max(_GROWTH_MARK_S, _REST_PER_WORK * (now - begun))
-        self._labels = labels
-        self._mark_silent()
+        self._finding_silent.begin(ask, take)
 
-    def _mark_silent(self) -> None:
-        errors = self._store.trace_table.error_count
+    def _mark_silent(self, open_calls: Mapping[int, int]) -> None:
+        errors, model = self._store.trace_table.error_count, self._model
         silent = {trace: _LOST for trace in self._lost if not errors[trace]} | {**self._labels}
-        if silent != self._model.silent:
-            self._model.silent = silent
+        if (silent, open_calls) != (model.silent, model.open_calls):
+            model.silent, model.open_calls = silent, open_calls
             self.rows.refresh()
+        if model.only_failed:
+            self._show()
+        elif not model.order:
+            self._say_if_nothing()
 
     def _ask_what_lives(self) -> None:
         """While spans come, ask in a thread which traces may still grow: processes come and go."""
@@ -314,7 +335,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _take_living(self, found: tuple[set[int], set[int]]) -> None:
         if found != (self._alive, self._lost) and not self.viewer.paused:
             self._alive, self._lost = found
-            self._mark_silent()
+            self._mark_silent(self._model.open_calls)
             self._show_growth()
 
     def _show_growth(self) -> None:
@@ -481,6 +502,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.set_focus(self.rows)
             self._filter_by("")
             self.viewer.say("filter cleared")
+        elif self._model.only_failed:
+            self.action_only_failed()
         elif self.grouped:
             self._show_groups(on=False, anew=False)
         elif self.viewer.marked is not None:
@@ -493,6 +516,16 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.action_back()
         else:
             self.app.exit()
+
+    def action_only_failed(self) -> None:
+        """List only what failed, or all again."""
+        model = self._model
+        model.only_failed = not model.only_failed
+        self._show(anew=True)
+        what = "only what failed" if model.only_failed else "all that there is"
+        self.viewer.say(
+            f"{what}: {count(len(model.order), 'trace')}; f: {'all' if model.only_failed else 'only failed'}"
+        )
 
     def action_pick(self, side: int) -> None:
         """Let the list begin, or end, with the time of the selected trace."""

@@ -27,7 +27,12 @@ _OF_REQUEST: Final = {
     Doing.HANDLING: "handling",
     Doing.RESPONSE: "response",
 }
-
+_IN_REQUEST: Final = {
+    Doing.PROXY: "in the proxy",
+    Doing.QUEUED: "in the queue",
+    Doing.HANDLING: "in the handler",
+    Doing.RESPONSE: "returning the response",
+}
 _BRIEFLY: Final = {
     Doing.WAITING: "waiting",
     Doing.RETRYING: "waiting",
@@ -94,9 +99,11 @@ class _Line:
         """Return the total and its parts, of which some are put together where there are more than so many."""
         answer, shown = self._answer, self._shown
         if not shown:
-            return ""
+            return self._nothing
         if len(shown) == 1:
-            return self._only(self._phrase(*shown[0], detailed=detailed))
+            return self._only(
+                _IN_REQUEST[shown[0][0].doing] if answer.is_request else self._phrase(*shown[0], detailed=detailed)
+            )
         if answer.is_request:
             # They come in the order of time, and none is too small to tell where a request was.
             texts = [f"{self._phrase(part, ns)} {rounded(ns)}" for part, ns in shown]
@@ -107,12 +114,20 @@ class _Line:
                 texts.append(f"{rounded(sum(ns for _, ns in rest))} otherwise")
         return f"{self.total} = {' + '.join(texts)}"
 
+    @property
+    def _nothing(self) -> str:
+        """What is said of a trace without parts."""
+        return "" if self.doubts else f"{self.total}: it ends when it starts"
+
     def _largest(self, *, is_brief: bool = False) -> str:
         """Return the total and its largest part, without names where that is to be brief."""
         if not self._shown:
-            return ""
+            return self._nothing
         part, ns = max(self._shown, key=lambda shown: shown[1])
-        phrase = _BRIEFLY[part.doing] if is_brief and part.doing in _BRIEFLY else self._phrase(part, ns)
+        if self._answer.is_request:
+            phrase = _IN_REQUEST[part.doing]
+        else:
+            phrase = _BRIEFLY[part.doing] if is_brief and part.doing in _BRIEFLY else self._phrase(part, ns)
         return f"{self.total}, {rounded(ns)} of it {phrase}" if len(self._shown) > 1 else self._only(phrase)
 
     def _only(self, phrase: str) -> str:
@@ -196,6 +211,6 @@ class _Line:
                 return ", ".join(([of_several] if part.spans > 1 else []) + reason)
             case Doing.RUNNING if part.names > 1:
                 is_nearly_all = part.longest_ns >= ns - self._step
-                return f"{'nearly all' if is_nearly_all else longest} in {name}"
+                return f"{'mostly' if is_nearly_all else longest} in {name}"
             case _:
                 return ""

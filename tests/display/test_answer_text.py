@@ -74,11 +74,12 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
         ("a 0-10\nb 20-100", "100 µs = 80 µs in b + 20 µs before b began   not sure: there are 2 roots"),
         ("a 0-100\n  b 50-?", "100 µs, all in a   not sure: 1 span has no end"),
         ("a 5-?", "not sure: 1 span has no end"),
+        ("a 5-5\n  b 5-5", "0 µs: it ends when it starts"),
         (
             "proxy_http_request GET / 0-100\n  route_to_replica App f 10-60\n    replica_handle_request App f 40-90",
             "100 µs = proxy 10 µs + queue 30 µs + handling 50 µs + response 10 µs",
         ),
-        ("route_to_replica App f 10-60\n  replica_handle_request App f 10-90", "80 µs, all handling"),
+        ("route_to_replica App f 10-60\n  replica_handle_request App f 10-90", "80 µs, all in the handler"),
     ],
 )
 def test_drawings(drawing: str, text: str) -> None:

@@ -464,6 +464,35 @@ async def test_no_error_but_something_failed() -> None:
         assert listed(look) == ["quiet"]
 
 
+async def test_traces_that_are_not_as_usual() -> None:
+    """List, title and preview say the same of them: no duration, no end, no root, no name, no time."""
+    build = Builder()
+    spans = [
+        build.span("open", trace=1, start=0, duration=None),
+        build.span("round", trace=2, span=20, parent=21, start=100),
+        build.span("about", trace=2, span=21, parent=20, start=105),
+        build.span("", trace=3, start=200, duration=20),
+        build.span("instant", trace=4, start=300, duration=0),
+    ]
+    async with looking_at(*spans, size=(200, 40)) as look:
+        top = look.screen.query_one(TraceList).region.y
+        instant, unnamed, circle, open_ended = (line[:100] for line in look.lines[top : top + 4])
+        assert " 0 µs " in instant
+        assert "(no name)" in unnamed
+        assert "◌ ↻ round  incomplete" in circle
+        assert " – " in open_ended
+        assert "◌ open  1 span without an end" in open_ended
+        await look.until_shown("instant   0 µs   1 span", "0 µs: it ends when it starts")
+        await look.press("end", "enter")
+        await look.until_shown("‹ open   –   1 span   1 process   1 span without an end")
+        await look.press("escape", "up", "enter")
+        await look.until_shown("‹ ↻ round   15 µs   2 spans   1 process   incomplete", "in ↻ round")
+        await look.press("escape", "g", "enter")
+        await look.until_shown("‹ instant   0 µs   1 span   1 process   complete", "0 µs: it ends when it starts")
+        await look.press("escape", "F")
+        await look.until_shown("(no name)")
+
+
 async def test_no_failure() -> None:
     """Where nothing failed, that is said."""
     async with looking_at(Builder().span("fine")) as look:

@@ -19,6 +19,7 @@ from spanview.analysis.ray_names import SUBMITTED, rays_own_names
 from spanview.analysis.reasons import reasons_of, without_attempt
 from spanview.analysis.telling import part
 from spanview.display.call_text import without_attempt_text
+from spanview.display.cells import fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
 from spanview.tui.calls.function_calls_screen import MOST_THOUGHTS, CallGroup, FunctionCallsScreen
@@ -161,11 +162,12 @@ class _Counted:
     """By key, the rows of calls without an attempt that may run as far as files show."""
 
 
-def _note(function: Function, open_calls: int) -> str:
-    """Return what is said of a function beside its figures.
+def _note(function: Function, open_calls: int, cells: int) -> str:
+    """Return what is said of a function beside its figures, as much as there is room for.
 
     Args:
         open_calls: How many of its calls without an attempt may still run, as far as processes show.
+        cells: The room.
     """
     notes = [] if function.generator is None else [_GENERATORS[function.generator]]
     if function.unknown_runs:
@@ -178,7 +180,7 @@ def _note(function: Function, open_calls: int) -> str:
         calls = function.waited_for[function.mostly_for][0]
         notes.append(f"{calls:,} of {count(function.calls, 'call')} waited {function.mostly_for.label}")
     notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
-    return "   ".join(notes)
+    return fitting(["   ".join(notes[:number]) for number in range(len(notes), 0, -1)], cells) if notes else ""
 
 
 def _calls_in(store: Store, is_without_rays_own: bool, traces: Sequence[int] | None, tell: Tell) -> Calls:  # noqa: FBT001 - bound by name
@@ -208,6 +210,8 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         scope: The traces that count.
     """
 
+    NOTES = 1
+
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._by = CallsBy.FUNCTION
@@ -218,8 +222,8 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         self.live: Live[_Counted] = Live(self, scope, self._ask(), self._take_functions)
         self._counted: _Counted | None = None
         self._thinking = Work(self)
-        self._open_calls: tuple[str, int] | None = None
-        """How many calls without an attempt may still run, and of which function."""
+        self._open_calls: tuple[str, int] = "", 0
+        """A function, and how many of its calls without an attempt may still run."""
         self.sorting = Sorting(self, self.rows, "calls_sort")
 
     def body(self) -> ComposeResult:
@@ -264,14 +268,10 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         """Say what is to be said of the selected function beside its figures."""
         super().show_frame()
         function = self.rows.selected
-        open_calls = (
-            self._open_calls[1]
-            if function is not None and self._open_calls and self._open_calls[0] == function.function
-            else 0
-        )
-        self.query_one("#note", Static).update(
-            Content("" if function is None else _note(function, open_calls)), layout=False
-        )
+        key, open_calls = self._open_calls
+        is_counted = function is not None and function.function == key
+        note = "" if function is None else _note(function, open_calls if is_counted else 0, self.size.width)
+        self.query_one("#note", Static).update(Content(note), layout=False)
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""

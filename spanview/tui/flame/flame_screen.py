@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from spanview.analysis.flame import CallPath
     from spanview.index.store import Store
     from spanview.tui.flame.flame_model import FlameBlock
     from spanview.tui.widgets.scope import TraceScope
@@ -100,7 +101,7 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
             cells = block.right - block.left
             mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
             edge = CURSOR[0] if self.app.no_color and block.path == self.selected else "▏"
-            text = edge + mark + (path.name if path.name is not None else _UNSEEN)
+            text = edge + mark + _name_of(path)
             color = color_of(_number_of(path.name or ""))
             style = Style(color=color.color, bgcolor=self.rich_style.bgcolor, reverse=True)
             if block.path == self.selected:
@@ -128,6 +129,10 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
         self.select(block.path)
         if event.chain > 1:
             self.come_closer(block.path)
+
+
+def _name_of(path: CallPath) -> str:
+    return _UNSEEN if path.name is None else path.name or "(no name)"
 
 
 def _number_of(name: str) -> int:
@@ -192,7 +197,7 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         # A Ray call is as wide as what ran below it, which its own figures don't show.
         below = "" if width_ns == figures[_OWN[model.by]] else f"{duration(width_ns)} with what is below, "
         share = "" if part is None else f"{below}{part:.1%} of all"
-        name = data_text(path.name if path.name is not None else _UNSEEN, 40).rstrip()
+        name = data_text(_name_of(path), 40).rstrip()
         self.query_one(".chosen", TwoSided).say(f"{name}   ×{path.count:,}{errors}   {times}", share)
 
     # -- keys --------------------------------------------------------------------------------------------------------
@@ -277,7 +282,7 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         names: list[str] = []
         while path_number != ROOT:
             path = model.flame.paths[path_number]
-            names.append(_UNSEEN if path.name is None else path.name)
+            names.append(_name_of(path))
             path_number = path.parent
         if names:
             self.viewer.copy(" › ".join(reversed(names)), "call path")

@@ -144,7 +144,7 @@ class Failures:
         node, text = stitched.order[self._positions[number]], "lost, likely: its process has ended"
         if not stitched.tree.is_missing(node):
             text = self._text_of_node(node)
-        return f"no error recorded, {number - errors + 1:,} of {len(silent):,}: {text}"
+        return f"silent failure {number - errors + 1:,} of {len(silent):,}: {text}"
 
     def next(self, by: int) -> int:
         """Return the number of the next failure, or of the one before; there may be none of that number.

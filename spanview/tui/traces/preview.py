@@ -110,7 +110,7 @@ class Preview(Vertical):
         model, appearance, answer = made
         if self._list.is_left or not self.display:
             return
-        parts = [self._list.viewer.root_name(model.trace), duration(model.whole.length_ns)]
+        parts = [self._list.viewer.root_name(model.trace), duration(self._store.trace_table.duration_ns(model.trace))]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
         self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)), layout=False)
         self._answer_line.say(answer)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray_names import ShortNames
 from spanview.analysis.root_groups import RootGroups
+from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, name_without_root
 from spanview.display.units import moment
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id
@@ -47,8 +48,12 @@ class TraceFacts:
     processes: int
     """Distinct files and services that its spans come from."""
     complete: bool
+    without_end: int
+    """Spans that have no end."""
     missing: str
     """The span id of the first parent that is missing, or an empty string."""
+    without_root: str
+    """What it is called without a root, in words from a file."""
     service: int
     """The number of the root's service, or of the first one's where there is no root."""
     services: int
@@ -333,14 +338,18 @@ class TracesModel:
 
     def duration_ns(self, trace: int) -> int:
         """Return nanoseconds from the least start to the greatest end; -1 where one is missing."""
-        table = self._store.trace_table
-        start, end = table.start_ns[trace], table.end_ns[trace]
-        return -1 if NO_TIME in (start, end) else end - start
+        duration_ns = self._store.trace_table.duration_ns(trace)
+        return -1 if duration_ns is None else duration_ns
 
     def root_name(self, trace: int) -> str | None:
         """Return what the earliest span without a parent is called; None where there is none."""
         row = self._store.trace_table.root_row[trace]
         return None if row == NO_ROW else self.names[self._store.names.texts[self._store.spans.name[row]]]
+
+    def name_without_root(self, trace: int) -> str:
+        """Return what a trace without a root is called, as far as it was stitched, in words from a file."""
+        facts = self.facts(trace)
+        return PARENT_NOT_SEEN if facts is None else facts.without_root
 
     def group_name(self, trace: int) -> str | None:
         """Return the group that a trace belongs to, as far as that was found out; None where it has no root."""
@@ -349,22 +358,30 @@ class TracesModel:
 
     def facts(self, trace: int) -> TraceFacts | None:
         """Return what stitching tells; None where it would take too long to do while painting, or no span is in yet."""
-        count = self._store.trace_table.span_count[trace]
-        known = self._facts.get(trace)
-        if known is not None and known[0] == count:
+        table = self._store.trace_table
+        known, version = self._facts.get(trace), table.version(trace)
+        if known is not None and known[0] == version:
             return known[1]
-        if count > HUGE:
+        if table.span_count[trace] > HUGE:
             return known[1] if known is not None else None
         tree, spans = self._store.tree(trace), self._store.spans
         if not tree.rows:
             # The reading thread has entered the trace, and not yet its first span.
             return None
-        processes = {(spans.source[row], spans.service[row]) for row in tree.rows}
+        processes = {(self._store.processes[spans.source[row]], spans.service[row]) for row in tree.rows}
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
-        root = self._store.trace_table.root_row[trace]
+        root = table.root_row[trace]
         service = spans.service[tree.rows[0] if root == NO_ROW else root]
-        facts = TraceFacts(len(processes), tree.complete, missing, service, len({node for _, node in processes}))
-        self._facts[trace] = count, facts
+        facts = TraceFacts(
+            len(processes),
+            tree.complete,
+            count_without_end(self._store, tree),
+            missing,
+            name_without_root(self._store, tree),
+            service,
+            len({node for _, node in processes}),
+        )
+        self._facts[trace] = version, facts
         if len(self._facts) > _KEPT_FACTS:
             self._facts.popitem(last=False)
         return facts

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len
 from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 
 from spanview.display.cells import in_lines
@@ -138,7 +139,7 @@ class Header(TwoSided):
 
 
 class Footer(TwoSided):
-    """The hints, each of which can be clicked, and what the last key did, which takes more lines where it is long.
+    """The hints, each of which can be clicked.
 
     Args:
         act: Does what a hint says, given the key that it begins with.
@@ -147,51 +148,68 @@ class Footer(TwoSided):
     def __init__(self, act: Callable[[str], object], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._act = act
-        self._lines: list[str] = []
-        """What the last key did, where it takes the hints' place."""
-        self._height = 1
-
-    def say(self, left: str, right: str) -> None:
-        """Show other texts; both are safe to print already."""
-        super().say(left, right)
-        self._take_room()
-
-    def on_resize(self) -> None:
-        """Take as many lines as are needed."""
-        self._take_room()
-
-    def _take_room(self) -> None:
-        width = self.size.width - 2
-        self._lines = in_lines(self._right, width) if cell_len(self._right) > width > 0 else []
-        height = max(1, min(len(self._lines), self.app.size.height // _SHARE_OF_SCREEN))
-        if self._height != height:
-            self._height = height
-            self.styles.height = height
 
     @property
     def _hints(self) -> str:
         """The hints that there is room for as a whole."""
-        room = self.size.width - 2 - (cell_len(self._right) + 2 if self._right else 0)
         hints = self._left
-        while hints and cell_len(hints) > room:
+        while hints and cell_len(hints) > self.size.width - 2:
             hints = hints.rpartition("  ")[0]
         return hints
 
     def render(self) -> Content:
-        """Return the line, or the lines."""
-        width = self.size.width
-        if self._lines:
-            return Content("\n".join(fixed(f" {text}", width) for text in self._lines[: self._height]))
-        left = fixed(f" {self._hints}", width - cell_len(self._right) - 1)
-        return Content(fixed(f"{left}{self._right}", width))
+        """Return the line."""
+        return Content(fixed(f" {self._hints}", self.size.width))
 
     def on_click(self, event: events.Click) -> None:
         """Do what the hint that was clicked says."""
         event.stop()
         end = 1
-        for hint in () if self._lines else filter(None, self._hints.split("  ")):
+        for hint in filter(None, self._hints.split("  ")):
             start, end = end, end + cell_len(hint)
             if start <= event.x < end:
                 self._act(hint.split()[0])
                 return
             end += 2
+
+
+class Said(Widget):
+    """What the last key did, for a while: at the right end above the footer, over what is there.
+
+    Args:
+        free: Lines above the footer that it leaves free.
+    """
+
+    def __init__(self, free: int, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._free = free
+        self._shown: tuple[str, Size] = "", Size(0, 0)
+        self._lines: list[str] = []
+        self.display = False
+
+    def say(self, text: str, screen: Size) -> None:
+        """Show another text, as much of it as a quarter of the screen takes; nothing where it is empty.
+
+        Args:
+            text: Safe to print already.
+            screen: The size of the screen.
+        """
+        if (text, screen) == self._shown:
+            return
+        self._shown = text, screen
+        self.display = bool(text)
+        if text:
+            lines = in_lines(text, max(1, screen.width - 4))[: max(1, screen.height // _SHARE_OF_SCREEN)]
+            width = max(map(cell_len, lines)) + 2
+            self._lines = [fixed(f" {line}", width) for line in lines]
+            self.styles.width, self.styles.height = width, len(lines)
+            self.styles.offset = screen.width - width, -1 - self._free
+            self.refresh()
+
+    def render(self) -> Content:
+        """Return its lines."""
+        return Content("\n".join(self._lines))
+
+    def on_click(self, event: events.Click) -> None:
+        """Let a click do nothing to what is below."""
+        event.stop()

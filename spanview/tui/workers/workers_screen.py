@@ -52,6 +52,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         scope: The traces that count.
     """
 
+    NOTES = 2
+
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store
@@ -191,12 +193,14 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             parts.append(f"{wait_word(self._store, row)} {duration(wait)}")
         gap = lane.gap_before(start)
         if gap is None:
-            parts.append("the first here")
+            parts.append("first span of this worker")
         else:
-            parts.append(f"idle {self._model.at_most(index)}{duration(gap)} before" if gap else "others ran before")
+            parts.append(f"idle {self._model.at_most(index)}{duration(gap)} before" if gap else "while others ran")
         is_failed, failed = spans.status[row] == ERROR, lane.blocks.has_failed(block)
         rest, place = "   ".join(["", *parts]), f"{block + 1:,} of {len(lane.blocks.rows):,}"
-        mark = "✖ " if is_failed else "(✖ inside) " if failed else ""
+        if failed and not is_failed:
+            rest = f"   ✖ in a span below{rest}"
+        mark = "✖ " if is_failed else ""
         # What it is called gives way to what is said of it.
         room = max(_SHORTEST_NAME, self.size.width - len(mark) - len(rest) - len(place) - 4)
         name = data_text(self._store.names.texts[spans.name[row]] or "(no name)", room).rstrip()

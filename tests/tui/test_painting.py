@@ -112,6 +112,16 @@ async def test_a_screen_is_laid_out_and_painted_once(
         assert laid_out == ["painted"]
 
 
+async def test_the_screen_is_painted_when_the_terminal_comes_back(laid_out: list[str]) -> None:
+    """Textual asks for all of the screen when another program had the terminal."""
+    async with looking_at(Builder().span("alone"), paints=True) as look:
+        await look.rest()
+        laid_out.clear()
+        look.app.refresh(layout=True)
+        await look.rest()
+        assert laid_out == ["painted"]
+
+
 async def test_another_trace_is_painted_once(laid_out: list[str]) -> None:
     """A trace that takes the place of another one isn't painted again when that is gone."""
     build = Builder()

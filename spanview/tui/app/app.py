@@ -9,7 +9,7 @@ import signal
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from textual.app import App
 from textual.binding import Binding
@@ -266,6 +266,10 @@ class SpanviewApp(App[None]):
         """Return the screens that are there, the one in sight last."""
         there = (screen for screen in self.screen_stack if isinstance(screen, BaseScreen))
         return [screen for screen in there if screen.is_mounted and not screen.is_left]
+
+    def refresh(self, *, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:  # noqa: ARG002
+        """Paint the screen in sight anew, as after another program had the terminal; sizes are told in another way."""
+        return super().refresh(repaint=repaint, recompose=recompose)
 
     async def _replace_screen(self, screen: Screen[Any]) -> Screen[Any]:
         """Close a screen that another has taken the place of, which is painted already or will be: not once more."""

@@ -161,6 +161,8 @@ class SpanviewApp(App[None]):
         # Without a terminal it isn't alone in its process.
         if not self.is_headless:
             self.set_interval(TIDY_INTERVAL_S, self.tidy.collect)
+        # After `fg` the terminal shows what the shell has left there.
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh())
         # When this has returned: what is painted before goes nowhere.
         self.call_later(self._begin)
 

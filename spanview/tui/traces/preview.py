@@ -103,7 +103,11 @@ class Preview(Vertical):
         from spanview.tui.trace.waterfall import RulerLine, Waterfall
 
         model, appearance, answer = made
-        if self._list.is_left or not self.display:
+        if self._list.is_left:
+            return
+        if not self.display:
+            # Made again when there is room again.
+            self._shown = None
             return
         parts = [self._list.viewer.root_name(model.trace), duration(model.whole.length_ns)]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]

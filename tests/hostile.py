@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Final
 
 from builders import Builder, file_of, span_id, time_text, trace_id
@@ -158,7 +159,9 @@ _REQUEST: Final = "bb02861e-613e-430d-a9f1-12457a3a001e"
 def session_documents(text: str) -> Iterator[Document]:
     """Yield a call of an actor that failed, and a request, with a text behind a tag wherever Ray has one."""
     build = Builder()
-    stack = f'Traceback (most recent call last):\n  File "/srv/ff{text}.py", line 3, in fu{text}\n    co{text}\nE: em{text}'
+    stack = (
+        f'Traceback (most recent call last):\n  File "/srv/ff{text}.py", line 3, in fu{text}\n    co{text}\nE: em{text}'
+    )
     exception = {"exception.type": "E", "exception.message": f"em{text}", "exception.stacktrace": stack}
     ray = {
         "ray.worker_id": "ab12",
@@ -208,6 +211,12 @@ def session_documents(text: str) -> Iterator[Document]:
         )
 
 
+def in_lines(text: str) -> str:
+    """Return a text as a part of a line of a log, where neither colours nor what is no Unicode are seen."""
+    whole = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return re.sub("\x1b\\[[0-9;]*[mK]", "", re.sub("[\n\t]", " ", whole))
+
+
 def in_name(text: str) -> str:
     """Return a text as a part of a name that no module is told from."""
     return text.replace(".", "")
@@ -220,8 +229,8 @@ def make_session(parent: Path, text: str) -> str:
     os.makedirs(os.path.join(logs, "spans"))
     records = [json.dumps(each, ensure_ascii=False, indent=1) for each in session_documents(text)]
     data = [record.encode("utf-8", "backslashreplace") for record in records]
-    raw = f"ll{text}".replace("\n", " ").encode("utf-8", "surrogatepass")
-    in_time = time_text(5_000)[:-1].replace("T", " ").replace(".", ",")[:23].encode()
+    raw = f"ll{in_lines(text)}".encode("utf-8", "surrogatepass")
+    in_time = str(time_text(5_000))[:-1].replace("T", " ").replace(".", ",")[:23].encode()
     for place, content in (
         ("spans/7.txt", file_of(data[:3])),
         (f"spans/fn{in_file_names(text)}", file_of(data[3:])),

@@ -89,7 +89,7 @@ VIEWS: Final = (
     Shot("calls of a function", _RAY, ("A", "enter")),
     Shot("requests of a deployment", _SERVE, ("H", "enter")),
     Shot("workers of a session", "killed-workers", ("L", "right", "plus", "s")),
-    Shot("log", "session-with-logs/logs", ("down", "down", "enter", "v")),
+    Shot("log", "session-with-logs/logs", ("enter", "G", "v")),
     Shot("failed findings", "killed-workers", ("exclamation_mark", "enter")),
     Shot("other side", _RAY, ("D",)),
     Shot("path of a comparison", _RAY, ("d", "G", "d", "enter")),
@@ -142,6 +142,8 @@ async def walked(
 
 async def settled(app: SpanviewApp, pilot: Pilot[None]) -> None:
     """Wait until everything is shown that is found out in threads, and that follows the cursor when it rests."""
+    # What failed without an error is asked once a second.
+    app.first_screen._find_silent()
     for _ in range(2):
         await pilot.pause(_RESTS_S)
         await app.workers.wait_for_complete()

@@ -47,18 +47,25 @@ def stretch(first: int, last: int, width: int, text: str) -> str:
 def ruler(first_ns: int, last_ns: int, width: int) -> str:
     """Return a time ruler: the start, the end, and round times between them.
 
+    Where these would look the same, since it shows so short a part, they are counted from the start: `22.2 ms  +10 µs`.
+
     Args:
         first_ns: Where it begins, in nanoseconds after the trace's start.
         last_ns: Where it ends.
         width: Its cells; nothing is returned where the end alone has no room in them, and the end alone where the start
             has none beside it.
     """
-    line, end_text = duration(first_ns), duration(last_ns)
+    times, origin, sign = round_times(first_ns, last_ns, width // _MIN_CELLS_APART), 0, ""
+    known = [duration(ns) for ns in (first_ns, *(times or [last_ns]))]
+    if len({*known}) < len(known) and first_ns < last_ns:
+        times = [first_ns + ns for ns in round_times(0, last_ns - first_ns, width // _MIN_CELLS_APART)]
+        origin, sign = first_ns, "+"
+    line, end_text = duration(first_ns), sign + duration(last_ns - origin)
     if len(line) + 2 + len(end_text) > width:
         return end_text.rjust(width) if width > len(end_text) else ""
-    for ns in round_times(first_ns, last_ns, width // _MIN_CELLS_APART):
+    for ns in times:
         position = round((ns - first_ns) / max(1, last_ns - first_ns) * width)
-        text = duration(ns)
+        text = sign + duration(ns - origin)
         if position > len(line) + 1 and position + len(text) + 1 < width - len(end_text):
             line = line.ljust(position) + text
     return line.ljust(width - len(end_text)) + end_text

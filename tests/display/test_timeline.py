@@ -27,6 +27,8 @@ def test_a_ruler() -> None:
         (0, 10_000, ["0 µs", "2 µs", "4 µs", "6 µs", "8 µs", "10 µs"]),
         (20 * MS, 40 * MS, ["20 ms", "25 ms", "30 ms", "35 ms", "40 ms"]),
         (0, 3, ["0 µs", "1 ns", "2 ns", "3 ns"]),
+        (22_180_000, 22_206_000, ["22.2 ms", "+10 µs", "+20 µs", "+26 µs"]),
+        (3600 * 10**9, 3601 * 10**9, ["1 h 00 m", "+200 ms", "+400 ms", "+600 ms", "+800 ms", "+1 s"]),
     ],
 )
 def test_the_times_of_a_ruler(first: int, last: int, expected: list[str]) -> None:
@@ -41,8 +43,13 @@ def test_any_ruler_fits(first: int, length: int, width: int) -> None:
     line = ruler(first, first + length, width)
     assert len(line) in {0, width}
     # No text is cut, and none stands right behind another.
-    end = duration(first + length)
-    assert not line or line.strip() == end or (line.startswith(f"{duration(first)}  ") and line.endswith(f" {end}"))
+    begin, ends = duration(first), (duration(first + length), f"+{duration(length)}")
+    assert (
+        not line or line.strip() in ends or (line.startswith(f"{begin}  ") and line.endswith((f" {ends[0]}", ends[1])))
+    )
+    # All can be told apart.
+    texts = [text for text in line.split("  ") if text]
+    assert len({*texts[:-1]}) == len(texts[:-1])
 
 
 STRETCHES = [

@@ -28,7 +28,7 @@ from spanview.tui.trace.stitched_trace import is_any_between
 from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import data_text, fixed, joined, right
+from spanview.tui.widgets.paint import data_text, fixed, joined, name_text, right
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -224,7 +224,7 @@ class Waterfall(LineList):
             segment = Segment(fixed(name, room), dim)
         else:
             style = self.paint_style("accent") if is_match else self._lit_style(node)
-            segment = Segment(data_text(name, room), style)
+            segment = Segment(name_text(name, room), style)
         segments = [Segment(indent + arrow, dim), segment]
         if marks:
             warning = self.paint_style("warning") if "!" in marks else dim

@@ -134,11 +134,9 @@ class BaseScreen(Screen[None]):
         """
         if size != self._compositor.size:
             super()._screen_resized(size)
-
-    def on_resize(self) -> None:
-        """Say in header and footer what there is room for now."""
-        if self.is_mounted:
-            self.refresh_frame()
+            if self.is_mounted:
+                # They say what there is room for.
+                self.call_later(self.refresh_frame)
 
     def title_text(self) -> str:
         """Return what the header says on the left."""

@@ -5,6 +5,7 @@ what is done                              what is to be seen
 all screens are walked by keys            each field, literal or with stand-ins; no byte that acts
 what is seen is clicked                   the same screens, and nothing that markup asks for
 texts are typed and pasted into prompts   the texts with stand-ins, and what is typed behind them
+a session with logs, on a wide screen     the same in the preview, in details beside the tree, and in logs
 random bytes are sent                     a viewer that runs, or that was told to quit
 """
 
@@ -124,9 +125,11 @@ def _session_steps(text: str) -> Iterator[_Step]:
     folder, answer = f"dn{shown(in_file_names(text))}", f"before {call} ran"
     yield _Step(b"", b"", _LIST, (folder, f"{root}   9 ms   3 spans", answer, f" {call} "))
     # Of a file, what stands behind its folder is shown; and a line of a stack trace has no end in it.
-    is_plain = text.isascii() and not {*text}.intersection("/\\") and text.splitlines() == [text]
+    is_plain = text.isascii() and not {*text}.intersection("/\\\t") and text.splitlines() == [text]
     frames = [f"{tag}{shown(text)}" for tag in ("ff", "fu", "co")] if is_plain else []
-    head = (f"in {root}", f"in {call}) + ", f"✖ E: {shown_lines(f'em{text}')[0]}"[:40])
+    # Lines end, and tabs take as many cells as they need.
+    first = shown(re.split("[\n\t]", text)[0])
+    head = (f"in {root}", f"in {call}) + ", f"✖ E: em{first}"[:40])
     yield _Step(b"\re", b"\re", "Events 1", (*head, *frames, f" {call} "))
     yield _Step(b"\re\r", b"\r", "Events 1", (f"‹ {root} › md.{call}"[:60], *frames, "Log 3"))
     log = (f"under it {line}", f"printed {line}")
@@ -418,5 +421,5 @@ ROWS: Final = (
     Row("18b", "the same, clicked on", "clicks", 730, 20, partial(_click, texts=RAW)),
     Row("18c", "the same, pasted into prompts", "pastes", 333, 10, _prompts),
     Row("18d", "anything that a terminal can send", "pieces", 5_000, 125, _anything),
-    Row("18e", "ESC, OSC … on a wide screen, in logs", "places", 1_000, 52, partial(_walk, texts=RAW, size=_WIDEST)),
+    Row("18e", "ESC, OSC … on a wide screen, in logs", "places", 900, 52, partial(_walk, texts=RAW, size=_WIDEST)),
 )

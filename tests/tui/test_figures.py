@@ -49,7 +49,7 @@ RECORDINGS: Final = (
     "pids-used-again",
 )
 WIDE: Final = (220, 60)
-_DURATION: Final = re.compile(r"(?:(\d+) m )?(\d+(?:\.\d+)?) (ns|µs|ms|s)\b")
+_DURATION: Final = re.compile(r"(?:(\d+) m )?((?<!\S)-?\d+(?:\.\d+)?|\d+(?:\.\d+)?) (ns|µs|ms|s)\b")
 _NS: Final = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 
@@ -263,7 +263,7 @@ async def test_calls(recording: str) -> None:
             assert sorted(map(number_in, rows)) == sorted(jobs.values())
 
 
-@pytest.mark.parametrize("recording", ["ray-tasks-bundled-hook", "killed-workers", "pids-used-again"])
+@pytest.mark.parametrize("recording", ["ray-tasks-bundled-hook", "session-with-logs/logs/spans", "pids-used-again"])
 async def test_workers(recording: str) -> None:
     """The share of the time from a process's first start to its last end in which one of its spans ran."""
     files = defaultdict[str, list[tuple[int, int]]](list)
@@ -275,9 +275,9 @@ async def test_workers(recording: str) -> None:
     async with recording_at(recording, "L") as look:
         heads = look.line_of("OF OWN")
         end = look.lines[heads].index("OF OWN") + len("OF OWN")
-        names = look.lines[heads].index(" SPANS")
+        spans = look.lines[heads].index(" SPANS")
         shown = Counter(
-            (number_in(row[names - 4 : end]), row[:end].split()[-1])
+            (int(row[spans : spans + len(" SPANS")].replace(",", "")), row[:end].split()[-1])
             for row in look.lines[heads + 1 : -1]
             if row[:end].endswith("%")
         )

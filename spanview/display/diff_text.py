@@ -11,10 +11,9 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 
 from spanview.analysis.diff import PERCENTILES, Only
-from spanview.display.cells import name_text
 from spanview.display.columns import aligned
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import BETTER, ERROR, WARNING, plain
@@ -222,9 +221,8 @@ class Labels:
             if cells + (0 if above.parent == ROOT else len(_LEAD)) > room:
                 break
             names.append(name)
-        lead = "" if line[-len(names)].parent == ROOT else _LEAD
-        text = lead + _BETWEEN.join(reversed(names))
-        return text if cell_len(text) <= room else lead + name_text(names[0], room - len(lead))
+        text = ("" if line[-len(names)].parent == ROOT else _LEAD) + _BETWEEN.join(reversed(names))
+        return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
 
     def name(self, path: PathDiff) -> tuple[str, int]:
         """Return a name and its cells; every path below has it, too."""

@@ -32,7 +32,7 @@ from spanview.tui.trace.stitched_trace import is_any_between
 from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import data_text, fixed, joined, name_text, right
+from spanview.tui.widgets.paint import data_text, fixed, joined, right
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

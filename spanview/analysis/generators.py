@@ -89,6 +89,7 @@ def _followed(store: Store) -> Mapping[int, list[tuple[int, int]]]:
     size = len(spans.next_row)
     columns = (spans.kind, spans.name, spans.source, spans.start_ns, spans.end_ns, spans.parent_id)
     kinds, names, sources, starts, ends, parents = (copy_of(column)[:size] for column in columns)
+    sources = np.array(store.processes)[sources] if size else sources
     attempts = attempts[ends[attempts] != NO_TIME]
     roots = np.flatnonzero((parents == 0) & (starts != NO_TIME) & np.isin(sources, np.unique(sources[attempts])))
     roots = roots[~np.isin(roots, attempts)]

@@ -112,6 +112,8 @@ class Writer:
     pid: int
     host: str
     """The host that it ran on, empty where that isn't known; from a file, to be sanitised."""
+    is_named: bool = False
+    """Whether the span itself names both."""
 
 
 def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
@@ -124,7 +126,7 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
     """
     host, pid = _first(span, ("host.name",)), _first(span, _PIDS)
     if pid.isdecimal() and len(pid) <= _MAX_PID_DIGITS:
-        return Writer(int(pid), host)
+        return Writer(int(pid), host, is_named=bool(host))
     if (number := pid_of_file(path)) is not None:
         return Writer(number, host)
     if (match := _NODE_AND_PID.search(path)) is not None and is_same_host(match[1], host or here):

@@ -37,6 +37,11 @@ def duration(ns: int | None) -> str:
     return f"{sign}{days} d {seconds % _DAY // _HOUR:02d} h" if days < _MANY_DAYS else f"{sign}{days:,} d"
 
 
+def so_far(ns: int) -> str:
+    """Return how long something has lasted that has not ended: `12.3 s…`."""
+    return f"{duration(max(0, ns))}…"
+
+
 def duration_by(ns: int, step: int) -> str:
     """Return a time as `duration` does, but with as many digits as tell it from another one a step away.
 

@@ -230,8 +230,10 @@ RULES: Final = {
         "See which: `spanview tree -q trace.complete=false`",
     ),
     Kind.NO_END: Rule(
-        "a record has no end; it is left out of durations",
-        "The SDK writes spans when they end: look at what made these records.",
+        "a span has no end; it is left out of durations. It runs, or its process ended before it could write the end, "
+        "or the end is in another file",
+        "The SDK writes spans when they end. Where they are written when they start, too, as spanview's hook does, "
+        "look at the logs of the processes that were lost with them.",
         certainty=Certainty.CERTAIN,
     ),
     Kind.BAD_ID: Rule(

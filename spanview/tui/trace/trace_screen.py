@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final, cast
 from textual.containers import Vertical
 
 from spanview.analysis.ray_names import call_names
+from spanview.analysis.unended import fates_text
 from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
 from spanview.display.trace_words import completeness_text
-from spanview.display.units import count, duration
+from spanview.display.units import count, duration, so_far
 from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
 from spanview.tui.app.settings import chosen
@@ -105,10 +106,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._search = Search(self, rows, prompt, self._go_to_first_match)
         self._same_name: tuple[StitchedTrace, int, list[int]] | None = None
         """The positions of the spans with a name, of which trace and of which name."""
-        self._missing = MissingParents(self, rows, self._show_what_is_missing)
+        self._missing = MissingParents(self, rows, self._show_what_is_missing, self._show_time)
         self._details = DetailsBelow(self, rows, pane, self._missing)
         self._failures = Failures(self, rows, self._missing, self._show_failures)
-        pane.failure_of = self._failures.text_of
+        pane.failure_of, pane.unended_text = self._failures.text_of, self._missing.unended_text
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
         self._answer_line = AnswerLine()
         scope = TraceScope(lambda: ChosenTraces([trace], ""), lambda: len(self._model.stitched.unjoined.rows))
@@ -204,7 +205,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._figures is None or not self.viewer.paused:
             self._figures = table.duration_ns(trace), table.span_count[trace], table.error_count[trace]
         lasted, spans, errors = self._figures
-        parts = [f"‹ {name}", duration(lasted), count(spans, "span")]
+        length = so_far(self._model.whole.length_ns) if self._model.now_ns else duration(lasted)
+        parts = [f"‹ {name}", length, count(spans, "span")]
         if self.stitcher.has_rows:
             parts.append(count(self._model.stitched.processes, "process"))
         if errors:
@@ -213,6 +215,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             parts.append("loading")
         elif not self.stitcher.has_rows:
             parts.append("stitching …")
+        elif state := fates_text(self._appearance.unended.values()):
+            parts.append(state)
         elif self._is_growing:
             parts.append("● growing")
         elif tree.complete and self._missing.without_attempt:
@@ -274,6 +278,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._explain_colors()
         if self.stitcher.has_rows:
             self._find_out()
+
+    def _show_time(self) -> None:
+        """Show that there is more time in the trace."""
+        if not self.is_left:
+            self._refresh_time()
+            self.refresh_frame()
 
     def _refresh_time(self) -> None:
         self._ruler.refresh()

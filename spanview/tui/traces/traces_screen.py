@@ -28,7 +28,7 @@ from spanview.tui.traces.traces_model import TracesModel
 from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
-from spanview.tui.widgets.header import state_text, totals_text
+from spanview.tui.widgets.header import Wrong, state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.scope import ViewScope
 from spanview.tui.widgets.sorting import Sorting
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from spanview.analysis.running import Living
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
@@ -53,7 +54,6 @@ _GROWTH_MARK_S: Final = 2.0
 """So long after it has grown a trace is marked."""
 _STITCHED_AT_ONCE: Final = 1_000
 """So many spans are stitched before the next key."""
-_LOST: Final = "lost parent"
 """What is said of a trace with a missing parent whose process has ended."""
 _REST_PER_WORK: Final = 4.0
 """What failed without an error isn't looked for again for so many times as long as it took."""
@@ -83,15 +83,15 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.filter = TraceFilter(self, store, self._model, query, self._show_found)
         self._grown_at: dict[int, float] = {}
         """When traces have just grown, by `time.monotonic`."""
-        self._alive: set[int] = set()
-        """Traces that may still grow, as far as their processes tell."""
+        self._living: Living | None = None
+        """Which traces may still grow, as far as their processes tell; None before they were asked."""
+        self._living_version = -1
+        """The store's, when spans without an end were asked about last, where nothing is followed."""
         self._completeness: Completeness | None = None
         self._incomplete: bytes | None = None
         """1 for each trace that is incomplete, as far as they were stitched; None where none was yet."""
         self._has_grown = False
         """Whether something has come since they were stitched."""
-        self._lost: set[int] = set()
-        """Traces with a parent that is lost, as far as processes tell."""
         self._labels: Mapping[int, str] = {}
         """Traces in which something failed without an error, and how."""
         self._silent: SilentTraces | None = None
@@ -183,7 +183,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         room = self.size.width - cell_len(state) - 5
         viewer = self.viewer
-        self._held = totals_text(self._store, "  ".join(viewer.paths), viewer.notices, viewer.findings, room)
+        wrong = Wrong(self._model.errors, viewer.notices, viewer.findings)
+        self._held = totals_text(self._store, "  ".join(viewer.paths), wrong, room)
         return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:
@@ -209,10 +210,18 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             if len(roots) <= _FEW_NAMES:
                 self._show_groups(on=True, anew=False)
 
-    def _show(self, *, anew: bool = False, is_news: bool = False) -> None:
+    def _show(self, *, anew: bool = False, is_news: bool = False, is_same: bool = False) -> None:
+        """Show what is listed.
+
+        Args:
+            anew: Whether the choice of traces has changed.
+            is_news: Whether traces may have come or grown.
+            is_same: Whether the list is as it was.
+        """
         self.traces.is_loading = self.viewer.feed_state.loading
         self._mark_growing()
-        self.traces.refresh_rows(anew=anew)
+        if not is_same:
+            self.traces.refresh_rows(anew=anew)
         # What takes long isn't done each time that spans come.
         can_wait = is_news and self._model.has_many
         if self.grouped:
@@ -315,7 +324,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _mark_silent(self, open_calls: Mapping[int, int]) -> None:
         errors, model = self._store.trace_table.error_count, self._model
-        silent = {trace: _LOST for trace in self._lost if not errors[trace]} | {**self._labels}
+        lost = {} if self._living is None else self._living.lost
+        silent = {trace: what for trace, what in lost.items() if not errors[trace]} | {**self._labels}
         if (silent, open_calls) != (model.silent, model.open_calls):
             model.silent, model.open_calls = silent, open_calls
             self.rows.refresh()
@@ -325,16 +335,24 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._say_if_nothing()
 
     def _ask_what_lives(self) -> None:
-        """While spans come, ask in a thread which traces may still grow: processes come and go."""
+        """While spans come, ask in a thread which traces may still grow: processes come and go.
+
+        Else ask of spans without an end, once, and again while one runs.
+        """
         state = self.viewer.feed_state
         is_busy = self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.acts_until)
-        if state.following and not state.loading and not is_busy:
-            living = self.viewer.running.growing_and_lost
-            self._asking.queue(lambda _: living(), self._take_living)
+        if state.loading or is_busy:
+            return
+        version, running = self._store.version, self.viewer.running
+        if state.following:
+            self._asking.queue(lambda _: running.living(), self._take_living)
+        elif version != self._living_version or (self._living is not None and self._living.running):
+            self._living_version = version
+            self._asking.queue(lambda _: running.living_by_unended(), self._take_living)
 
-    def _take_living(self, found: tuple[set[int], set[int]]) -> None:
-        if found != (self._alive, self._lost) and not self.viewer.paused:
-            self._alive, self._lost = found
+    def _take_living(self, living: Living) -> None:
+        if (living.running or living != self._living) and not self.viewer.paused:
+            self._living = living
             self._mark_silent(self._model.open_calls)
             self._show_growth()
 
@@ -343,7 +361,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.rows.refresh()
 
     def _mark_growing(self) -> None:
-        self.traces.growing = {*self._grown_at, *self._alive}
+        self.traces.growing = {*self._grown_at}
+        if self._living is not None:
+            self.traces.growing |= self._living.growing
+            self.traces.running, self.traces.now_ns = self._living.running, time.time_ns()
         self.viewer.growth_has_changed()
         self.groups.growing = {self._model.group_name(trace) for trace in self.traces.growing}
 
@@ -404,7 +425,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.groups.display = on
         self.traces.heads.display, self.groups.heads.display = not on, on
         self.sorting = self._sortings[on]
-        self._show(anew=anew)
+        self._show(anew=anew, is_same=not anew)
         self.set_focus(self.rows)
 
     def _count_groups(self, *, can_wait: bool = False) -> None:

@@ -223,7 +223,7 @@ def test_a_process_that_the_span_names() -> None:
     ],
 )
 def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> None:
-    """`tree` says it of the span, `stats` and `check` how many there are; what is exported says nothing of processes."""
+    """`tree` says it of the span, `stats` and `check` how many there are; exports say nothing of processes."""
     start_us = (time.time_ns() - EPOCH_NS) / 1000 - age_s * 1e6
     resource = {"host.name": platform.node(), "process.pid": pid}
     path = tmp_path / f"here-{pid}-1700000000000.started.jsonl"

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +26,7 @@ from opentelemetry.propagate import extract
 from opentelemetry.trace import SpanKind, Status, StatusCode
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from types import ModuleType
 
 _CONTEXT: Final = "_ray_trace_ctx"
@@ -147,10 +147,10 @@ def _mend_method(cls: type, name: str, method: Any) -> None:
 
 
 def _takes_context(function: Any) -> bool:
-    """Return whether a method deals with the context by itself, as some of Ray's own do: those of Serve's replicas."""
+    """Return whether a method looks for the context among its arguments by itself, as those of Serve's replicas do."""
     parameters = inspect.signature(function).parameters.values()
-    own = str(function.__module__).startswith("ray.")
-    return own and any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    is_of_serve = str(function.__module__).startswith("ray.serve.")
+    return is_of_serve and any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def _creation_mender(remote: Any, inject: Callable[[type], Any]) -> Any:
@@ -221,14 +221,26 @@ def _wrapped_async(function: Any, started: Callable[[Any, tuple[Any, ...]], _Att
         @wraps(function)
         async def traced_generator(*args: Any, _ray_trace_ctx: Any = None, **kwargs: Any) -> Any:
             items = function(*args, **kwargs)
-            if _ray_trace_ctx is not None:
-                items = _run_async(items, started(_ray_trace_ctx, args))
-            try:
-                async for item in items:
-                    yield item
-            finally:
-                # Nobody else closes it at once when this one is closed.
-                await items.aclose()
+            attempt = None if _ray_trace_ctx is None else started(_ray_trace_ctx, args)
+            lasting, running = (attempt.lasting, attempt.running) if attempt else (nullcontext, nullcontext)
+            with lasting():
+                step, given = items.asend, None
+                try:
+                    while True:
+                        with running():
+                            try:
+                                item = await step(given)
+                            except StopAsyncIteration:
+                                return
+                        try:
+                            step, given = items.asend, (yield item)
+                        except GeneratorExit:
+                            raise
+                        except BaseException as error:  # noqa: BLE001 - the generator's to answer
+                            step, given = items.athrow, error
+                finally:
+                    with running():
+                        await items.aclose()
 
         return traced_generator
 
@@ -243,35 +255,30 @@ def _wrapped_async(function: Any, started: Callable[[Any, tuple[Any, ...]], _Att
     return traced
 
 
-def _run(items: Generator[Any, Any, Any], attempt: _Attempt) -> Iterator[Any]:
+def _run(items: Generator[Any, Any, Any], attempt: _Attempt) -> Generator[Any, Any, Any]:
+    """Do what `yield from` does, each step in the span: whoever takes the items is not in it.
+
+    What is sent in has to arrive: Ray Data's tasks are sent how long their blocks took to be stored.
+    """
     with attempt.lasting():
+        step: Callable[[Any], Any] = items.send
+        given: Any = None
         try:
             while True:
-                # Between two items, whoever takes them is not in the span.
                 with attempt.running():
                     try:
-                        item = next(items)
-                    except StopIteration:
-                        return
-                yield item
+                        item = step(given)
+                    except StopIteration as end:
+                        return end.value
+                try:
+                    step, given = items.send, (yield item)
+                except GeneratorExit:
+                    raise
+                except BaseException as error:  # noqa: BLE001 - the generator's to answer
+                    step, given = items.throw, error
         finally:
             with attempt.running():
                 items.close()
-
-
-async def _run_async(items: AsyncGenerator[Any, Any], attempt: _Attempt) -> AsyncGenerator[Any, None]:
-    with attempt.lasting():
-        try:
-            while True:
-                with attempt.running():
-                    try:
-                        item = await anext(items)
-                    except StopAsyncIteration:
-                        return
-                yield item
-        finally:
-            with attempt.running():
-                await items.aclose()
 
 
 class _Attempt:

@@ -21,7 +21,7 @@ from .figures import Figure, share_of
 from .folders import late_span, write_logs
 from .key_scripts import REST, SIZE, pressed, sent
 from .terminal import Terminal
-from .timed_viewer import DONE, TIMES
+from .timed_viewer import BUSY, DONE, TIMES
 from .viewer import LOADED
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: 
     # What a key took is written down when the next one comes.
     for place, key in (*keys, (keys[0][0], "g")):
         if key == REST:
-            _rest(terminal, most_s)
+            _rest(terminal, done.with_name(BUSY), most_s)
             continue
         if key.startswith(SIZE):
             terminal.resize(*map(int, key.removeprefix(SIZE).split("x")))
@@ -102,10 +102,10 @@ def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: 
         _wait(terminal, chance.uniform(0, _BETWEEN_S))
 
 
-def _rest(terminal: Terminal, most_s: float) -> None:
-    """Read what is written until all is quiet."""
+def _rest(terminal: Terminal, busy: Path, most_s: float) -> None:
+    """Read what is written until all is quiet, and what is shown has been computed."""
     until = time.monotonic() + most_s
-    while time.monotonic() < until and terminal.read(_QUIET_S):
+    while (terminal.read(_QUIET_S) and time.monotonic() < until) or busy.exists():
         pass
 
 

@@ -209,7 +209,7 @@ _LEFT: Final[Script] = tuple(
     step
     for steps in (
         *(_left_for_views((("traces", key),), place, key) for key, place in _VIEWS.items()),
-        _left_for_views((("traces", "t"), ("stats", "~ ~ enter ~")), "spans", "t"),
+        _left_for_views((("traces", "t"), ("stats", "~ enter ~")), "spans", "t"),
         _left_for_views((("traces", "A"), ("calls", "~ enter"), ("functioncalls", "~ v ~")), "log", "A"),
         _left_for_views((("traces", "question_mark"),), "help", ""),
         (("traces", "d down"), *_left_for_views((("traces", "d"),), "diff", "D"), ("traces", "up d")),

@@ -144,6 +144,57 @@ def test_generator_that_fails(tracing: Tracing, function: Callable[..., Any]) ->
     assert [event.name for event in span.events] == ["exception"]
 
 
+def adding(seen: list[int]) -> Any:
+    """Yield the sum of what is sent, -1 for an error that is thrown in, and return the sum."""
+    total = 0
+    while total < 10:
+        seen.append(current())
+        try:
+            total += yield total
+        except KeyError:
+            total += yield -1
+    return total
+
+
+async def async_adding(seen: list[int]) -> Any:
+    """Do the same, asynchronously; such a generator can't return the sum."""
+    total = 0
+    while total < 10:
+        seen.append(current())
+        try:
+            total += yield total
+        except KeyError:
+            total += yield -1
+
+
+def test_what_is_sent_in_arrives(tracing: Tracing) -> None:
+    """Values, errors and the result go through, as Ray Data needs it."""
+    seen: list[int] = []
+    items = tracing.wrap(adding)(seen, _ray_trace_ctx=tracing.context)
+    assert [next(items), items.send(3), items.throw(KeyError()), items.send(2)] == [0, 3, -1, 5]
+    with pytest.raises(StopIteration) as end:
+        items.send(7)
+    assert end.value.value == 12
+    assert {*seen} == {span.context.span_id for span in tracing.ended}
+
+
+@pytest.mark.parametrize("is_traced", [False, True])
+def test_what_is_sent_in_arrives_asynchronously(tracing: Tracing, is_traced: bool) -> None:  # noqa: FBT001
+    """The same for the other kind, with a span and without one."""
+    seen: list[int] = []
+
+    async def run() -> list[int]:
+        items = tracing.wrap(async_adding)(seen, _ray_trace_ctx=tracing.context if is_traced else None)
+        got = [await anext(items), await items.asend(3), await items.athrow(KeyError()), await items.asend(2)]
+        with pytest.raises(StopAsyncIteration):
+            await items.asend(7)
+        return got
+
+    assert asyncio.run(run()) == [0, 3, -1, 5]
+    assert {*seen} == ({span.context.span_id for span in tracing.ended} or {0})
+    assert len(tracing.ended) == is_traced
+
+
 def test_usual_functions(tracing: Tracing) -> None:
     """A function and a coroutine have a span while they run, and hand on what they return."""
 

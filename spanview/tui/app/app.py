@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.view_bar import BarState
 
 _NOTICE_DURATION_S: Final = 4.0
-"""So long the footer says what a key did."""
+"""So long it is said what a key did."""
 _MAX_NOTICE_LENGTH: Final = 300
 _MAX_PATH_LENGTH: Final = 40
 _READING_END_TIMEOUT_S: Final = 1.0
@@ -124,7 +124,7 @@ class SpanviewApp(App[None]):
         self.failure: SpanviewError | None = None
         """Why the viewer ended by itself."""
         self.said = ""
-        """What the last key did, for the footer."""
+        """What the last key did."""
         self._said_timer: Timer | None = None
         self._spoke: Screen[Any] | None = None
         """The screen on which that key was pressed."""
@@ -403,7 +403,7 @@ class SpanviewApp(App[None]):
     # -- what is said, and compared ----------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        """Show for a while, in the footer, what a key did."""
+        """Show for a while, above the footer, what a key did."""
         if self._said_timer is not None:
             self._said_timer.stop()
         self.said = sanitise(text, _MAX_NOTICE_LENGTH)

@@ -210,6 +210,8 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         scope: The traces that count.
     """
 
+    NOTES = 1
+
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._by = CallsBy.FUNCTION

@@ -273,6 +273,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     """
 
     HINTS = _HINTS
+    NOTES = 2
 
     def __init__(self, store: Store, counted: AnyLive, calls: Calls, group: CallGroup) -> None:
         super().__init__()

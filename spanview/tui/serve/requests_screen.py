@@ -104,6 +104,8 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         group: The group.
     """
 
+    NOTES = 1
+
     def __init__(self, store: Store, counted: AnyLive, group: RequestGroup) -> None:
         super().__init__()
         self.rows: RequestLines = RequestLines(store)

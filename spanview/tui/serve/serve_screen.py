@@ -87,6 +87,8 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         scope: The traces that count.
     """
 
+    NOTES = 1
+
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self.rows: TableList[RequestGroup] = TableList(TABLE, lambda group: group.key)

@@ -98,7 +98,11 @@ class TracesModel:
         """Whether the starts are more than a day apart."""
         self.root_groups = RootGroups(store)
         """What traces are grouped by."""
+        self.errors = 0
+        """Spans with an error, of all traces, listed or not."""
         self._seen = 0
+        self.version = 0
+        """Counts how often the list was put in order."""
         self._facts: OrderedDict[int, tuple[int, TraceFacts]] = OrderedDict()
 
     @property
@@ -130,6 +134,7 @@ class TracesModel:
             anew: Whether the choice of traces has changed.
         """
         count = len(self._store.trace_table)
+        self.version += 1
         # A root ends after its children: a trace that has grown may have come to belong to the group, or not to; and
         # it may have come to fail.
         anew = anew or self.is_drilled or self.only_failed
@@ -144,6 +149,7 @@ class TracesModel:
             self.order, self._plotted = array("I"), array("I")
         self._list(new)
         self._seen = count
+        self.errors = sum(table.error_count)
         self.order = array("I", sorted(self.order, key=self._key(), reverse=self.descending))
         starts = table.start_ns
         self.longest_ns = max(1, max(map(self.duration_ns, self.order), default=1))
@@ -175,6 +181,7 @@ class TracesModel:
             )
         self._plotted = as_array(plotted)
         self._seen = columns.count
+        self.errors = int(columns.errors.sum())
         chosen = columns.order(chosen, self.sort, self.names, descending=self.descending)
         self.order = as_array(chosen)
         timed = columns.starts[chosen]

@@ -28,7 +28,7 @@ from spanview.tui.traces.traces_model import TracesModel
 from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
-from spanview.tui.widgets.header import state_text, totals_text
+from spanview.tui.widgets.header import Wrong, state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.scope import ViewScope
 from spanview.tui.widgets.sorting import Sorting
@@ -183,7 +183,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         room = self.size.width - cell_len(state) - 5
         viewer = self.viewer
-        self._held = totals_text(self._store, "  ".join(viewer.paths), viewer.notices, viewer.findings, room)
+        wrong = Wrong(self._model.errors, viewer.notices, viewer.findings)
+        self._held = totals_text(self._store, "  ".join(viewer.paths), wrong, room)
         return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:
@@ -209,10 +210,18 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             if len(roots) <= _FEW_NAMES:
                 self._show_groups(on=True, anew=False)
 
-    def _show(self, *, anew: bool = False, is_news: bool = False) -> None:
+    def _show(self, *, anew: bool = False, is_news: bool = False, is_same: bool = False) -> None:
+        """Show what is listed.
+
+        Args:
+            anew: Whether the choice of traces has changed.
+            is_news: Whether traces may have come or grown.
+            is_same: Whether the list is as it was.
+        """
         self.traces.is_loading = self.viewer.feed_state.loading
         self._mark_growing()
-        self.traces.refresh_rows(anew=anew)
+        if not is_same:
+            self.traces.refresh_rows(anew=anew)
         # What takes long isn't done each time that spans come.
         can_wait = is_news and self._model.has_many
         if self.grouped:
@@ -416,7 +425,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.groups.display = on
         self.traces.heads.display, self.groups.heads.display = not on, on
         self.sorting = self._sortings[on]
-        self._show(anew=anew)
+        self._show(anew=anew, is_same=not anew)
         self.set_focus(self.rows)
 
     def _count_groups(self, *, can_wait: bool = False) -> None:

@@ -11,7 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Input
 
 from spanview.tui.keys import On, View, action_of, footer_text, keys_on, spelt
-from spanview.tui.widgets.header import Footer, Header, TwoSided, state_text
+from spanview.tui.widgets.header import Footer, Header, Said, TwoSided, state_text
 from spanview.tui.widgets.view_bar import ViewBar
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class BaseScreen(Screen[None]):
     VIEW: ClassVar[View | None] = None
     HINTS: ClassVar[str] = ""
     """What the footer says; of the screen's keys where it is empty."""
+    NOTES: ClassVar[int] = 0
+    """Lines above the footer that say something of what is selected."""
     AUTO_FOCUS = ""
     """Each screen gives the focus itself, at once; a prompt that isn't open must not get it."""
 
@@ -88,6 +90,7 @@ class BaseScreen(Screen[None]):
         yield ViewBar(self._go_to_view, self._leave_scope, self._choose_view)
         yield from self.body()
         yield Footer(self._act_on_hint, classes="footer")
+        yield Said(self.NOTES, classes="said")
 
     def body(self) -> ComposeResult:
         """Make what stands between bar and footer."""
@@ -187,9 +190,8 @@ class BaseScreen(Screen[None]):
             hints = hints.replace(_PAUSE, _FOLLOW)
         elif self.viewer.paused:
             hints = hints.replace(_PAUSE, _RESUME)
-        self.query_one(".footer", TwoSided).say(
-            spelt(hints) if self.viewer.spells else hints, self.viewer.said_on(self)
-        )
+        self.query_one(Footer).say(spelt(hints) if self.viewer.spells else hints, "")
+        self.query_one(Said).say(self.viewer.said_on(self), self.size)
 
     def feed_has_news(self, changed: set[int]) -> None:  # noqa: ARG002 - for screens that show traces
         """Take in that the store has grown.

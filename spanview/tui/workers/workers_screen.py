@@ -52,6 +52,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         scope: The traces that count.
     """
 
+    NOTES = 2
+
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self._store = store

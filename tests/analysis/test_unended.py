@@ -221,6 +221,7 @@ def test_a_process_that_the_span_names() -> None:
         (2**31 - 1, 0, "lost, likely: its process, pid {}, isn't running"),
         (2**31 - 1, 60, "no end: its process, pid {}, isn't running here, but the file may be a copy"),
     ],
+    ids=["alive", "gone", "copied"],
 )
 def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> None:
     """`tree` says it of the span, `stats` and `check` how many there are; exports say nothing of processes."""

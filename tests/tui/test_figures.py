@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections import Counter, defaultdict
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -53,15 +52,13 @@ _DURATION: Final = re.compile(r"(?:(\d+) m )?((?<!\S)-?\d+(?:\.\d+)?|\d+(?:\.\d+
 _NS: Final = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 
+pytestmark = pytest.mark.usefixtures("universal_time")
+
+
 @pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the local zone be UTC, and the recordings be where they are."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        patch.chdir(ROOT)
-        time.tzset()
-        yield
-    time.tzset()
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the recordings be where the README says."""
+    monkeypatch.chdir(ROOT)
 
 
 @cache

@@ -9,7 +9,6 @@ no colour              no colour at all; what is selected is marked
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 import pytest
@@ -20,8 +19,6 @@ from seeds import THOROUGH
 from viewers import screen_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from textual.pilot import Pilot
 
     from spanview.tui.app.app import SpanviewApp
@@ -31,15 +28,13 @@ _TIMES: Final = 20
 """That often a terminal is made larger and smaller again."""
 
 
+pytestmark = pytest.mark.usefixtures("universal_time")
+
+
 @pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the local zone be UTC, and the recordings be where the pictures say."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        patch.chdir(ROOT)
-        time.tzset()
-        yield
-    time.tzset()
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the recordings be where the README says."""
+    monkeypatch.chdir(ROOT)
 
 
 @pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)

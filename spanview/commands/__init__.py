@@ -16,6 +16,7 @@ export          `spanview export`
 stats           `spanview stats`
 check           `spanview check`
 diff            `spanview diff`
+collect         `spanview collect`
 help            `spanview help`
 completion      `spanview --completion`
 """

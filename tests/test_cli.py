@@ -9,6 +9,7 @@ status    means
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
@@ -205,12 +206,16 @@ def test_nothing_matches(folder: Path, words: Sequence[str], says: str) -> None:
 
 
 def test_the_demo(folder: Path) -> None:
-    """It is what real programs have recorded, byte for byte, and stands for a PATH."""
+    """It is what real programs have recorded, byte for byte but compressed, and stands for a PATH."""
     for part, recording in (("ray", "ray-tasks-bundled-hook"), ("serve", "serve")):
-        there = {path.name: path.read_bytes() for path in Path(DEMO, part).iterdir()}
+        there = {path.stem: gzip.decompress(path.read_bytes()) for path in Path(DEMO, part).iterdir()}
         assert there == {path.name: path.read_bytes() for path in (FIXTURES / recording / "spans").iterdir()}
-    counted = spanview("stats", "--demo", "--by", "ray", folder=folder)
-    assert b"__main__.leaf" in counted.output
+    counted = spanview("stats", "--demo", "--by", "ray", "--json", folder=folder)
+    # Compressed files are named after processes, too: otherwise no call would be the first one of its worker.
+    assert (
+        counted.output
+        == spanview("stats", FIXTURES / "ray-tasks-bundled-hook", FIXTURES / "serve", *("--by", "ray", "--json")).output
+    )
     compared = spanview("diff", "--demo", "name~leaf", "name~replica", folder=folder)
     assert (counted.status, compared.status, counted.notices + compared.notices) == (0, 0, "")
 
@@ -272,7 +277,8 @@ def test_nothing_in_the_default_places(tmp_path: Path, command: Sequence[str]) -
     """Without PATHs and without spans it says where it looked and how to turn tracing on."""
     done = spanview(tmp_path / "spans", *command, program=WITHOUT_DEFAULTS, environment={"RAY_TMPDIR": str(tmp_path)})
     assert (done.status, done.output) == (2, b"")
-    assert f"{tmp_path}/spans and {tmp_path}/ray/session_latest/logs/serve/spans" in done.lines[0]
+    session = f"{tmp_path}/ray/session_latest"
+    assert f"{session}/logs/spans, {tmp_path}/spans and {session}/logs/serve/spans" in done.lines[0]
     assert "setup_local_tmp_tracing:setup_tracing" in done.notices
     assert "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=" in done.notices
 
@@ -285,7 +291,7 @@ def test_a_default_place_without_spans_is_named(tmp_path: Path, command: str) ->
     assert (done.status, done.lines) == (0, [f"spanview: {tmp_path}/spans: no spans; no files"])
 
 
-@pytest.mark.parametrize("place", ["spans", "ray/session_latest/logs/serve/spans"])
+@pytest.mark.parametrize("place", ["spans", "ray/session_latest/logs/spans", "ray/session_latest/logs/serve/spans"])
 def test_default_places_are_read(tmp_path: Path, place: str) -> None:
     """Without PATHs the places that Ray and Ray Serve write to are read, also if only one of them is there."""
     (tmp_path / place).mkdir(parents=True)
@@ -707,6 +713,20 @@ def test_like_siblings_are_one_row(tmp_path: Path) -> None:
     root = parsed(spanview("tree", "1.json", "2.json", "--svg", "-", folder=tmp_path).output)
     assert [title.split("\n")[0] for title in titles(root)] == ["leaf"] + ["few"] * 9
     assert any(text.startswith("×5,000") for text in texts(root))
+
+
+def test_pictures_call_calls_what_the_viewer_calls_them(tmp_path: Path) -> None:
+    """A Ray call is one row by its short name, with what it waited and how long it ran, as text and as SVG."""
+    build = Builder()
+    submitted = build.span("m.f ray.remote", span=1, start=0, duration=2, kind="PRODUCER")
+    ran = build.span("m.f ray.remote_worker", span=2, parent=1, start=20, duration=30, kind="CONSUMER")
+    (tmp_path / "1.json").write_bytes(file_of([submitted, ran]))
+    bars = spanview("tree", "1.json", "--bars", folder=tmp_path).text.splitlines()
+    heads = next(index for index, line in enumerate(bars) if line.startswith("CALL "))
+    assert bars[heads].split()[:3] == ["CALL", "WAIT", "RUN"]
+    assert bars[heads + 1].split()[:5] == ["f", "18", "µs", "30", "µs"]
+    drawn = texts(parsed(spanview("tree", "1.json", "--svg", "-", folder=tmp_path).output))
+    assert {"CALL", "WAIT", "RUN", "f", "18 µs", "30 µs"} <= {*drawn}
 
 
 def test_bars_for_a_chat(folder: Path) -> None:

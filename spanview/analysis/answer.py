@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from spanview.analysis.critical import Segment
     from spanview.analysis.ray_names import NameNumbers
     from spanview.analysis.telling import Tell
+    from spanview.analysis.waited_for import WaitReason
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -95,8 +96,8 @@ class AnswerPart:
     """Of what waits, the name of the span that waited longest; else the name that has most of the part."""
     longest_ns: int = 0
     """How much of the part that is."""
-    is_cold: bool = False
-    """Whether that span is a cold start."""
+    reason: WaitReason | None = None
+    """What that span waited for; None where it hardly waited, or isn't the first attempt of a Ray call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,14 +347,14 @@ def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece])
         names=len({piece.name for piece in pieces}),
         longest=texts[name] if name >= 0 else "",
         longest_ns=sums[longest],
-        is_cold=doing is Doing.WAITING and _is_cold(store, tree.rows[longest]),
+        reason=_reason(store, tree.rows[longest]) if doing is Doing.WAITING else None,
     )
 
 
-def _is_cold(store: Store, row: int) -> bool:
-    from spanview.analysis.waits import is_cold_start
+def _reason(store: Store, row: int) -> WaitReason | None:
+    from spanview.analysis.waited_for import wait_reasons
 
-    return is_cold_start(store, row)
+    return wait_reasons(store, [row]).get(row)
 
 
 def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerPart]:

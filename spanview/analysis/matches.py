@@ -150,17 +150,21 @@ def matching_traces(store: Store, query: Query, traces: Sequence[int]) -> Iterat
     yield from _traces_of(store, query, np.flatnonzero(np.isin(copy_of(store.spans.trace)[:count], numbers)))
 
 
-def matching_traces_from(store: Store, query: Query, first: int, end: int) -> Iterator[tuple[set[int], int]]:
+def matching_traces_from(
+    store: Store, query: Query, first: int, end: int, again: Sequence[int] = ()
+) -> Iterator[tuple[set[int], int]]:
     """Yield the traces of rows that match, as `matching_traces` does, for a query without trace terms.
 
     Args:
         first: The first of the rows.
         end: One past the last.
+        again: Rows before the first that are looked at, too, in order.
     """
-    if first >= end:
+    rows = np.concatenate((np.array(again, np.int64), np.arange(first, end)))
+    if not len(rows):
         yield set(), 0
         return
-    yield from _traces_of(store, query, np.arange(first, end))
+    yield from _traces_of(store, query, rows)
 
 
 def _traces_of(store: Store, query: Query, rows: Places) -> Iterator[tuple[set[int], int]]:

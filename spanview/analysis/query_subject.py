@@ -28,23 +28,23 @@ class TreeFacts:
     """What only the stitched trees of one store show, kept until a trace grows."""
 
     __slots__ = (
-        *("_above", "_complete", "_counts", "_depths", "_moments", "_of_findings", "_selves", "_store"),
-        "_timed_counts",
+        *("_above", "_complete", "_depths", "_moments", "_of_findings", "_selves", "_stitched", "_store"),
+        "_timed",
     )
 
     def __init__(self) -> None:
         self._store: Store | None = None
-        self._counts: dict[int, int] = {}
-        """The number of spans of each trace when it was stitched."""
+        self._stitched: dict[int, int] = {}
+        """The version of each trace when it was stitched."""
         self._complete: dict[int, bool] = {}
         self._depths = array("I")
-        self._timed_counts: dict[int, int] = {}
+        self._timed: dict[int, int] = {}
         """The same for self times, which few queries ask for."""
         self._selves: list[int | None] = []
-        self._of_findings: dict[Kind, tuple[Store, array[int], frozenset[int]]] = {}
-        """The spans of findings, with the number of spans of each trace at that time."""
+        self._of_findings: dict[Kind, tuple[Store, array[int], array[int], frozenset[int]]] = {}
+        """The spans of findings, with the numbers of spans and of replaced records of each trace at that time."""
         self._above: dict[tuple[Callable[[Subject], bool], bool, int], tuple[Store, int, frozenset[int]]] = {}
-        """By what must be below, and in which trace: the spans above, with the number of the trace's spans then."""
+        """By what must be below, and in which trace: the spans above, with the trace's version then."""
         self._moments: dict[Clock, tuple[Store, int, int]] = {}
         """What times of day mean, with the number of spans at that time."""
 
@@ -68,11 +68,11 @@ class TreeFacts:
             is_child: Whether only its children are asked.
         """
         trace = store.spans.trace[row]
-        spans = store.trace_table.span_count[trace]
+        version = store.trace_table.version(trace)
         known = self._above.get((test, is_child, trace))
-        if known is None or known[:2] != (store, spans):
+        if known is None or known[:2] != (store, version):
             above = self._rows_above(store, trace, test, is_child=is_child)
-            known = self._above[test, is_child, trace] = store, spans, above
+            known = self._above[test, is_child, trace] = store, version, above
         return row in known[2]
 
     def _rows_above(
@@ -91,13 +91,15 @@ class TreeFacts:
 
     def is_in_finding(self, store: Store, row: int, kind: Kind) -> bool:
         """Return whether a finding of a kind counts a span."""
-        counts, trace = store.trace_table.span_count, store.spans.trace[row]
-        known = self._of_findings.get(kind)
-        if known is None or known[0] is not store or known[1][trace : trace + 1] != counts[trace : trace + 1]:
+        table, trace = store.trace_table, store.spans.trace[row]
+        known, part = self._of_findings.get(kind), slice(trace, trace + 1)
+        versions = table.span_count[part], table.replaced[part]
+        if known is None or known[0] is not store or versions != (known[1][part], known[2][part]):
             from spanview.analysis.diagnosis.report import spans_in_finding
 
-            known = self._of_findings[kind] = store, counts[:], spans_in_finding(store, kind)
-        return row in known[2]
+            counts = table.span_count[:], table.replaced[:]
+            known = self._of_findings[kind] = store, *counts, spans_in_finding(store, kind)
+        return row in known[3]
 
     def depth(self, store: Store, row: int) -> int:
         """Return how many nodes stand above a span in its tree."""
@@ -112,26 +114,26 @@ class TreeFacts:
     def self_ns(self, store: Store, row: int) -> int | None:
         """Return the self time of a span; None where it has no duration."""
         trace = store.spans.trace[row]
-        tree = self._tree_if_new(store, trace, self._timed_counts)
+        tree = self._tree_if_new(store, trace, self._timed)
         if tree is not None:
             selves = self._selves
             selves.extend([None] * (len(store.spans) - len(selves)))
             # Placeholders come last among the nodes, and have no row.
             for tree_row, own in zip(tree.rows, self_times(tree, store.spans), strict=False):
                 selves[tree_row] = own
-            self._timed_counts[trace] = len(tree.rows)
         return self._selves[row]
 
-    def _tree_if_new(self, store: Store, trace: int, counts: dict[int, int]) -> TraceTree | None:
-        """Return a trace's tree, or None if it hasn't grown since it was last stitched."""
+    def _tree_if_new(self, store: Store, trace: int, versions: dict[int, int]) -> TraceTree | None:
+        """Return a trace's tree, or None if nothing is new in it since it was last stitched."""
         if store is not self._store:
             self._store, self._depths, self._selves = store, array("I"), []
-            self._counts.clear()
-            self._timed_counts.clear()
-        return None if counts.get(trace) == store.trace_table.span_count[trace] else store.tree(trace)
+            self._stitched.clear()
+            self._timed.clear()
+        known, versions[trace] = versions.get(trace), store.trace_table.version(trace)
+        return None if known == versions[trace] else store.tree(trace)
 
     def _stitch(self, store: Store, trace: int) -> None:
-        tree, depths = self._tree_if_new(store, trace, self._counts), self._depths
+        tree, depths = self._tree_if_new(store, trace, self._stitched), self._depths
         if tree is None:
             return
         depths.extend([0] * (len(store.spans) - len(depths)))
@@ -139,7 +141,6 @@ class TreeFacts:
             if not tree.is_missing(node):
                 depths[tree.rows[node]] = depth
         self._complete[trace] = tree.complete
-        self._counts[trace] = len(tree.rows)
 
 
 @dataclass(slots=True)

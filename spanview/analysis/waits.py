@@ -1,7 +1,7 @@
 """Waiting before a span ran: a Ray call between its submission and its start, and a Serve request in its queue.
 
 A call's wait holds the wait for arguments, for a worker, for a worker's start and, between two attempts, for a retry.
-Files show two of these: an attempt that another one preceded, and the first attempt of a worker process.
+What can be told of that is in `waited_for`.
 """
 
 from __future__ import annotations
@@ -99,14 +99,6 @@ def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
         row: wait_between(store, row, attempt)
         for row, attempt in zip(calls.rows[has_any[chosen]].tolist(), first[chosen].tolist(), strict=True)
     }
-
-
-def is_cold_start(store: Store, row: int) -> bool:
-    """Return whether an attempt is the first one of its worker process."""
-    spans, texts = store.spans, store.names.texts
-    start, source = spans.start_ns[row], spans.source[row]
-    is_attempt = spans.kind[row] == CONSUMER and texts[spans.name[row]].endswith(RAN)
-    return is_attempt and start != NO_TIME and bool(_first_starts(store)[source] == start)
 
 
 def waiting_in(store: Store, calls: Calls, *, without: Iterable[int] = ()) -> Levels:

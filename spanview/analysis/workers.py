@@ -34,14 +34,16 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.span import Span
 
-_PID: Final = re.compile(r"(?:^|[/\\])([0-9]{1,18})\.(?:txt|json|jsonl|ndjson|log)$")
+_END: Final = r"(?:\.gz|\.zst)?$"
+"""Compressed, a file is still named after what wrote it."""
+_PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson|log){_END}")
 _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
 # A number of up to 7 digits is a PID, one of 9 or more a time: ip-10-0-0-5-8714-1717000000.jsonl
 _NODE_AND_PID: Final = re.compile(
-    r"(?:^|[/\\])([^/\\]+?)-([0-9]{1,7})(?:-[0-9]{9,20})?\.(?:txt|json|jsonl|ndjson|log)$"
+    rf"(?:^|[/\\])([^/\\]+?)-([0-9]{{1,7}})(?:-[0-9]{{9,20}})?\.(?:txt|json|jsonl|ndjson|log){_END}"
 )
-_REPLICA: Final = re.compile(r"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json$")
-_PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
+_REPLICA: Final = re.compile(rf"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json{_END}")
+_PROXY: Final = re.compile(rf"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json{_END}")
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
 _PIDS: Final = ("ray.pid", "process.pid")

@@ -1,8 +1,12 @@
-"""`spanview spans`: spans as JSON, one a line; with --follow each as soon as it is written."""
+"""`spanview spans`: spans as JSON, one a line; with --follow each as soon as it is written.
+
+A span that is written when it starts is printed then, without an end, and again when it has ended.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.output import write_to_standard_output
@@ -10,7 +14,7 @@ from spanview.commands.reading import places, read_all, read_options, standard_i
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.exports.jsonl import jsonl_chunks, line_of
-from spanview.formats.decoder import digest_of
+from spanview.formats.decoder import DIGEST_SIZE, digest_of
 from spanview.index.documents import DetailReader
 from spanview.index.store import Store
 from spanview.index.tallies import Tallies
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
     from spanview.formats.rows import Batch
     from spanview.model.span import Span
+
+_MARK_SIZE: Final = 8
+_ENTRY_SIZE: Final = DIGEST_SIZE + _MARK_SIZE
 
 
 def run(options: Options) -> int:
@@ -78,7 +85,8 @@ class SpanPrinter:
         self._details = details
         self._selection = selection
         self._sources: list[tuple[str, int]] = []
-        self._digests: dict[tuple[int, int], bytes] = {}
+        self._known: dict[tuple[int, int], bytes] = {}
+        """By ids, an entry for each record: its digest, and `_marked` of what records of one span have in common."""
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
@@ -108,16 +116,27 @@ class SpanPrinter:
         write_to_standard_output(lines)
 
     def _warnings_if_new(self, store: Store, row: int, span: Span) -> Warnings | None:
-        """Return None for a duplicate, else what other spans of the same ids say of this one."""
+        """Return None for a duplicate and for what began a span that ended, else what others say of this one."""
         record = store.record(row)
         digest = b"" if record is None else digest_of(record, span)
         key = store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]
-        digests = self._digests.get(key, b"")
-        if any(digests[offset : offset + len(digest)] == digest for offset in range(0, len(digests), len(digest) or 1)):
+        entries = self._known.get(key, b"")
+        known = [entries[first : first + _ENTRY_SIZE] for first in range(0, len(entries), _ENTRY_SIZE)]
+        if any(entry.startswith(digest) for entry in known):
             self.tallies.duplicates += 1
             return None
-        self._digests[key] = digests + digest
-        return Warnings.DUPLICATE_ID if digests and 0 not in key else NO_WARNINGS
+        others = {entry[DIGEST_SIZE:] for entry in known}
+        ended, begun = _marked(span, has_ended=True), _marked(span, has_ended=False)
+        if span.end_ns is None and ended in others:
+            return None
+        self._known[key] = entries + digest.ljust(DIGEST_SIZE, b"\0") + (begun if span.end_ns is None else ended)
+        return Warnings.DUPLICATE_ID if others - {begun} and 0 not in key else NO_WARNINGS
+
+
+def _marked(span: Span, *, has_ended: bool) -> bytes:
+    """Return what records of one span have in common besides its ids, and whether it has ended."""
+    same = f"{span.parent_id} {span.start_ns} {span.kind_value} {has_ended}"
+    return blake2b(same.encode(), digest_size=_MARK_SIZE).digest()
 
 
 class _OneSource(DetailReader):

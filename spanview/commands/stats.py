@@ -108,7 +108,20 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
 
     header = (
         *("CALLS", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED", "EXISTING"),
-        *("TOTAL WAIT", "WAIT P50", "P95", "MAX", "COLD", "COLD WAIT", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
+        *(
+            "TOTAL WAIT",
+            "WAIT P50",
+            "P95",
+            "MAX",
+            "COLD",
+            "COLD WAIT",
+            "RUN P50",
+            "P95",
+            "MAX",
+            "AT ONCE",
+            "MOSTLY FOR",
+            "FUNCTION",
+        ),
     )
     rows = [
         (
@@ -121,6 +134,7 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
             duration(function.cold_wait_ns) if function.cold_starts else "",
             *map(duration, percentiles(function.known_runs_ns).values()),
             "" if function.generator else count_or_blank(function.max_concurrency),
+            "" if function.mostly_for is None else function.mostly_for.brief,
             (sanitise(function.function) or "(no name)") + _generator_note(function.generator),
         )
         for function in functions

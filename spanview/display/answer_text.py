@@ -1,4 +1,4 @@
-"""Where a trace's time went, in a line: `810 ms = 806 ms waiting before leaf ran (cold start) + 4 ms running`.
+"""Where a trace's time went, in a line: `810 ms = 806 ms waiting before leaf ran (likely for a worker to start) + …`.
 
 The parts are rounded to the last digit of the whole, so that they add up to it.
 """
@@ -177,7 +177,8 @@ class _Line:
         match part.doing:
             case Doing.WAITING:
                 of_several = f"longest {longest}" if part.names == 1 else f"longest: {name}, {longest}"
-                return ", ".join(([of_several] if part.spans > 1 else []) + (["cold start"] if part.is_cold else []))
+                reason = [] if part.reason is None else [part.reason.waited_for.label]
+                return ", ".join(([of_several] if part.spans > 1 else []) + reason)
             case Doing.RUNNING if part.names > 1:
                 is_nearly_all = part.longest_ns >= ns - self._step
                 return f"{'nearly all' if is_nearly_all else longest} in {name}"

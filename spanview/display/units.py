@@ -34,6 +34,31 @@ def duration(ns: int | None) -> str:
     return f"{sign}{seconds // _DAY} d {seconds % _DAY // _HOUR:02d} h"
 
 
+def duration_by(ns: int, step: int) -> str:
+    """Return a time as `duration` does, but with as many digits as tell it from another one a step away.
+
+    Args:
+        ns: The time.
+        step: Nanoseconds, at least 1.
+    """
+    if last_digit(abs(ns)) <= step:
+        return duration(ns)
+    sign, ns = ("-", -ns) if ns < 0 else ("", ns)
+    digits = next(digits for digits in range(10) if step * 10**digits >= NS_PER_SECOND)
+    smallest = NS_PER_SECOND // 10**digits
+    minutes, rest = divmod((ns + smallest // 2) // smallest * smallest, _MINUTE * NS_PER_SECOND)
+    if not minutes:
+        unit, size = next(each for each in reversed(_UNITS) if each[1] <= ns)
+        digits = next(digits for digits in range(10) if size <= step * 10**digits)
+        return f"{sign}{ns / size:.{digits}f} {unit}"
+    hours, minutes = divmod(minutes, _MINUTE)
+    days, hours = divmod(hours, _DAY // _HOUR)
+    parts = [f"{days} d"] if days else []
+    parts += [f"{hours:{'02d' if days else 'd'}} h"] if days or hours else []
+    parts.append(f"{minutes:{'02d' if parts else 'd'}} m")
+    return sign + " ".join([*parts, f"{rest / NS_PER_SECOND:0{digits + 2 + bool(digits)}.{digits}f} s"])
+
+
 def last_digit(ns: int) -> int:
     """Return how many nanoseconds the last digit counts that `duration` shows of a time, 0 at its end included."""
     for _, size in _UNITS:

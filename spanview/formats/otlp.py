@@ -8,6 +8,7 @@ field that is null counts as absent. Unknown fields are ignored.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.otlp_value import UINT32, Reader, bytes_of, field, integer, snake_case
@@ -38,6 +39,9 @@ DROPPED: Final = ("droppedAttributesCount",)
 KINDS: Final = ("UNSPECIFIED", *KIND_NAMES)
 """Names of the kinds, in the order of their numbers."""
 _TIME_RANGE: Final = range(2**63)
+_SPAN_TYPE: Final = "logfire.span_type"
+_PENDING: Final = "pending_span"
+_PENDING_PARENT: Final = "logfire.pending_parent_id"
 
 
 def is_document(value: Any) -> bool:
@@ -159,10 +163,23 @@ def _span(
         extra=extra,
         source=source,
     )
+    if result.attributes.get(_SPAN_TYPE) == _PENDING and parent_id is not None:
+        result = _begun(result, parent_id)
     has_bad_id = None in (trace_id, span_id) or "parent_span_id" in extra
     return result.with_warnings(
         (Warnings.BAD_ID if has_bad_id else NO_WARNINGS) | (Warnings.ODD_VALUE if read.is_malformed else NO_WARNINGS)
     )
+
+
+def _begun(pending: Span, span_id: str) -> Span:
+    """Return the span that a pending span of Logfire says has started: its parent, without an end.
+
+    Source: `PendingSpanProcessor` in logfire/_internal/tracer.py. It has an id of its own, starts and ends when that
+    span starts, and has that span's parent as an attribute, zeros for none.
+    """
+    number = parse_id(pending.attributes.get(_PENDING_PARENT), SPAN_ID_DIGITS)
+    parent_id = None if number == UNUSABLE else format_span_id(number)
+    return replace(pending, span_id=span_id, parent_id=parent_id, end_ns=None)
 
 
 def _event(read: Reader, event: Mapping[str, Any]) -> Event:

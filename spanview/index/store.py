@@ -59,10 +59,7 @@ class Store:
         self.intake.expect(spans)
 
     def add(self, source: int, batch: Batch) -> None:
-        """Take the spans and the problems that one piece of a file has.
-
-        Identical duplicates are dropped and counted; different records with the same ids are kept and marked.
-        """
+        """Take the spans and the problems that one piece of a file has, as `Intake.add` does."""
         self.intake.add(source, batch)
 
     def give_up_room(self) -> None:
@@ -79,6 +76,11 @@ class Store:
         while batches:
             changed.update(batches.popleft())
         return changed
+
+    @property
+    def version(self) -> int:
+        """A number that grows whenever there is a new span, or a span whose end has become known."""
+        return len(self.spans) + len(self.intake.replaced)
 
     def rows_in_order(self) -> list[int]:
         """Return all rows by path, generation and offset."""

@@ -119,6 +119,8 @@ class TraceTable:
     root_count: array[int] = field(default_factory=partial(array, "I"))
     span_count: array[int] = field(default_factory=partial(array, "I"))
     error_count: array[int] = field(default_factory=partial(array, "I"))
+    replaced: array[int] = field(default_factory=partial(array, "I"))
+    """How often a record was replaced by one of the same span that says more."""
     start_ns: array[int] = field(default_factory=partial(array, "q"))
     """The least start, or `NO_TIME`."""
     end_ns: array[int] = field(default_factory=partial(array, "q"))
@@ -136,6 +138,7 @@ class TraceTable:
         self.root_count.append(0)
         self.span_count.append(0)
         self.error_count.append(0)
+        self.replaced.append(0)
         self.start_ns.append(NO_TIME)
         self.end_ns.append(NO_TIME)
         self.id_low.append(low)
@@ -147,11 +150,15 @@ class TraceTable:
         self.id_high.frombytes(highs)
         for rows in (self.first_row, self.last_row, self.root_row):
             rows.extend(array("I", [NO_ROW]) * count)
-        for counts in (self.root_count, self.span_count, self.error_count):
+        for counts in (self.root_count, self.span_count, self.error_count, self.replaced):
             counts.frombytes(bytes(counts.itemsize * count))
         for times in (self.start_ns, self.end_ns):
             times.extend(array("q", [NO_TIME]) * count)
         self.id_low.frombytes(lows)
+
+    def version(self, trace: int) -> int:
+        """Return a number that grows whenever there is something new in a trace."""
+        return self.span_count[trace] + self.replaced[trace]
 
     def trace_id(self, trace: int) -> int:
         """Return the id of a trace as 128 bits; 0 is the group of the spans without a usable trace id."""

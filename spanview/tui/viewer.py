@@ -144,7 +144,7 @@ class Viewer(Protocol):
         """
 
     def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
-        """Show one trace, by its row in the trace table; begin at its first error, or at a span's row."""
+        """Show one trace, by its row in the trace table; begin at its newest failure, or at a span's row."""
 
     def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]:
         """Show a log at a line, with those that belong to the span of a name, which is safe to print."""

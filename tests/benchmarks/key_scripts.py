@@ -80,10 +80,10 @@ def _on(place: str, *more: tuple[str, str]) -> Script:
 
 _STATS: Final[Script] = (
     ("stats", "~"),
-    *_on("stats", ("stats", "s s s s s s S b ~ b ~ b ~ b ~ b ~ B")),
+    *_on("stats", ("stats", "s s s s s s S e b ~ b ~ b ~ b ~ b ~ B")),
     ("stats, typed", "r a y full_stop p i d enter"),
     ("stats", "~ down b ~ enter"),
-    *_on("spans", ("spans", "s S s s down enter")),
+    *_on("spans", ("spans", "s S s s e down enter")),
     ("trace", "~ escape"),
     ("spans", "q"),
     ("stats", "enter"),
@@ -92,13 +92,13 @@ _STATS: Final[Script] = (
 )
 _FLAME: Final[Script] = (
     ("flame", "~"),
-    *_on("flame", ("flame", "right left down right left s s enter enter")),
+    *_on("flame", ("flame", "right left down right left e g down s s enter enter")),
     ("trace", "~ escape"),
     ("flame", "escape q"),
 )
 _DIFF: Final[Script] = (
     ("diff", "~"),
-    *_on("diff", ("diff", "s s s s s S S down enter ~")),
+    *_on("diff", ("diff", "s s s s s S S e down enter ~")),
     ("spans", "escape"),
     ("diff", "escape"),
 )
@@ -130,7 +130,7 @@ _WORKERS: Final[Script] = (
     ("trace", "~ escape"),
     ("workers", "escape"),
 )
-_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s S enter q")))
+_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s S e enter q")))
 _CHECK: Final[Script] = (("check", "~"), *_on("check", ("check", "down enter escape")))
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""

@@ -53,11 +53,11 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
         ),
         (
             "driver 0-100\n" + of_call("m.f", "10-12", "72-90"),
-            "100 µs = 60 µs waiting before f ran (cold start) + 40 µs running (20 µs in driver)",
+            "100 µs = 60 µs waiting before f ran + 40 µs running (20 µs in driver)",
         ),
         (
             of_call("m.f", "0-100", "900-1000", indent=0),
-            "1 ms = 800 µs waiting before f ran (cold start) + 100 µs submitting f + 100 µs running",
+            "1 ms = 800 µs waiting before f ran + 100 µs submitting f + 100 µs running",
         ),
         (
             "driver 0-300\n" + of_call("m.f", "0-1", "50-51") + of_call("m.g", "51-52", "290-295"),

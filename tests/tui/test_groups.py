@@ -319,7 +319,7 @@ async def test_the_newest_failure_of_a_group() -> None:
         assert look.header.startswith(" ‹ batch   2 s")
         await look.press("escape", "G", "e")
         assert not look.is_on(TraceScreen)
-        assert "no trace of this group with an error" in look.footer
+        assert "no trace of this group has failed" in look.footer
 
 
 async def test_blocks_of_a_group() -> None:

@@ -221,3 +221,11 @@ async def test_no_other_half() -> None:
         await look.app.workers.wait_for_complete()
         await look.until_shown("replica_handle_request Cart", "linked from")
         assert "probably" not in look.text
+
+
+def test_the_queue_stays_on_80_cells() -> None:
+    """Whatever is sorted by, the time in the queue is there; errors, which the status tells, go before it."""
+    keys = [column.key for column in serve_screen.TABLE.columns if column.key]
+    for key in keys:
+        heads = serve_screen.TABLE.fit(80, key, 40).heads_text(key)
+        assert " ".join(heads.split()).find("QUEUE") > 0, key

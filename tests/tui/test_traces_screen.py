@@ -311,7 +311,7 @@ async def test_nothing_matches() -> None:
         await look.type("name=quic")
         await look.until_shown("no trace matches", "= is exact, name~quic looks inside")
         await look.press("enter", "s", "r", "enter", "e")
-        assert "no trace with an error" in look.text
+        assert "no trace here has failed" in look.text
         await look.press("y")
         assert "there is no trace here" in look.text
         await look.press("r", "escape")
@@ -408,7 +408,7 @@ async def test_no_failure() -> None:
     """Where nothing failed, that is said."""
     async with looking_at(Builder().span("fine")) as look:
         await look.press("e")
-        assert "no trace with an error" in look.footer
+        assert "no trace here has failed" in look.footer
 
 
 async def test_copying_the_trace_id() -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _PROCESS_FILE: Final = re.compile(r"\d+\.(txt|json)")
 """As Ray's hooks name them."""
-_BUNDLED_HOOKS: Final = re.compile(r"\d+\.txt")
+_BUNDLED_HOOKS: Final = re.compile(r"\d+\.txt(?:\.gz|\.zst)?")
 _WORKER_FILE: Final = re.compile(r"worker-[0-9a-f]+-[0-9a-f]+-(\d+)\.out(?:\.\d+)?(?:\.(?:gz|zst))?")
 """As in `worker-16b210b3f4a7-ffffffff-3991.out`."""
 _DRIVER: Final = re.compile(r"[0-9a-f]{8}f{48}")

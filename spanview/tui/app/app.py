@@ -463,7 +463,7 @@ class SpanviewApp(App[None]):
 
         Args:
             trace: Its row in the trace table.
-            at_error: Whether to begin at its first error.
+            at_error: Whether to begin at its newest failure.
             at_row: The span to begin at, by its row in the span table.
         """
         from spanview.tui.trace.trace_screen import TraceScreen

@@ -35,23 +35,23 @@ class FindingsCount:
         self._viewer = viewer
         self._store = store
         self._work = Work(app)
-        self._spans = -1
-        """So many there were when it was counted last."""
+        self._version = -1
+        """The store's, when it was counted last."""
         self._begun_at = 0.0
         self._rest_until = 0.0
         self._waits = False
 
     def look(self) -> None:
         """Count, if there is something new, and it is time; else when it is."""
-        spans, now = len(self._store.spans), time.monotonic()
+        spans, version, now = len(self._store.spans), self._store.version, time.monotonic()
         is_held = self._viewer.paused or self._viewer.feed_state.loading or self._app.is_left
-        if is_held or self._work.is_busy or self._waits or spans in {0, self._spans} or spans > _MAX_SPANS:
+        if is_held or self._work.is_busy or self._waits or version == self._version or not 0 < spans <= _MAX_SPANS:
             return
         if now < self._rest_until:
             self._waits = True
             self._app.set_timer(self._rest_until - now, self._look_when_due)
             return
-        self._spans, self._begun_at = spans, now
+        self._version, self._begun_at = version, now
         self._work.begin(self._diagnose, self._take)
 
     def _look_when_due(self) -> None:

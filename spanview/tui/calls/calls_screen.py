@@ -83,6 +83,10 @@ def _runs(function: Function) -> Sequence[int]:
     return function.known_runs_ns
 
 
+def _mostly(function: Function) -> str:
+    return "" if function.mostly_for is None else function.mostly_for.brief
+
+
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
     _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
@@ -98,6 +102,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         ranks=Ranks.TIMES,
         goes=5,
     ),
+    TableColumn("MOSTLY FOR", 20, _mostly, gap=2, aligns_left=True, comes=8),
     _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
     _timed("WAIT", "p50", _waits, 50, comes=1),
     _timed("WAIT", "p95", _waits, 95, goes=4),
@@ -112,7 +117,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         lambda function: 0 if function.generator else function.max_concurrency,
         key="at once",
         width=10,
-        comes=7,
+        comes=9,
     ),
 )
 
@@ -157,6 +162,9 @@ def _note(function: Function) -> str:
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
     notes += [f"{function.existing:,} existed already, no calls"] if function.existing else []
     cold = function.cold_starts
+    if function.mostly_for is not None:
+        calls = function.waited_for[function.mostly_for][0]
+        notes.append(f"waited mostly {function.mostly_for.label}, {calls:,} of {count(function.calls, 'call')}")
     notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
     return "   ".join(notes)
 

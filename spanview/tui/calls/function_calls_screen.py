@@ -15,6 +15,7 @@ from spanview.analysis.calls import Call, Outcome
 from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
 from spanview.analysis.reasons import Reason, Why, reasons_of
 from spanview.analysis.telling import part
+from spanview.analysis.waited_for import NO_REASONS, reason_text, wait_reasons
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.calls import Calls
     from spanview.analysis.telling import Tell
+    from spanview.analysis.waited_for import WaitReasons
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive, Ask
     from spanview.tui.widgets.table import RowOrder
@@ -94,6 +96,7 @@ class _Listed:
     first: list[Call]
     """The first of them, in this order."""
     reasons: Mapping[int, Why]
+    waited_for: WaitReasons
     generators: Collection[str]
     """Functions that are generators, certainly or likely."""
     names: Mapping[str, str]
@@ -240,6 +243,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
         self._known = calls, counted.chosen, counted.version
         self._group = group
+        self._waited_for = NO_REASONS
         self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
@@ -268,10 +272,19 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         why = None if rows.selected is None else rows.reasons.get(rows.selected.row)
         is_generator = rows.selected is not None and rows.selected.function in rows.generators
         ended = RUN_NOT_KNOWN if is_generator else _ENDED
-        text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
+        reason = self._wait_text() if why is None else f"{why.label}: {why.text}"
+        text = data_text(reason, self.size.width).rstrip() or ended
         self.query_one("#note", Static).update(Content(text))
         selected = rows.selected
         self._log.show(selected.attempts[-1] if selected is not None and selected.attempts else None)
+
+    def _wait_text(self) -> str:
+        """Return what the selected call waited for; empty where it hardly waited."""
+        call = self.rows.selected
+        reason = None if call is None or not call.attempts else self._waited_for.get(call.attempts[0])
+        if call is None or reason is None:
+            return ""
+        return f"waited {duration(call.wait_ns)}, {reason_text(self._store, reason, call.attempts[0])}"
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""
@@ -321,7 +334,9 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
         existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
         names = call_group_names({call.function for call in first}, CallsBy.FUNCTION)
-        return _Listed(all_calls, order, len(calls), existing, first, reasons, generators_of(self._store), names)
+        waited_for = wait_reasons(self._store, [call.attempts[0] for call in first if call.attempts])
+        generators = generators_of(self._store)
+        return _Listed(all_calls, order, len(calls), existing, first, reasons, waited_for, generators, names)
 
     def _indices_in(self, calls: Calls) -> Sequence[int]:
         """Return the indices of the calls of the group."""
@@ -341,11 +356,13 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     def _take_sorted(self, listed: _Listed) -> None:
         # What has come meanwhile is listed in this order already.
         if listed.calls is self._known[0]:
+            self._waited_for = listed.waited_for
             self.rows.show_calls(listed.first, listed.reasons)
             self._think()
 
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
+        self._waited_for = listed.waited_for
         self.rows.generators, self.rows.names = listed.generators, listed.names
         if listed.order == self.rows.shown_order:
             self.rows.show_calls(listed.first, listed.reasons, stay=True)

@@ -118,9 +118,9 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
 
     def _version(self) -> Hashable:
         """Tell one state of the sides from another: two traces stay as they are while others grow."""
-        counts = self._store.trace_table.span_count
+        version = self._store.trace_table.version
         keys = [side.key for side in self._given]
-        return tuple(counts[key] if isinstance(key, int) else len(self._store.spans) for key in keys)
+        return tuple(version(key) if isinstance(key, int) else self._store.version for key in keys)
 
     def _merge(self, _traces: Sequence[int] | None, tell: Tell) -> DiffModel:
         """Called in a thread: all spans are stitched."""
@@ -213,6 +213,12 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         """End what is being looked for, then go back."""
         if not self._looking.end():
             self.app.pop_screen()
+
+    async def action_error(self, _by: int) -> None:
+        """Go to the next path with a failed span, on either side."""
+        await self.live.wait_for_answer()
+        if not self.rows.move_on(lambda path: any(side is not None and side.errors for side in (path.a, path.b))):
+            self.viewer.say("no span here has an error")
 
     def action_copy(self) -> None:
         """Copy the line of the path as a text."""

@@ -58,7 +58,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         """The query that was looked for last."""
         self._matcher: TraceMatcher | None = None
         self._found: set[int] = set()
-        self._spans = 0
+        self._version = 0
         """How many there were when the looking began."""
         self._looking, self._explaining = Work(self), Work(self)
         self._is_done = False
@@ -107,7 +107,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
             return
         prompt.say("")
         if not query.is_empty:
-            self._spans, self._matcher = len(self._store.spans), TraceMatcher(self._store, query)
+            self._version, self._matcher = self._store.version, TraceMatcher(self._store, query)
             self._matcher.look_at(range(len(self._store.trace_table)))
             self._looking.begin_pieces(self._matcher.matches, self._take_matches)
 
@@ -141,7 +141,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         if not self._found:
             self._say_why(self._matcher.query)
             return None
-        matching = Matching(store, self._matcher.query, sorted(self._found), self._spans)
+        matching = Matching(store, self._matcher.query, sorted(self._found), self._version)
         side = ComparedSide(None, sanitise((self._sought or "").strip(), _MAX_QUERY_LENGTH), matching)
         if self._side is not None:
             return self._side, side
@@ -178,13 +178,13 @@ class Matching:
 
     Args:
         matches: Those that are known by now.
-        spans: How many spans there were by then.
+        version: The store's then.
     """
 
-    def __init__(self, store: Store, query: Query, matches: Sequence[int], spans: int) -> None:
+    def __init__(self, store: Store, query: Query, matches: Sequence[int], version: int) -> None:
         self._store = store
         self._query = query
-        self._known = spans, len(store.trace_table), matches
+        self._known = version, len(store.trace_table), matches
 
     def __call__(self) -> Sequence[int]:
         """Return those that match."""
@@ -197,9 +197,9 @@ class Matching:
 
     def _now(self) -> tuple[int, int, Sequence[int]]:
         store = self._store
-        spans, number = len(store.spans), len(store.trace_table)
-        if spans != self._known[0]:
-            self._known = spans, number, selected_traces(store, query=self._query)
+        version, number = store.version, len(store.trace_table)
+        if version != self._known[0]:
+            self._known = version, number, selected_traces(store, query=self._query)
         return self._known
 
 

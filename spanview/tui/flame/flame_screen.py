@@ -226,6 +226,19 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         if 0 <= position < len(siblings):
             blocks.select(siblings[position])
 
+    async def action_error(self, _by: int) -> None:
+        """Go to the next block with a failed span, level after level."""
+        await self.live.wait_for_answer()
+        blocks = self.blocks
+        drawn = [block.path for row in blocks.rows() for block in row]
+        behind = drawn.index(blocks.selected) + 1 if blocks.selected in drawn else 0
+        paths = blocks.model.flame.paths
+        failed = next((path for path in drawn[behind:] + drawn[:behind] if paths[path].errors), None)
+        if failed is None:
+            self.viewer.say("no block here has an error")
+        else:
+            blocks.select(failed)
+
     async def action_open(self) -> None:
         """Let the selected path take the whole width; where it does, open the trace of its first span."""
         await self.live.wait_for_answer()

@@ -143,6 +143,11 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         if request is not None:
             await self.viewer.open_trace(self._store.spans.trace[request.rows[0]], at_row=request.rows[0])
 
+    def action_error(self, _by: int) -> None:
+        """Go to the next request that failed."""
+        if not self.rows.move_on(lambda request: bool(failure_text(request))):
+            self.viewer.say("no request here failed")
+
     def action_copy(self) -> None:
         """Copy the id of the request, by which its other spans and its log lines are found."""
         request = self.rows.selected

@@ -60,14 +60,14 @@ TABLE: Final[Table[RequestGroup]] = Table(
         name_column("REQUEST", lambda group: request_text(group.key), key="request"),
         TableColumn("STATUS", 10, lambda group: status_text(group.key), _style, gap=1, goes=6),
         TableColumn("COUNT", 8, lambda group: f"{group.count:,}", key="count", value=lambda group: group.count, goes=5),
-        TableColumn("ERRORS", 11, failures_text, _style, key="errors", value=lambda group: group.errors, goes=3),
+        TableColumn("ERRORS", 11, failures_text, _style, key="errors", value=lambda group: group.errors, goes=2),
         _timed("TOTAL", "P50", lambda group: group.total, comes=1),
-        _timed("TOTAL", "P95", lambda group: group.total, goes=4),
+        _timed("TOTAL", "P95", lambda group: group.total, goes=3),
         _timed("TOTAL", "P99", lambda group: group.total, comes=5),
         _timed("TOTAL", "MAX", lambda group: group.total, comes=2),
         TableColumn(SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, comes=6),
         _timed("QUEUE", "P50", lambda group: group.queue, comes=4),
-        _timed("QUEUE", "P95", lambda group: group.queue, goes=2),
+        _timed("QUEUE", "P95", lambda group: group.queue, goes=7),
         _timed("HANDLING", "P50", lambda group: group.handling, comes=4),
         _timed("HANDLING", "P95", lambda group: group.handling, goes=1),
         _timed("ROUTE", "P95", lambda group: group.route, comes=7),
@@ -143,6 +143,12 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         group = self.rows.selected
         if group is not None:
             await self.app.push_screen(RequestsScreen(self._store, self.live, group))
+
+    async def action_error(self, _by: int) -> None:
+        """Go to the next requests some of which failed."""
+        await self.live.wait_for_answer()
+        if not self.rows.move_on(lambda group: bool(group.errors)):
+            self.viewer.say("no request failed")
 
     def action_copy(self) -> None:
         """Copy what was asked for."""

@@ -64,7 +64,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
     def on_mount(self) -> None:
         """Show the span."""
         # At once: the next key may move in it.
-        known = len(self._subject.tree.rows), len(self._subject.store.spans)
+        known = self._version()
         self.live.begin_with((self._subject, None), ChosenTraces([self._subject.trace], ""), known)
         self.set_focus(self.rows)
         self.refresh_frame()
@@ -85,7 +85,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
     def _version(self) -> tuple[int, int]:
         """Tell one state of the trace, and of all spans that this one is compared with, from another."""
         store = self._subject.store
-        return store.trace_table.span_count[self._subject.trace], len(store.spans)
+        return store.trace_table.version(self._subject.trace), store.version
 
     def _look_up(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[SpanInTree, TimingFacts | None]:
         """Called in a thread: return the span in its trace as it is now."""

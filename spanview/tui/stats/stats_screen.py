@@ -243,6 +243,12 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
             screen = SpansScreen(store, spans, what, self.live, partial(_spans_of_group, store, by, key))
             await self.app.push_screen(screen)
 
+    async def action_error(self, _by: int) -> None:
+        """Go to the next group with a failed span."""
+        await self.live.wait_for_answer()
+        if not self.rows.move_on(lambda group: bool(group.errors)):
+            self.viewer.say("no span here has an error")
+
     def action_copy(self) -> None:
         """Copy the name of the group."""
         group = self.rows.selected

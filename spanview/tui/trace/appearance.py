@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
 
-_STEM: Final = re.compile(r"\.(?:txt|json)$")
+_STEM: Final = re.compile(r"\.(?:txt|json)(?:\.gz|\.zst)?$")
 _LARGEST_WITH_EVENTS: Final = 64 * 1024
 _MOST_EVENTS, _KEPT_EVENTS = 256, 4096
 _NODE_CELLS: Final = 12

@@ -128,7 +128,7 @@ class DetailsBelow:
 
     def _timing_version(self) -> int:
         """Tell one state of what the span is compared with from another; 0 where it isn't compared."""
-        return len(self._store.spans) if self._screen.is_mounted and self._pane.shows_timing else 0
+        return self._store.version if self._screen.is_mounted and self._pane.shows_timing else 0
 
     def _count(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[SpanInTree, TimingFacts] | None:
         """Called in a thread: compare the span with those that there are now."""

@@ -22,6 +22,7 @@ from itertools import accumulate, compress, groupby, repeat
 from operator import add, eq, gt
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.failures import newest_first
 from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
 from spanview.analysis.ray_names import call_names, short_names
@@ -61,6 +62,8 @@ class StitchedTrace:
     def __init__(self, store: Store, trace: int, tree: TraceTree, *, joins: bool = False) -> None:
         self._store = store
         self._spans = store.spans
+        self.replaced = store.trace_table.replaced[trace]
+        """How many of the trace's records had been replaced: what follows is at least as new."""
         self.joins = joins
         self.unjoined = tree
         """The trace as it is; its nodes have other numbers where calls are joined."""
@@ -152,7 +155,7 @@ class StitchedTrace:
             if run.end - run.first >= _FEWEST_COUNTED_AHEAD:
                 _ = run.figures, run.waits, run.most_at_once, run.timed, run.failures
         if len(self.tree) > AT_ONCE:
-            _ = self._own_stretches
+            _ = self._own_stretches, self.newest_failed
 
     # -- one node ----------------------------------------------------------------------------------------------------
 
@@ -295,6 +298,18 @@ class StitchedTrace:
             values = [*map(getattr(self._spans, column).__getitem__, rows)]
             self._tallies[column] = Counter(values), dict(zip(reversed(values), reversed(rows), strict=True))
         return self._tallies[column]
+
+    @cached_property
+    def newest_failed(self) -> Sequence[int]:
+        """The positions of spans with the status ERROR, in the order in which somebody looks at them."""
+        above, open_ones = list[int](), list[int]()
+        for index, position in enumerate(self.failed):
+            while open_ones and self.ends[self.failed[open_ones[-1]]] <= position:
+                open_ones.pop()
+            above.append(open_ones[-1] if open_ones else -1)
+            open_ones.append(index)
+        order = newest_first(self._store, [self.rows[position] for position in self.failed], above)
+        return [*map(self.failed.__getitem__, order)]
 
     # -- many nodes --------------------------------------------------------------------------------------------------
 

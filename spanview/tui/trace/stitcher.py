@@ -83,8 +83,9 @@ class Stitcher:
 
     @property
     def _is_behind(self) -> bool:
-        """Whether the trace has spans that aren't shown."""
-        return self._store.trace_table.span_count[self._model.trace] > len(self._model.stitched.unjoined.rows)
+        """Whether the trace has spans that aren't shown, or are shown without an end that is known by now."""
+        table, trace, stitched = self._store.trace_table, self._model.trace, self._model.stitched
+        return table.span_count[trace] > len(stitched.unjoined.rows) or table.replaced[trace] > stitched.replaced
 
     # -- what needs the rows -----------------------------------------------------------------------------------------
 

@@ -200,6 +200,11 @@ class TraceModel:
         """Whether a node's children, or its like siblings, are hidden."""
         return self.stitched.position[node] in self._behind
 
+    def hidden_positions(self, node: int) -> range:
+        """Return the positions that a row hides, those of all like siblings that it stands for included."""
+        position = self.stitched.position[node]
+        return range(position + (position not in self.folded), self._behind.get(position, position))
+
     def below(self, node: int) -> int:
         """Return how many spans and missing parents hang below a node."""
         position = self.stitched.position[node]

@@ -73,7 +73,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     Args:
         trace: The trace's row in the trace table.
-        at_failure: Above 0 to begin at the first failure, below 0 at the last one.
+        at_failure: Above 0 to begin at the newest failure, below 0 at the one that is visited last.
         at_row: The span to begin at, by its row in the span table.
     """
 
@@ -128,7 +128,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         yield Vertical(self._minimap, self._ruler, self.rows, self._legend, self._pane, id="trace")
 
     def on_mount(self) -> None:
-        """Begin at the root, at a span, or at the first error."""
+        """Begin at the root, at a span, or at a failure."""
         self.set_focus(self.rows)
         self.rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
@@ -414,7 +414,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self.is_left:
             return
         failures = self._failures
-        number = failures.next(by, stay=stay)
+        number = failures.next(by)
         is_past = stay or (by > 0 and number >= len(self._model.stitched.failed))
         if is_past and failures.when_known(lambda: self.call_later(partial(self._go_to_failure, by, stay=stay))):
             self.viewer.say("looking for what failed without an error …")
@@ -425,7 +425,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             return
         if failures.count:
             number %= failures.count
-            self.rows.go_to(failures.node(number))
+            self.rows.go_to(failures.visit(number))
             self.viewer.say(failures.name_of(number))
             self._details.show_error()
         else:

@@ -17,6 +17,7 @@ from textual.widget import Widget
 
 from spanview.display.bars import span_cells
 from spanview.display.cells import fitting
+from spanview.display.picture import heads_of_rows
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.app.colorless import FULL, LIGHT, MATCH, UNLIT, letter_of
@@ -102,7 +103,7 @@ class RulerLine(Widget):
         split = rows.split(width)
         scale = self._zoom.ruler(split.time)
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
-        name, *took = ("CALL", "WAIT", "RUN") if rows.wait_cells else ("SPAN", "DURATION")
+        name, *took = heads_of_rows(has_calls=bool(rows.wait_cells))
         heads += "".join(right(head, _DURATION) + "  " for head in took)
         return Content(f"{fixed(name, split.name)}{heads}{scale}")
 

@@ -23,6 +23,8 @@ class TraceMatcher:
         self._matched: set[int] = set()
         self._seen = 0
         """Rows that were looked at, where a span's row alone decides."""
+        self._replaced = len(store.intake.replaced)
+        """Replaced records that were looked at."""
 
     def look_at(self, traces: Iterable[int]) -> None:
         """Let these traces be looked at, too."""
@@ -49,9 +51,12 @@ class TraceMatcher:
         if self.query.needs_tree:
             pieces = matching_traces(self._store, self.query, sorted(traces - self._matched))
         else:
-            # A span says the same whatever its trace grows to: each is looked at once.
+            # A span says the same whatever its trace grows to: each is looked at once, and again when it has ended.
             first, self._seen = self._seen, len(self._store.spans.next_row)
-            pieces = matching_traces_from(self._store, self.query, first, self._seen)
+            replaced, log = self._replaced, self._store.intake.replaced
+            self._replaced = len(log)
+            again = {row for row in log[replaced : self._replaced] if row < first}
+            pieces = matching_traces_from(self._store, self.query, first, self._seen, sorted(again))
         most = 1
         for matches, waiting in pieces:
             most = max(most, waiting)

@@ -68,10 +68,11 @@ class Preview(Vertical):
             self._timer = self.set_timer(_CURSOR_RESTS_S, lambda: self._make(trace))
 
     def _make(self, trace: int) -> None:
-        spans, joins = self._store.trace_table.span_count[trace], self._list.viewer.settings.joins
-        if self._list.is_left or self._shown == (trace, spans, joins):
+        table, joins = self._store.trace_table, self._list.viewer.settings.joins
+        spans, shown = table.span_count[trace], (trace, table.version(trace), joins)
+        if self._list.is_left or self._shown == shown:
             return
-        self._shown = trace, spans, joins
+        self._shown = shown
         if spans > _MAX_SPANS:
             self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"))
             self.query("RulerLine, LineList").remove()

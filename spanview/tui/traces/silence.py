@@ -20,7 +20,7 @@ _MAX_ASKED_AGAIN: Final = 500
 
 
 class SilentTraces:
-    """Remembers what failed in traces none of whose spans has an error, and how many spans they had.
+    """Remembers what failed in traces none of whose spans has an error, and their versions.
 
     Args:
         store: The store, which may grow meanwhile.
@@ -42,6 +42,7 @@ class SilentTraces:
         """
         table, traces = self._store.trace_table, self._store.spans.trace
         counts = copy_of(table.span_count)[: len(table)]
+        counts = counts + copy_of(table.replaced)[: len(counts)]
         known = np.pad(self._counts, (0, len(counts) - len(self._counts)))
         changed = counts != known
         changed[sorted(self.open_traces)[-_MAX_ASKED_AGAIN:]] = True

@@ -270,7 +270,7 @@ class TracesModel:
         return [trace for trace in self.order if self.group_name(trace) == name]
 
     def next_failure(self, names: Sequence[str | None] = (), after: int | None = None, by: int = 1) -> int | None:
-        """Return the listed trace with an error that started last, or else what failed without one; None for neither.
+        """Return the listed trace with the newest error, or else what failed without one; None for neither.
 
         Args:
             names: The root name that it has to have; none without.
@@ -290,17 +290,22 @@ class TracesModel:
             if self.silent:
                 has_failed |= np.isin(traces, [*self.silent])
             listed = traces[has_failed].tolist()
-        errors = self._store.trace_table.error_count
-        failed = [self._failure_key(trace) for trace in listed if errors[trace] or trace in self.silent]
-        if after is not None:
-            here = self._failure_key(after)
-            failed = [key for key in failed if (key < here if by > 0 else key > here)] or failed
-        return (max if by > 0 or after is None else min)(failed)[-1] if failed else None
+        from spanview.analysis.failures import newest_failures
 
-    def _failure_key(self, trace: int) -> tuple[bool, int, int]:
-        """Return what failures are visited by, from the greatest on: errors first, by start."""
         table = self._store.trace_table
-        return table.error_count[trace] > 0 or trace not in self.silent, table.start_ns[trace], trace
+        listed = [trace for trace in listed if table.error_count[trace] or trace in self.silent]
+        ends = newest_failures(self._store, listed if after is None else [*listed, after])
+
+        def key(trace: int) -> tuple[bool, int, int]:
+            """Return what failures are visited by, from the greatest on: errors by their end, then others by start."""
+            is_silent = not table.error_count[trace] and trace in self.silent
+            return not is_silent, ends.get(trace, table.start_ns[trace]), trace
+
+        failed = [*map(key, listed)]
+        if after is not None:
+            here = key(after)
+            failed = [other for other in failed if (other < here if by > 0 else other > here)] or failed
+        return (max if by > 0 or after is None else min)(failed)[-1] if failed else None
 
     # -- one trace ---------------------------------------------------------------------------------------------------
 

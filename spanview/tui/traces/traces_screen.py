@@ -91,7 +91,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._labels: Mapping[int, str] = {}
         """Traces in which something failed without an error, and how."""
         self._silent: SilentTraces | None = None
-        self._silent_spans = 0
+        self._silent_version = 0
         """So many spans there were when it was last found out what failed without an error."""
         self._silent_due = 0.0
         """When it may be found out again, by `time.monotonic`."""
@@ -274,11 +274,11 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _find_silent(self) -> None:
         """Find out in a thread in which traces something failed without an error, where that can have changed."""
-        spans, now = len(self._store.spans), time.monotonic()
-        is_old = spans != self._silent_spans or (self._silent is not None and self._silent.open_traces)
+        version, now = self._store.version, time.monotonic()
+        is_old = version != self._silent_version or (self._silent is not None and self._silent.open_traces)
         if self.viewer.feed_state.loading or self._finding_silent.is_busy or not is_old or now < self._silent_due:
             return
-        self._silent_spans = spans
+        self._silent_version = version
 
         def ask(tell: Tell) -> Mapping[int, str]:
             if self._silent is None:
@@ -518,16 +518,16 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.viewer.say(f"{times}: {listed}; Esc: all" if times else listed)
 
     async def action_error(self, _by: int) -> None:
-        """Open the newest trace with an error, of the selected group where there is one, at the error.
+        """Open the trace with the newest error, of the selected group where there is one, at that error.
 
-        Where the cursor still stands as this left it, it is the next one, the one that started before.
+        Where the cursor still stands as this left it, it is the next trace, the one that failed before.
         """
         group = self.chosen_group
         here = None if group is None else group.name, self.chosen_trace
         before = self._failure if here == self._failed_at else None
         newest = self._model.next_failure(self._lit(), before)
         if newest is None:
-            self.viewer.say("no trace with an error" if group is None else "no trace of this group with an error")
+            self.viewer.say("no trace here has failed" if group is None else "no trace of this group has failed")
             return
         self._take_failure(newest)
         await self.viewer.open_trace(newest, at_error=True)

@@ -35,18 +35,18 @@ class TraceScope:
         tallies = store.tallies
         return cls(
             lambda: ChosenTraces(None, what),
-            lambda: (len(store.spans), tallies.bytes, tallies.duplicates, len(tallies.unsorted_problems())),
+            lambda: (store.version, tallies.bytes, tallies.duplicates, len(tallies.unsorted_problems())),
         )
 
     @classmethod
     def of_trace(cls, store: Store, trace: int, name: Callable[[], str]) -> TraceScope:
         """Return one trace, whose name may come later."""
-        return cls(lambda: ChosenTraces([trace], name()), lambda: store.trace_table.span_count[trace])
+        return cls(lambda: ChosenTraces([trace], name()), lambda: store.trace_table.version(trace))
 
     @classmethod
     def chosen(cls, store: Store, choose: Callable[[], ChosenTraces]) -> TraceScope:
         """Return traces that are chosen anew whenever spans have come."""
-        return cls(choose, lambda: len(store.spans))
+        return cls(choose, lambda: store.version)
 
 
 @dataclass(frozen=True, slots=True)

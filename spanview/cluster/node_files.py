@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from spanview.model.stretch import Stretch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Generator, Iterable, Iterator
 
 Known: TypeAlias = "tuple[str, int, int, int, int, bytes]"
 """What was collected of a file: its path, generation, device, inode, length in bytes, and their `digest_of`."""
@@ -68,7 +68,7 @@ def default_places() -> list[str]:
     return [*places, *(os.path.join(session, folder) for folder in _SERVE_AND_HOOK)]
 
 
-def new_bytes(places: list[str], known: list[Known], *, follow: bool) -> Iterator[News]:
+def new_bytes(places: list[str], known: list[Known], *, follow: bool) -> Generator[News, None, None]:
     """Yield what is new in the files of a node: nothing at first, which says that the node answers, then all there is.
 
     Args:
@@ -205,7 +205,7 @@ class _NodeFiles:
             # What was appended since it was found is left to the next look: without following, that is the end.
             size = min(status.st_size, found.st_size)
             file = self._file_at(path, status, descriptor)
-            if not file.position:
+            if not size and not file.position:
                 # An empty file is collected, too.
                 self._pieces.append((file.path, file.generation, *file.identity, 0, 0))
             while file.position < size:

@@ -8,6 +8,7 @@ the program that submits it, and this one turns tracing off before it submits an
 from __future__ import annotations
 
 import logging
+import os
 import signal
 import socket
 import time
@@ -71,6 +72,8 @@ def connected(address: str) -> Iterator[None]:
         raise CollectError("Ray isn't installed beside spanview: pip install 'spanview[ray]'") from None
     if address != AUTO:
         _reach(host, int(port), address)
+    # A node that is gone isn't to be reported by Ray, too.
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     # As if the cluster's hook had run: it may be a module that isn't here, and would open a file of its own.
     ray.__traced__ = True  # type: ignore[attr-defined]
     try:

@@ -92,19 +92,24 @@ def _summary(collection: Collection, nodes: list[NodeProgress]) -> str:
 
 @contextmanager
 def _quiet_libraries() -> Iterator[None]:
-    """Keep what Ray's libraries write to descriptor 2 by themselves from the terminal; `sys.stderr` goes on."""
-    if sys.stderr is None:
-        yield
-        return
-    sys.stderr.flush()
-    kept = sys.stderr
-    with os.fdopen(os.dup(2), "w", buffering=1, errors="replace") as standard_error:
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, 2)
-        os.close(null)
-        sys.stderr = standard_error
+    """Keep from the terminal what Ray prints, to Python's streams or past them; only `sys.stderr` still leads there."""
+    streams = sys.stdout, sys.stderr
+    copies = os.dup(1), os.dup(2)
+    with (
+        open(os.devnull, "w", encoding="utf-8") as null,
+        os.fdopen(os.dup(2), "w", 1, errors="replace") as standard_error,
+    ):
+        for stream in streams:
+            if stream is not None:
+                stream.flush()
+        os.dup2(null.fileno(), 1)
+        os.dup2(null.fileno(), 2)
+        sys.stdout, sys.stderr = null, streams[1] and standard_error
         try:
             yield
         finally:
-            sys.stderr = kept
-            os.dup2(standard_error.fileno(), 2)
+            standard_error.flush()
+            sys.stdout, sys.stderr = streams
+            for descriptor, copy in enumerate(copies, 1):
+                os.dup2(copy, descriptor)
+                os.close(copy)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
 
 _COLLECT: Final = "from spanview.commands.from_cluster import collect_until_closed; collect_until_closed()"
+_SHOWN: Final = "ray-cluster"
 _LOOK_S: Final = 0.05
 """Seconds between two looks at whether there is something to show."""
 _END_S: Final = 10
@@ -43,7 +44,10 @@ def collected(options: Options, *, whole: bool) -> Iterator[Options]:
     Raises:
         CollectError: Nothing can be collected; the text says why.
     """
-    with TemporaryDirectory(prefix="spanview-") as folder, TemporaryFile() as notices:
+    with TemporaryDirectory(prefix="spanview-") as top, TemporaryFile() as notices:
+        # The viewer shows the end of the path.
+        folder = os.path.join(top, _SHOWN)
+        os.mkdir(folder)
         words = ["collect", "--address", str(options.ray), "-o", folder, *(["-f"] if options.follow else [])]
         process = subprocess.Popen(  # noqa: S603 - spanview itself
             [sys.executable, "-c", _COLLECT, *words],

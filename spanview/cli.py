@@ -411,7 +411,7 @@ _OPTIONS: Final = (
         "collect",
         "--dashboard",
         metavar="URL",
-        help="from the cluster's dashboard, where Ray's own port can't be reached: only what lies in Ray's logs",
+        help="through the dashboard, from outside of the cluster: only what lies in the logs of Ray",
     ),
     _option(
         "view tree",

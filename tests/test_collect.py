@@ -24,6 +24,7 @@ from typing import IO, TYPE_CHECKING, Final
 
 import pytest
 
+from pages import RECIPES, ROOT
 from programs import Following
 from ray_sessions import RaySession, need
 
@@ -276,6 +277,37 @@ def test_a_node_that_does_not_answer(nodes: Nodes, into: Path) -> None:
         assert status == 1
         assert "no answer within 5 seconds: the node may be about to leave" in said
         assert collected(into) == {path: content for path, content in contents.items() if path.parent.name != "node2"}
+
+
+def test_the_page_says_how(nodes: Nodes, tmp_path: Path) -> None:
+    """The page's commands bring the spans of all nodes into one folder, and show them without one."""
+    recording = (ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans" / "8367.txt").read_bytes()
+    spanview = tmp_path / "spanview"
+    spanview.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spanview "$@"\n')
+    spanview.chmod(0o755)
+    with files(nodes, 0, "8367.txt") as contents:
+        for path in contents:
+            path.write_bytes(recording)
+        done = subprocess.run(
+            ["bash", "-ec", RECIPES["collect"]],
+            cwd=tmp_path,
+            env={
+                **nodes.environment,
+                "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+                "PYTHONPATH": str(ROOT),
+                "RAY_ADDRESS": nodes.address,
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        there = collected(tmp_path / "cluster")
+        assert {path: there.get(path) for path in contents} == dict.fromkeys(contents, recording)
+    assert "__main__.leaf" in done.stdout
+    assert "__main__.leaf ray.remote" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
     from spanview.commands.options import Options
 
-_COLLECT: Final = "from spanview.commands.from_cluster import collect_until_closed; collect_until_closed()"
+_COLLECT: Final = """
+import sys
+from spanview.cli import main
+from spanview.commands.from_cluster import end_when_closed
+end_when_closed()
+sys.exit(main())
+"""
+"""The other process."""
 _SHOWN: Final = "ray-cluster"
 _LOOK_S: Final = 0.05
 """Seconds between two looks at whether there is something to show."""
@@ -92,13 +99,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def collect_until_closed() -> None:
-    """Be the other process: collect until standard input is closed, as it also is when what shows it was killed."""
-    from spanview.cli import main
+def end_when_closed() -> None:
+    """End this process once its standard input is closed, as it also is when what shows the spans was killed."""
 
     def wait() -> None:
         os.read(0, 1)
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=wait, daemon=True).start()
-    sys.exit(main())

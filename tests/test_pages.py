@@ -341,7 +341,7 @@ def test_help_sets_a_page_on_a_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "says"), [("qurey", "did you mean `spanview help query`?"), ("weather", "there are tracing, viewer")]
+    ("page", "says"), [("qurey", "did you mean `spanview help query`?"), ("weather", "there are tracing, cluster")]
 )
 def test_help_on_nothing(page: str, says: str) -> None:
     """A page that isn't there is answered with one that is."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 FILES: Final = ("FILE", "DIR")
-"""The name of an option's value where that is a file."""
+"""The names of an option's value where that is a file or a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Commands:
 
     @property
     def all_options(self) -> list[Option]:
-        """Every option once, whatever the command."""
-        return [*{option.flags: option for options in self.options.values() for option in options}.values()]
+        """Every option once; commands may mean different things by the same flags."""
+        return [*dict.fromkeys(option for options in self.options.values() for option in options)]
 
     @property
     def takers(self) -> list[tuple[list[str], Option]]:

@@ -1,8 +1,8 @@
 """The pages: Markdown files beside this one, shipped with the program and shown by `spanview help` and by the viewer.
 
-tracing  cluster  viewer  query  commands  formats  export  check  compare  python     how to use it
-reliability  speed                                                                     what it promises, and how that was tried
-architecture  glossary                                                                 how it is built
+tracing  cluster  viewer  query  commands  formats  export  check  compare  python    how to use it
+reliability  speed                                                                    what it promises, and how
+architecture  glossary                                                                how it is built
 """
 
 from __future__ import annotations

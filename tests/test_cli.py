@@ -286,7 +286,7 @@ def test_nothing_in_the_default_places(tmp_path: Path, command: Sequence[str]) -
     assert (done.status, done.output) == (2, b"")
     session = f"{tmp_path}/ray/session_latest"
     assert f"{session}/logs/spans, {tmp_path}/spans and {session}/logs/serve/spans" in done.lines[0]
-    assert "setup_local_tmp_tracing:setup_tracing" in done.notices
+    assert "spanview.ray.hook:setup_tracing" in done.notices
     assert "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=" in done.notices
 
 

@@ -43,6 +43,8 @@ exits              actors that left by `exit_actor`
 generators         functions whose spans end when a generator is made
 joined             a trace in which each Ray call is one node
 reasons            why a call has no attempt, as far as files show
+writers            which processes have written spans, and whether they are alive
+unended            what has become of spans without an end
 running            what may still run, as far as processes show
 unseen             what missing parents probably are
 serve              Serve's requests: proxy, routing and replica as one

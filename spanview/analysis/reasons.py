@@ -96,6 +96,11 @@ class Why:
         return self.reason.value if is_sure else f"{self.reason}, likely"
 
     @property
+    def never_ran(self) -> bool:
+        """Whether it never ran, certainly or likely."""
+        return self.reason in {Reason.CONSTRUCTOR_FAILED, Reason.ACTOR_EXITED, Reason.ARGUMENT_FAILED}
+
+    @property
     def is_harmless(self) -> bool:
         """Whether nothing suggests that something went wrong."""
         return self.reason in {Reason.EXISTING, Reason.UNTRACED}
@@ -182,6 +187,18 @@ def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
         calls: The calls to explain.
     """
     return {} if calls.counts.all() else _Reasons(store, calls).answers
+
+
+def without_attempt(store: Store, reasons: Mapping[int, Why]) -> dict[int, Why]:
+    """Return which of these calls left no attempt, as every count of them means it.
+
+    Left out are what was no call or was never submitted, and methods that tracing leaves out.
+
+    Args:
+        reasons: Why calls have no attempt, as `reasons_of` returns it.
+    """
+    statuses = store.spans.status
+    return {row: why for row, why in sorted(reasons.items()) if statuses[row] != ERROR and not why.is_harmless}
 
 
 class _Reasons:

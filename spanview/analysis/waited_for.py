@@ -370,7 +370,7 @@ def reason_text(store: Store, reason: WaitReason, row: int) -> str:
         case WaitedFor.WORKER_START if reason.row == row:
             evidence = "its process ran nothing before"
         case WaitedFor.WORKER_START:
-            evidence = "its process had run nothing when it was called"
+            evidence = "its process had run nothing yet"
         case WaitedFor.CREATION:
             evidence = f"{called} had to end first"
         case WaitedFor.ARGUMENTS:

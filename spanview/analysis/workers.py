@@ -6,6 +6,7 @@ name of the file                            what it says
 worker-2f9c01-01000000-8714.out             pid 8714 of the job 01000000
 node7-8714.jsonl                            pid 8714 on node7, where a record or this host's name agrees
 node7-8714-1717000000.jsonl                 the same, followed by its start time
+node7-8714-1717000000.2.started.jsonl       the same, of what has started there, and the second file of it
 replica_app_Model_x6aahas8_tracing.json     the replica x6aahas8 of app/Model
 proxy_192.0.2.2_tracing.json                the proxy on 192.0.2.2
 
@@ -40,7 +41,8 @@ _PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson
 _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
 # A number of up to 7 digits is a PID, one of 9 or more a time: ip-10-0-0-5-8714-1717000000.jsonl
 _NODE_AND_PID: Final = re.compile(
-    rf"(?:^|[/\\])([^/\\]+?)-([0-9]{{1,7}})(?:-[0-9]{{9,20}})?\.(?:txt|json|jsonl|ndjson|log){_END}"
+    r"(?:^|[/\\])([^/\\]+?)-([0-9]{1,7})(?:-[0-9]{9,20})?(?:\.[0-9]{1,6})?(?:\.started)?"
+    rf"\.(?:txt|json|jsonl|ndjson|log){_END}"
 )
 _REPLICA: Final = re.compile(rf"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json{_END}")
 _PROXY: Final = re.compile(rf"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json{_END}")
@@ -110,6 +112,8 @@ class Writer:
     pid: int
     host: str
     """The host that it ran on, empty where that isn't known; from a file, to be sanitised."""
+    is_named: bool = False
+    """Whether the span itself names both."""
 
 
 def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
@@ -122,7 +126,7 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
     """
     host, pid = _first(span, ("host.name",)), _first(span, _PIDS)
     if pid.isdecimal() and len(pid) <= _MAX_PID_DIGITS:
-        return Writer(int(pid), host)
+        return Writer(int(pid), host, is_named=bool(host))
     if (number := pid_of_file(path)) is not None:
         return Writer(number, host)
     if (match := _NODE_AND_PID.search(path)) is not None and is_same_host(match[1], host or here):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 
 from spanview.display.bars import span_cells
-from spanview.display.cells import fitting, fixed, right
+from spanview.display.cells import fitting, fixed, name_text, right
 from spanview.display.shades import ERROR, HEAD, QUIET, WARNING, plain, shade_of
 from spanview.display.timeline import ruler
 
@@ -135,7 +135,7 @@ def _label(row: Row, width: int) -> str:
     marks = fitting(row.marks, width - len(indent) - len(row.arrow) - 1 - min(_MIN_NAME_WIDTH, cell_len(row.name)))
     marks = f" {marks}" if marks else ""
     room = width - len(indent) - len(row.arrow) - cell_len(marks)
-    return fixed(indent + row.arrow + fixed(row.name, min(room, cell_len(row.name))) + marks, width)
+    return fixed(indent + row.arrow + name_text(row.name, min(room, cell_len(row.name))) + marks, width)
 
 
 def _run(row: Row, width: int) -> str:

@@ -54,12 +54,12 @@ def ruler(first_ns: int, last_ns: int, width: int) -> str:
             has none beside it.
     """
     times = round_times(first_ns, last_ns, width // _MIN_CELLS_APART)
-    line, end_text = duration_by(first_ns, times.step), duration_by(last_ns, times.step)
+    line, end_text = ends = duration_by(first_ns, times.step), duration_by(last_ns, times.step)
     if len(line) + 2 + len(end_text) > width:
         return end_text.rjust(width) if width > len(end_text) else ""
     for ns in times:
         position = round((ns - first_ns) / max(1, last_ns - first_ns) * width)
         text = duration_by(ns, times.step)
-        if position > len(line) + 1 and position + len(text) + 1 < width - len(end_text):
+        if text not in ends and position > len(line) + 1 and position + len(text) + 1 < width - len(end_text):
             line = line.ljust(position) + text
     return line.ljust(width - len(end_text)) + end_text

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _DAY: Final = 86400
+_MANY_DAYS: Final = 100
 _KIBI: Final = 1024
 _UNITS: Final = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", NS_PER_SECOND))
 
 
 def duration(ns: int | None) -> str:
-    """Return nanoseconds as `17 µs`, `41.2 ms`, `1.03 s`, `2 m 05 s`, `3 h 07 m` or `2 d 03 h`."""
+    """Return nanoseconds as `17 µs`, `41.2 ms`, `1.03 s`, `2 m 05 s`, `3 h 07 m`, `2 d 03 h` or `106,752 d`."""
     if ns is None:
         return "–"
     sign, ns = ("-", -ns) if ns < 0 else ("", ns)
@@ -31,7 +32,14 @@ def duration(ns: int | None) -> str:
         return f"{sign}{seconds // _MINUTE} m {seconds % _MINUTE:02d} s"
     if seconds < _DAY:
         return f"{sign}{seconds // _HOUR} h {seconds % _HOUR // _MINUTE:02d} m"
-    return f"{sign}{seconds // _DAY} d {seconds % _DAY // _HOUR:02d} h"
+    days = seconds // _DAY
+    # What is this long is a wrong clock's, and has room in a column all the same.
+    return f"{sign}{days} d {seconds % _DAY // _HOUR:02d} h" if days < _MANY_DAYS else f"{sign}{days:,} d"
+
+
+def so_far(ns: int) -> str:
+    """Return how long something has lasted that has not ended: `12.3 s…`."""
+    return f"{duration(max(0, ns))}…"
 
 
 def duration_by(ns: int, step: int) -> str:

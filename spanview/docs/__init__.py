@@ -7,6 +7,7 @@ architecture  glossary                                                          
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
@@ -22,6 +23,10 @@ def text_of(page: str) -> str:
     return files(__name__).joinpath(f"{page}.md").read_text(encoding="utf-8")
 
 
+@cache
 def summary_of(page: str) -> str:
-    """Return what one of `PAGES` is about: the line below its heading."""
+    """Return what one of `PAGES` is about: the line below its heading.
+
+    The help lists all pages: reading them would be a tenth of what it takes to open it.
+    """
     return text_of(page).split("\n", 3)[2]

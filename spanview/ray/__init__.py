@@ -3,6 +3,7 @@
 In the order in which a span passes through:
 
 hook          what Ray and Ray Serve are told to call
+calls         what Ray's tracing breaks or cuts short, traced as it is
 processors    each span to its files, as it starts and as it ends
 identity      who this process is, and where its files are
 runtime       what Ray knows of this process and of the task that it runs

@@ -47,6 +47,10 @@ def setup_tracing() -> None:
             trace.set_tracer_provider(provider)
         for processor in span_processors():
             provider.add_span_processor(processor)
+        from spanview.ray.calls import mend_calls
+
+        if difference := mend_calls():
+            _say(f"generators and static methods are traced as Ray does it, because {difference} in this release.")
     except Exception as error:  # noqa: BLE001 - tracing never breaks a program
         _say(f"no spans are written: {_advice(error)}")
 

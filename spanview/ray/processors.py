@@ -76,7 +76,8 @@ class SpanFiles(SpanProcessor):
                 _note_task(span)
             if self._marks and span.context.trace_flags.sampled:
                 with self._lock:
-                    self._started.write(line_of(span, self._frame(span)))
+                    line = line_of(span, self._frame(span))
+                    self._started.write(line)
         except Exception as error:  # noqa: BLE001 - tracing never breaks a program
             self._losses.say_once(error, self._started.path)
 

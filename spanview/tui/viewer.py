@@ -102,7 +102,7 @@ class Viewer(Protocol):
         """Show a theme, and keep it."""
 
     def say(self, text: str) -> None:
-        """Show for a while, in the footer, what a key did."""
+        """Show for a while, above the footer, what a key did."""
 
     def said_on(self, screen: object) -> str:
         """Return what the last key did, for the screen on which it was pressed."""

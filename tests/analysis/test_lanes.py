@@ -23,7 +23,7 @@ from span_graphs import forests, graphs
 from spanview.analysis.intervals import Covered
 from spanview.analysis.lanes import Lanes, joined, lanes_in
 from spanview.analysis.ray_names import rays_own_names
-from spanview.analysis.workers import Role, Worker, named, worker_of
+from spanview.analysis.workers import Role, Worker, is_of_one_process, named, worker_of
 from spanview.formats.decoder import Decoder
 from spanview.index.forest import forest_of
 from spanview.index.table import NO_ROW
@@ -301,6 +301,22 @@ def test_recordings(folder: str) -> None:
 def test_named(path: str, worker: Worker) -> None:
     """What the name of a file tells."""
     assert named(path) == worker
+
+
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        ("64410e981ec1-2997-1795431217909.jsonl", True),
+        ("64410e981ec1-2997-1795431217909.started.jsonl", True),
+        ("64410e981ec1-2997-1795431217909.2.jsonl", True),
+        ("64410e981ec1-2997-1795431217909.12.started.jsonl", True),
+        ("64410e981ec1-2997-1795431217909.ended.jsonl", False),
+        ("64410e981ec1.jsonl", False),
+    ],
+)
+def test_files_of_spanviews_hook(path: str, is_one: bool) -> None:  # noqa: FBT001 - a table
+    """Each is of one process, also the second one, and what has started there."""
+    assert is_of_one_process(path) == is_one
 
 
 def test_told_by_records() -> None:

@@ -83,7 +83,7 @@ def reason_of_last(store: Store) -> str:
         ("1 f < 0-1\n2 f > 20000-20010", "for what isn't known"),
         (
             "1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912",
-            "likely for a worker to start: its process had run nothing when it was called",
+            "likely for a worker to start: its process had run nothing yet",
         ),
         (
             "1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902",

@@ -342,19 +342,19 @@ async def test_silent_failures_come_after_errors() -> None:
         await look.until_shown("bad ✖ gone", "error 1 of 1", "✖ gone", "! HTTP 404")
         assert "!" not in look.lines[look.line_of("well")]
         await look.press("e")
-        await look.until_shown("no error recorded, 1 of 1: HTTP status 404", "get ! HTTP status 404   CLIENT")
+        await look.until_shown("silent failure 1 of 1: HTTP status 404", "get ! HTTP status 404   CLIENT")
         # The status codes are among the attributes.
         await look.until_shown("http.response.status_code  404")
         await look.press("e")
         await look.until_shown("‹ older", "error 1 of 1")
         await look.press("e")
-        await look.until_shown("‹ quiet", "no error recorded, 1 of 1: HTTP status 503")
+        await look.until_shown("‹ quiet", "silent failure 1 of 1: HTTP status 503")
         await look.press("e")
         await look.until_shown("‹ run", "error 1 of 1")
         await look.press("E")
-        await look.until_shown("‹ quiet", "no error recorded, 1 of 1")
+        await look.until_shown("‹ quiet", "silent failure 1 of 1")
         await look.press("E", "E")
-        await look.until_shown("‹ run", "no error recorded, 1 of 1")
+        await look.until_shown("‹ run", "silent failure 1 of 1")
         await look.press("escape")
         assert look.is_on(TracesScreen)
         assert look.screen.query_one(TraceList).selected == 2

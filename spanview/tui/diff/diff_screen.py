@@ -150,7 +150,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
             lines = [f" {letter}  {text}" for letter, text in zip("AB", words, strict=True)]
         else:
             lines = [f" {text}" for text in side_lines(model.diff, words)]
-        self.query_one(".sides", Static).update(Content("\n".join(fixed(text, width) for text in lines)))
+        self.query_one(".sides", Static).update(Content("\n".join(fixed(text, width) for text in lines)), layout=False)
 
     def title_text(self) -> str:
         """Return what is compared, and in what order."""

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from spanview.analysis.serve_groups import serve_groups
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
-from spanview.display.serve_text import failures_text, request_text, status_text, sums_text
+from spanview.display.serve_text import failures_text, others_text, request_text, status_text, sums_text
 from spanview.display.units import count, duration
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -87,6 +87,8 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         scope: The traces that count.
     """
 
+    NOTES = 1
+
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
         self.rows: TableList[RequestGroup] = TableList(TABLE, lambda group: group.key)
@@ -116,7 +118,10 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         """Say what the time of the selected requests went to."""
         super().show_frame()
         group = self.rows.selected
-        self.query_one("#note", Static).update(Content("" if group is None else sums_text(group)))
+        self.query_one("#note", Static).update(
+            Content("" if group is None else "   ".join(filter(None, (sums_text(group), others_text(group))))),
+            layout=False,
+        )
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""

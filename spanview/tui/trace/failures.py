@@ -30,7 +30,7 @@ class Failures:
     Args:
         rows: Those of the trace.
         missing: What is known of missing parents.
-        refresh_details: Called when there is something else to say in the details.
+        show: Called when there is something else to say of them besides their rows.
     """
 
     def __init__(
@@ -38,16 +38,15 @@ class Failures:
         screen: BaseScreen,
         rows: Waterfall,
         missing: MissingParents,
-        refresh_details: Callable[[], object],
+        show: Callable[[], object],
     ) -> None:
         self._screen = screen
         self._rows = rows
         self._model = rows.model
         self._missing = missing
-        self._refresh_details = refresh_details
+        self._show = show
         self._work = Work(screen)
         self._asked_of: StitchedTrace | None = None
-        self._has_open_calls = False
         self._due = 0.0
         self._waiting: Callable[[], object] | None = None
         self._visited: int | None = None
@@ -58,7 +57,7 @@ class Failures:
     def find(self) -> None:
         """Find out what failed without an error, where the trace has been stitched anew, or calls may have ended."""
         stitched, state = self._model.stitched, self._screen.viewer.feed_state
-        is_due = self._has_open_calls and state.following and time.monotonic() >= self._due
+        is_due = self._rows.appearance.open_calls and state.following and time.monotonic() >= self._due
         if state.loading or self._work.is_busy or not (stitched is not self._asked_of or is_due):
             return
         self._asked_of = stitched
@@ -69,7 +68,7 @@ class Failures:
 
             store, trace = self._model.store, self._model.trace
             return stitched, *silent_failures(
-                store, [trace], lambda row: viewer.running.assessment_of(row).may_run, tell
+                store, [trace], lambda row: viewer.running.assessment_of(row).is_open, tell
             )
 
         self._work.begin(ask, lambda found: self._take(found, begun))
@@ -77,15 +76,14 @@ class Failures:
     def _take(self, found: _Found, begun: float) -> None:
         stitched, silent, open_calls = found
         now = time.monotonic()
-        self._has_open_calls, self._due = bool(open_calls), now + max(_ASKED_AGAIN_S, _REST_PER_WORK * (now - begun))
+        self._due = now + max(_ASKED_AGAIN_S, _REST_PER_WORK * (now - begun))
         appearance = self._rows.appearance
-        has_changed = silent != appearance.silent
-        appearance.silent = silent
+        has_changed = (silent, open_calls) != (appearance.silent, appearance.open_calls)
+        appearance.silent, appearance.open_calls = silent, open_calls
         if has_changed:
             self.lay_out()
             self._rows.refresh()
-            self._refresh_details()
-            self._screen.refresh_frame()
+            self._show()
         if (waiting := self._waiting) is not None:
             self._waiting = None
             waiting()
@@ -146,7 +144,7 @@ class Failures:
         node, text = stitched.order[self._positions[number]], "lost, likely: its process has ended"
         if not stitched.tree.is_missing(node):
             text = self._text_of_node(node)
-        return f"no error recorded, {number - errors + 1:,} of {len(silent):,}: {text}"
+        return f"silent failure {number - errors + 1:,} of {len(silent):,}: {text}"
 
     def next(self, by: int) -> int:
         """Return the number of the next failure, or of the one before; there may be none of that number.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.waits import wait_word
 from spanview.display.picture import Picture, Row
 from spanview.display.sanitise import sanitise
+from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import error_text, trace_title
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
@@ -57,7 +58,8 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
     """
     shown, origin = model.shown, model.whole.start_ns
     root, drawn = store.trace_table.root_row[model.trace], min(most, len(model.rows))
-    name = "? parent not seen" if root == NO_ROW else store.names.texts[store.spans.name[root]] or "(no name)"
+    name = store.names.texts[store.spans.name[root]] or "(no name)" if root != NO_ROW else ""
+    name = name or name_without_root(store, model.stitched.unjoined)
     name = model.stitched.short_names.get(name, name) if model.stitched.has_calls else name
     legend = [(number, sanitise(text, _LONGEST_IN_LEGEND)) for number, text in appearance.legend()]
     if len(legend) > _MOST_IN_LEGEND:

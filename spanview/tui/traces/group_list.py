@@ -122,7 +122,7 @@ class GroupList(TableList[GroupRow]):
         return len(_BLANK) + len(mark_text(self.marked, (group.name,))) + cell_len(self._called(group))
 
     def _called(self, group: GroupRow) -> str:
-        return "? parent not seen" if group.name is None else self._short.get(group.name, group.name) or "(no name)"
+        return "? no root seen" if group.name is None else self._short.get(group.name, group.name) or "(no name)"
 
 
 def _time(head: str, ns_of: Callable[[GroupRow], int | None], **more: Any) -> TableColumn[GroupRow]:

@@ -310,10 +310,102 @@ def test_the_page_says_how(nodes: Nodes, tmp_path: Path) -> None:
     assert "__main__.leaf ray.remote" in done.stdout
 
 
+DASHBOARD: Final = """
+import os
+import sys
+
+import ray
+from ray.cluster_utils import Cluster
+
+head = dict(num_cpus=1, object_store_memory=100_000_000, include_dashboard=True, dashboard_port=0)
+cluster = Cluster(initialize_head=True, head_node_args=dict(head, dashboard_agent_listen_port=0))
+print(cluster.address, cluster.webui_url, cluster.head_node.get_logs_dir_path(), flush=True)
+sys.stdin.read()
+"""
+"""Starts a node with a dashboard, and prints its address, that of the dashboard, and where its logs are."""
+
+
+def test_the_dashboard(tmp_path: Path, into: Path) -> None:
+    """Without Ray's port, what lies in the logs comes over, again only what is new; a token is asked for."""
+    need("ray.dashboard.optional_deps")
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+    with RaySession(tmp_path) as session:
+        session.write("head.py", DASHBOARD)
+        environment = session.environment(token)
+        with subprocess.Popen(
+            [sys.executable, "head.py"],
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            address, dashboard, logs = process.stdout.readline().split()
+            url = f"http://{dashboard}"
+
+            def collect(*words: str, **changes: str) -> subprocess.CompletedProcess[str]:
+                return subprocess.run(
+                    [sys.executable, "-m", "spanview", "collect", *(words or ("--dashboard", url)), "-o", str(into)],
+                    env={**environment, "HOME": str(tmp_path), **changes},
+                    capture_output=True,
+                    text=True,
+                    timeout=DEADLINE_S,
+                    check=False,
+                )
+
+            wrong = "fedcba9876543210" * 4
+            asked = "asks for a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
+            for words, given, told in (
+                ((), "", f"{url} {asked}"),
+                ((), wrong, f"{url} {asked}"),
+                (("--address", address), "", f"the cluster at {address} {asked}"),
+                (("--address", address), wrong, f"{address} takes no connection: it is no Ray cluster, or it asks for"),
+            ):
+                refused = collect(*words, RAY_AUTH_TOKEN=given)
+                assert refused.returncode == 2
+                assert refused.stderr.startswith(f"spanview: {told}")
+                assert len(refused.stderr.splitlines()) == 1
+            assert not into.exists()
+            made = {
+                Path(logs, "spans", "deeper", "8.jsonl"): random.Random(8).randbytes(2_500_000),
+                Path(logs, "serve", "spans", "proxy.json"): b"first\n",
+                Path(logs, "spans", "empty.jsonl"): b"",
+            }
+            for path, content in made.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            (Path(logs) / "other.log").write_bytes(b"no span file")
+            there = collect()
+            assert (there.returncode, there.stdout) == (0, ""), there.stderr
+            session_folder = Path(logs).parent
+
+            def named(path: Path, generation: str = "") -> Path:
+                below = Path("/") / session_folder.name / path.relative_to(session_folder)
+                return below.with_name(below.name + generation)
+
+            expected = {named(path): content for path, content in made.items()}
+            assert collected(into) == expected
+            long, proxy, _ = made
+            with long.open("ab") as file:
+                file.write(b"more")
+            proxy.write_bytes(b"anew\n")
+            there = collect()
+            assert there.returncode == 0, there.stderr
+            assert ": 9 B new in 2 files of 1 node" in there.stderr
+            assert collected(into) == expected | {
+                named(long): made[long] + b"more",
+                named(proxy, "2"): b"anew\n",
+            }
+            process.kill()
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (("--address", "127.0.0.1:1"), "no Ray cluster at 127.0.0.1:1: Connection refused"),
+        (("--dashboard", "http://127.0.0.1:1"), "http://127.0.0.1:1: [Errno 111] Connection refused"),
         (("--address", "head"), "head: expected auto, or HOST:PORT as `ray status` and `ray start` print it"),
         (("--address", "ray://head:10001"), "expected auto or HOST:PORT, on a machine of the cluster"),
     ],

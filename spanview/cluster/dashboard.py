@@ -31,26 +31,23 @@ _BLOCK_BYTES: Final = 1024 * 1024
 _TIMEOUT_S: Final = 60
 _FILE_TIMEOUT_S: Final = 3600
 """How long the dashboard may take to hand over a file."""
+_NO_DASHBOARD: Final = "what answers there is no dashboard of Ray's, or an old one"
 _REFUSED: Final = (401, 403)
 _TOKEN_FILE: Final = os.path.join("~", ".ray", "auth_token")
 
 
-def collect_logs(
-    collection: Collection, url: str, environment: Mapping[str, str], stop: threading.Event
-) -> Iterator[list[NodeProgress]]:
+def collect_logs(collection: Collection, dashboard: Dashboard, stop: threading.Event) -> Iterator[list[NodeProgress]]:
     """Collect from the logs of all nodes; yield, again and again, how far it is.
 
     Args:
         collection: What was collected, to which is added.
-        url: The dashboard's, as `http://head:8265`.
-        environment: The process's environment, in which Ray's token may be.
+        dashboard: Whose logs.
         stop: Ends it when it is set.
 
     Raises:
-        CollectError: The dashboard doesn't answer, or what was collected can't be written.
+        CollectError: What was collected can't be written.
     """
-    dashboard = _Dashboard(url, environment)
-    session, nodes = dashboard.session(), dashboard.nodes()
+    nodes = dashboard.nodes
     yield nodes
     for progress in nodes:
         progress.turn(NodeState.READING)
@@ -58,7 +55,7 @@ def collect_logs(
         known = {path: one for one in sorted(collection.known(progress.node)) for path in one[:1]}
         try:
             for name in dashboard.files(progress.node):
-                path = f"/{session}/logs/{name}"
+                path = f"/{dashboard.session}/logs/{name}"
                 for generation, offset, block in dashboard.new_blocks(progress.node, name, known.get(path)):
                     collection.add(progress.node, [(path, generation, 0, 0, offset, len(block))], block)
                     progress.bytes += len(block)
@@ -77,12 +74,15 @@ class _LogError(Exception):
     """A node's logs can't be had; the text says why."""
 
 
-class _Dashboard:
-    """A dashboard's answers.
+class Dashboard:
+    """A dashboard that answers.
 
     Args:
-        url: Where it is.
-        environment: The process's environment.
+        url: Where it is, as `http://head:8265`.
+        environment: The process's environment, in which Ray's token may be.
+
+    Raises:
+        CollectError: It doesn't answer, or is none.
     """
 
     def __init__(self, url: str, environment: Mapping[str, str]) -> None:
@@ -92,22 +92,17 @@ class _Dashboard:
         self._token = _token(environment)
         self.received = 0
         """Bytes of files that came."""
-
-    def session(self) -> str:
-        """Return the name of the cluster's session."""
-        return str(self._ask("/api/version").get("session_name") or "session_latest")
-
-    def nodes(self) -> list[NodeProgress]:
-        """Return the nodes that are alive."""
         listed = self._ask("/nodes", view="summary")
         try:
-            return [
+            self.nodes = [
                 NodeProgress(ClusterNode(entry["raylet"]["nodeId"], entry["hostname"]))
                 for entry in listed["data"]["summary"]
                 if entry["raylet"].get("state") == "ALIVE"
             ]
         except (KeyError, TypeError):
-            raise CollectError(f"{self._url}: what answers there is no dashboard of Ray's, or one too old") from None
+            raise CollectError(f"{self._url}: {_NO_DASHBOARD}") from None
+        self.session = str(self._ask("/api/version").get("session_name") or "session_latest")
+        """The name of the cluster's session."""
 
     def files(self, node: ClusterNode) -> list[str]:
         """Return the span files of a node's session, below its logs.
@@ -168,9 +163,9 @@ class _Dashboard:
             with self._open(path, query) as answer:
                 value = json.load(answer)
         except (ValueError, HTTPException):
-            raise CollectError(f"{self._url}: what answers there is no dashboard of Ray's") from None
+            raise CollectError(f"{self._url}: {_NO_DASHBOARD}") from None
         if not isinstance(value, dict):
-            raise CollectError(f"{self._url}: what answers there is no dashboard of Ray's")
+            raise CollectError(f"{self._url}: {_NO_DASHBOARD}")
         return value
 
     def _open(self, path: str, query: Mapping[str, str]) -> IO[bytes]:
@@ -183,7 +178,7 @@ class _Dashboard:
                 raise CollectError(
                     f"{self._url} asks for a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
                 ) from None
-            raise CollectError(f"{self._url}{path}: HTTP status {error.code}") from None
+            raise CollectError(f"{self._url}{path}: HTTP status {error.code}; Ray's agent may be gone there") from None
         except (OSError, HTTPException) as error:
             raise CollectError(f"{self._url}: {getattr(error, 'reason', None) or error}") from None
         return answer

@@ -81,10 +81,8 @@ def connected(address: str) -> Iterator[None]:
             ray.init(address=address, log_to_driver=False, configure_logging=False, logging_level=logging.CRITICAL)
         tracing_helper._global_is_tracing_enabled = False  # noqa: SLF001 - there is no public switch
         yield
-    except ConnectionError:
-        raise CollectError(
-            f"no Ray cluster at {address}: run this on a machine of the cluster, or give its --address or --dashboard"
-        ) from None
+    except ConnectionError as error:
+        raise CollectError(_unconnected(str(error), address)) from None
     except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise CollectError(_reason(error, address)) from None
     finally:
@@ -112,6 +110,15 @@ def _time_limit(address: str) -> Iterator[None]:
     finally:
         signal.alarm(0)
         signal.signal(signal.SIGALRM, before)
+
+
+def _unconnected(text: str, address: str) -> str:
+    if "Could not find any" in text:
+        return (
+            f"no Ray cluster at {address}: run this on a machine of the cluster, or give its --address or --dashboard"
+        )
+    # A wrong token is said in the log alone.
+    return f"{address} takes no connection: it is no Ray cluster, or it asks for another token than RAY_AUTH_TOKEN"
 
 
 def _reason(error: Exception, address: str) -> str:

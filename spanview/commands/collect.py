@@ -33,11 +33,12 @@ def run(options: Options) -> int:
             collection = stack.enter_context(Collection(str(options.output)))
             rounds = collect(collection, [*options.node_paths], follow=options.follow, stop=stop)
         else:
-            from spanview.cluster.dashboard import collect_logs
+            from spanview.cluster.dashboard import Dashboard, collect_logs
 
+            dashboard = Dashboard(options.dashboard, options.environment)
             stop = stack.enter_context(until_interrupted())
             collection = stack.enter_context(Collection(str(options.output)))
-            rounds = collect_logs(collection, options.dashboard, options.environment, stop)
+            rounds = collect_logs(collection, dashboard, stop)
         nodes = _report(rounds)
     say(_summary(collection, nodes))
     return int(not options.follow and any(node.state is not NodeState.DONE for node in nodes))

@@ -141,7 +141,7 @@ class RaySession:
         return subprocess.run(
             ["bash", "-ec", commands],
             cwd=self.folder,
-            env=self._environment(environment, options),
+            env=self.environment(environment, options),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -154,14 +154,17 @@ class RaySession:
         return subprocess.Popen(
             [sys.executable, str(self._tools / "as_python.py"), name],
             cwd=self.folder,
-            env=self._environment(environment, {**SMALL, "log_to_driver": False}),
+            env=self.environment(environment, {**SMALL, "log_to_driver": False}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
         )
 
-    def _environment(self, changes: Mapping[str, str] | None, options: Mapping[str, Any]) -> dict[str, str]:
+    def environment(
+        self, changes: Mapping[str, str] | None = None, options: Mapping[str, Any] = SMALL
+    ) -> dict[str, str]:
+        """Return the environment of this session's programs, with some variables changed."""
         own = {
             "PATH": f"{self._tools}{os.pathsep}{os.environ['PATH']}",
             "INIT_OPTIONS": json.dumps(dict(options)),

@@ -33,7 +33,7 @@ FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 READING: Final = ("view", "tree", "spans", "export", "stats", "check")
 """Commands that take PATHs only; `diff` takes two sides."""
 COMMANDS: Final = (*READING, "diff")
-NO_COMMANDS: Final = ("push", "receive", "collect", "html", "explain", "mcp")
+NO_COMMANDS: Final = ("push", "receive", "html", "explain", "mcp")
 """Words that may become commands."""
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
@@ -112,7 +112,14 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     ),
     *(([word], [f"there is no command {word} yet"]) for word in NO_COMMANDS),
     (["receive", "--help"], ["there is no command receive yet"]),
-    (["--follow", "collect"], ["there is no command collect yet"]),
+    (["--follow", "receive"], ["there is no command receive yet"]),
+    (["collect"], ["-o DIR says where to: it is missing"]),
+    (["collect", "folder", "-o", "dir"], ["unrecognized arguments: folder"]),
+    (["collect", "-o", "dir", "--dashboard", "http://head:8265", "-f"], ["--dashboard can't be followed"]),
+    (["collect", "-o", "dir", "--dashboard", "http://head:8265", "--path", "x"], ["leave out --path"]),
+    (["collect", "-o", "dir", "--dashboard", "http://head:8265", "--address", "auto"], ["leave out one of them"]),
+    (["collect", "-o", "dir", "--dashboard", "head:8265"], ["head:8265: expected the URL of a dashboard"]),
+    (["--ray", "auto", "folder"], ["--ray stands for a PATH: leave out folder"]),
     (["tre"], ["there is no command tre", "did you mean `tree`?", "./tre"]),
     (["exprot", "1.json"], ["there is no command exprot", "did you mean `export`?"]),
     (["-q", "tree", "chekc"], ["there is no command chekc", "did you mean `check`?"]),
@@ -618,7 +625,7 @@ def test_help_lists_what_is_built() -> None:
     assert (done.status, done.notices) == (0, "")
     assert spanview("-h") == done
     listed = [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()]
-    assert listed == [*COMMANDS, "help"]
+    assert listed == [*COMMANDS, "collect", "help"]
     assert not any(name in done.text for name in ("--web", "--ray", "--svg", *NO_COMMANDS[:3], *NO_COMMANDS[4:]))
 
 

@@ -9,6 +9,7 @@ node7-8714-1717000000.jsonl                 the same, followed by its start time
 node7-8714-1717000000.2.started.jsonl       the same, of what has started there, and the second file of it
 replica_app_Model_x6aahas8_tracing.json     the replica x6aahas8 of app/Model
 proxy_192.0.2.2_tracing.json                the proxy on 192.0.2.2
+worker-7@3f2a9c01b2d4/tmp/spans/8714.txt    pid 8714 on the node 3f2a9c01b2d4…, whose host is worker-7: collected there
 
 What the name doesn't say, a record that the process wrote may: `ray.pid` or `process.pid`, of the span or of its
 resource. A record takes precedence over the name: a file can hold the spans of several processes.
@@ -46,6 +47,8 @@ _NODE_AND_PID: Final = re.compile(
 )
 _REPLICA: Final = re.compile(rf"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json{_END}")
 _PROXY: Final = re.compile(rf"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json{_END}")
+_COLLECTED: Final = re.compile(r"(?:^|[/\\])(?P<host>[^/\\@]+)@(?P<node>[0-9a-f]{12})(?:\.[0-9]+)?[/\\]")
+"""The folder of a node, as `spanview collect` names it."""
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
 _PIDS: Final = ("ray.pid", "process.pid")
@@ -124,7 +127,8 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
         path: Its file.
         here: The name of this host, which may be the node in a file's name.
     """
-    host, pid = _first(span, ("host.name",)), _first(span, _PIDS)
+    collected = _COLLECTED.search(path)
+    host, pid = _first(span, ("host.name",)) or (collected["host"] if collected else ""), _first(span, _PIDS)
     if pid.isdecimal() and len(pid) <= _MAX_PID_DIGITS:
         return Writer(int(pid), host, is_named=bool(host))
     if (number := pid_of_file(path)) is not None:
@@ -146,8 +150,9 @@ def is_same_host(name: str, other: str) -> bool:
 
 
 def node_of(span: Span) -> str:
-    """Return where the process of a span runs, according to the span; empty if unknown."""
-    return _first(span, _NODES)
+    """Return where the process of a span runs: where its file was collected, or what the span says; else empty."""
+    collected = _COLLECTED.search(span.source.file)
+    return collected["node"] if collected else _first(span, _NODES)
 
 
 def named(path: str) -> Worker:
@@ -168,6 +173,8 @@ def worker_of(store: Store, lane: Lane) -> Worker:
     """Return who a process is; a few of its records are read."""
     path = store.sources[lane.source].path
     worker = named(path)
+    if collected := _COLLECTED.search(path):
+        worker = replace(worker, node=collected["node"])
     spans = [store.span(row) for row in _representative_rows(store, lane)]
     writers = [writer for span in spans if (writer := writer_of(span, path)) is not None]
     if len({writer.pid for writer in writers}) > 1:

@@ -1,8 +1,8 @@
 """The pages: Markdown files beside this one, shipped with the program and shown by `spanview help` and by the viewer.
 
-tracing  viewer  query  commands  formats  export  check  compare  python     how to use it
-reliability  speed                                                            what it promises, and how that was tried
-architecture  glossary                                                        how it is built
+tracing  cluster  viewer  query  commands  formats  export  check  compare  python    how to use it
+reliability  speed                                                                    what it promises, and how
+architecture  glossary                                                                how it is built
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from importlib.resources import files
 from typing import Final
 
 PAGES: Final = (
-    *("tracing", "viewer", "query", "commands", "formats", "export", "check", "compare", "python"),
+    *("tracing", "cluster", "viewer", "query", "commands", "formats", "export", "check", "compare", "python"),
     *("reliability", "speed", "architecture", "glossary"),
 )
 """Their names, in the order in which they are listed."""

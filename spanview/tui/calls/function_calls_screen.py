@@ -50,6 +50,8 @@ MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
 _WORDS: Final = 18
 """Cells that what is said of a call has at least, before where it ran."""
+_SHORTEST_PLACE: Final = 8
+"""Cells of where a call ran, below which it says nothing."""
 _SHORTEST_WORDS: Final = 8
 _LEAST_SAID: Final = len("OUTCOME ▾")
 _DATE: Final = len("2026-11-20")
@@ -213,7 +215,9 @@ class CallLines(TableList[Call]):
             # It names the process that stands behind it elsewhere.
             words = max(words, len(text))
         yield Piece(data_text(text, min(words, cells)), "error" if is_bad else "")
-        yield Piece(" " + data_text(self._where(call), max(0, cells - words - 1)), "dim")
+        room = cells - words - 1
+        if room >= _SHORTEST_PLACE:
+            yield Piece(" " + data_text(self._where(call), room), "dim")
 
     def _start(self, call: Call) -> str:
         ns = self._store.spans.start_ns[call.row]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 from textual.app import App
 from textual.binding import Binding
 from textual.css.stylesheet import Stylesheet
-from textual.events import InputEvent, Key, Paste
+from textual.events import InputEvent, Key, Paste, ScreenSuspend
 from textual.filter import Monochrome, NoColor
 from textual.widgets import Input
 
@@ -272,6 +272,13 @@ class SpanviewApp(App[None]):
     def refresh(self, *, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:  # noqa: ARG002
         """Paint the screen in sight anew, as after another program had the terminal; sizes are told in another way."""
         return super().refresh(repaint=repaint, recompose=recompose)
+
+    async def _replace_screen(self, screen: Screen[Any]) -> Screen[Any]:
+        """Close a screen that another has taken the place of, which is painted already or will be: not once more."""
+        screen.post_message(ScreenSuspend())
+        self.capture_mouse(None)
+        await screen.remove()
+        return screen
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:

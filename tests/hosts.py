@@ -34,6 +34,8 @@ class FakeHost:
     """When processes began that are younger than some spans."""
     written: dict[str, int] = field(default_factory=dict)
     """When files were written last."""
+    exits: dict[str, str] = field(default_factory=dict)
+    """What Ray says of the ends of workers."""
     host: str = "here"
 
     def life(self, pid: int, host: str, path: str, seen_ns: int, *, is_named: bool = False) -> Life:  # noqa: ARG002
@@ -43,6 +45,11 @@ class FakeHost:
             return Life.UNKNOWN
         is_older = seen_ns >= self.began_ns.get(pid, 0)
         return Life.HOLDS if pid in self.alive and is_older else Life.GONE
+
+    def exit_of(self, path: str, worker_id: str) -> str:
+        """Return what Ray says of a worker's end."""
+        assert path
+        return self.exits.get(worker_id, "")
 
     def written_ns(self, path: str) -> int:
         """Return when a file was written last."""

@@ -270,12 +270,18 @@ SERVED: Final = (
 
 
 @pytest.mark.ray
-def test_serve_environment(session: RaySession) -> None:
+@pytest.mark.parametrize(
+    ("recipe", "place"),
+    [("serve-default", "serve/spans"), ("serve-environment", "spans")],
+    ids=["of Serve", "of spanview"],
+)
+def test_serve_environment(session: RaySession, recipe: str, place: str) -> None:
     """Ray Serve's variables: every request is whole, from the proxy to the replica behind the replica."""
     need("ray.serve._private.tracing_utils", "fastapi")
-    session.write("program.py", WRITTEN + COMPOSED.replace("PORT", str(free_port())))
-    succeeded(session.run(f"{RECIPES['serve-default']}\npython program.py"))
-    folder = session.folder_of("serve/spans")
+    text = COMPOSED.replace("/logs/serve/spans/*", f"/logs/{place}/*")
+    session.write("program.py", WRITTEN + text.replace("PORT", str(free_port())))
+    succeeded(session.run(f"{RECIPES[recipe]}\npython program.py"))
+    folder = session.folder_of(place)
     assert traces_of([str(folder)]) == [[" > ".join(SERVED[:length]) for length in range(1, 7)]] * 3
 
 

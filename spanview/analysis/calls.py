@@ -48,6 +48,8 @@ class Outcome(StrEnum):
 
     ENDED = "ended"
     """Its only attempt ended without an error, which `sys.exit`, cancelled calls and unpicklable results do, too."""
+    UNENDED = "no end"
+    """Its last attempt has no end: it runs, or was lost with its process."""
     ERROR = "error"
     """Its last attempt ended with one, which isn't that of `exit_actor`."""
     RESTARTED = "restarted"
@@ -154,6 +156,8 @@ class Calls:
             return Outcome.SUBMIT_ERROR if status[row] == ERROR else Outcome.NO_ATTEMPT
         if status[attempts[-1]] == ERROR and not exits_among(self._store, attempts[-1:]):
             return Outcome.ERROR
+        if self._store.spans.end_ns[attempts[-1]] == NO_TIME:
+            return Outcome.UNENDED
         if len(attempts) == 1:
             return Outcome.ENDED
         name = self._store.names.texts[self._store.spans.name[row]]
@@ -382,7 +386,8 @@ def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterabl
     has_failed &= ~np.isin(attempts, [*exits_among(store, attempts[has_failed].tolist())])
     is_refused = ~has_any & (statuses[calls.rows] == ERROR)
     has_ended = has_any.copy()
-    has_ended[has_any] = ~has_failed[calls.firsts[1:][has_any] - 1]
+    last = calls.firsts[1:][has_any] - 1
+    has_ended[has_any] = ~has_failed[last] & (ends[attempts[last]] != NO_TIME)
     has_ended &= ~is_generator
     has_no_run = np.repeat(is_generator, counts)
 

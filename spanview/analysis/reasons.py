@@ -264,7 +264,8 @@ class _Reasons:
     def _names_that_ran(self) -> set[str]:
         """Return the names of all attempts, including those whose call is in no file."""
         spans, texts = self._store.spans, self._store.names.texts
-        names = copy_of(spans.name)[: len(spans.next_row)][copy_of(spans.kind)[: len(spans.next_row)] == CONSUMER]
+        size = len(spans.next_row)
+        names = copy_of(spans.name)[:size][copy_of(spans.kind)[:size] == CONSUMER]
         return {texts[name].removesuffix(RAN) for name in np.unique(names).tolist() if texts[name].endswith(RAN)}
 
     def _leaves_attempts(self, call: _CallWithoutAttempt) -> bool:
@@ -307,6 +308,8 @@ class _Reasons:
         if not wanted:
             return {}
         rows = started_attempts(self._store)
+        # The store may have grown since its calls were looked for.
+        rows = rows[rows < len(self._producer_of)]
         sources, starts = copy_of(self._store.spans.source), copy_of(self._store.spans.start_ns)
         rows = rows[np.lexsort((starts[rows], sources[rows]))]
         parts = np.split(rows, np.flatnonzero(np.diff(sources[rows])) + 1) if len(rows) else []

@@ -125,19 +125,28 @@ class UnendedSpans:
         if writer is None:
             return Unended(Fate.UNKNOWN, "not known which process it is of")
         who = f"its process, pid {writer.pid},"
+        worker = self._writers.facts_of(row).worker
         life = self._writers.life(row, writer)
         if life.is_alive:
             return Unended(Fate.RUNS, f"{who} is alive", writer.pid)
         if self._writers.was_alive(row, writer):
             if self._writers.has_ended(row, writer, _READING_DELAY_S):
-                return Unended(Fate.LOST, f"{who} has ended", writer.pid)
+                return Unended(Fate.LOST, f"{who} has ended{self._exit_of(row, worker)}", writer.pid)
             return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid)
         if life is not Life.GONE:
             where = f" on {writer.host}" if writer.host else ""
             return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)
         if writer.is_named and self._is_original(row):
-            return Unended(Fate.LOST, f"{who} isn't running", writer.pid, is_likely=True)
+            said = self._exit_of(row, worker)
+            reason = f"{who} has ended{said}" if said else f"{who} isn't running"
+            return Unended(Fate.LOST, reason, writer.pid, is_likely=not said)
         return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)
+
+    def _exit_of(self, row: int, worker: str) -> str:
+        """Return what Ray says of a worker's end, to be put behind it; empty where it says nothing."""
+        path = self._store.sources[self._store.spans.source[row]].path
+        said = self._host.exit_of(path, worker) if worker else ""
+        return f", as Ray says: {said}" if said else ""
 
     def _is_original(self, row: int) -> bool:
         """Return whether a span is in the file that its process wrote, as far as the times of the files tell."""

@@ -66,6 +66,14 @@ class Host(Protocol):
     def written_ns(self, path: str) -> int:
         """Return when a file was written last, in nanoseconds since 1970; for a copy that is when it was copied."""
 
+    def exit_of(self, path: str, worker_id: str) -> str:
+        """Return what Ray's files say of the end of a worker; empty where they say nothing.
+
+        Args:
+            path: A file of its spans.
+            worker_id: The worker's.
+        """
+
     def logs_of(self, pid: int) -> str:
         """Return the folder that the Ray session of a process logs to, empty where it isn't known."""
 
@@ -81,6 +89,8 @@ class RecordFacts:
     actor: str
     """The id of the actor that ran an attempt, or that a call goes to; empty for a task."""
     job: str
+    worker: str
+    """The id of the Ray worker that wrote it, empty where it isn't known."""
 
 
 class Writers:
@@ -115,10 +125,12 @@ class Writers:
             # A task that an actor submits may have the actor's own id.
             is_task = attributes.get("ray.remote") == "function"
             actor, job = ("" if is_task else attributes.get("ray.actor_id")), attributes.get("ray.job_id")
+            worker = attributes.get("ray.worker_id") or span.resource.attributes.get("ray.worker_id")
             facts = self._record_facts[row] = RecordFacts(
                 writer_of(span, path, self._host.host),
                 actor if isinstance(actor, str) else "",
                 job if isinstance(job, str) else "",
+                worker if isinstance(worker, str) else "",
             )
         return facts
 

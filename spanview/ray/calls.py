@@ -156,17 +156,22 @@ def _takes_context(function: Any) -> bool:
 def _creation_mender(remote: Any, inject: Callable[[type], Any]) -> Any:
     @wraps(remote)
     def mended(self: Any, *args: Any, **kwargs: Any) -> Any:
-        metadata = self.__ray_metadata__
-        cls = metadata.modified_class
-        if cls is not None and not vars(cls).get(_MENDED):
-            inject(cls)
-            type.__setattr__(cls, _MENDED, True)
-            signatures = metadata.method_meta.signatures
-            for name, known in signatures.items():
-                _accept_context(cls, name, known)
+        # What can't be mended runs as it does without this.
+        with suppress(Exception):
+            _mend_class(self.__ray_metadata__, inject)
         return remote(self, *args, **kwargs)
 
     return mended
+
+
+def _mend_class(metadata: Any, inject: Callable[[type], Any]) -> None:
+    """Mend the class of an actor that was decorated before there was a session, once."""
+    cls = metadata.modified_class
+    if cls is not None and not vars(cls).get(_MENDED):
+        inject(cls)
+        type.__setattr__(cls, _MENDED, True)
+        for name, parameters in metadata.method_meta.signatures.items():
+            _accept_context(cls, name, parameters)
 
 
 def _accept_context(cls: type, name: str, parameters: list[inspect.Parameter]) -> None:

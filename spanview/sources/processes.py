@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.workers import is_same_host, job_of_file
 from spanview.analysis.writers import Life, RayWorker
+from spanview.sources.worker_exits import exit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -91,6 +92,8 @@ class Processes:
     def __init__(self) -> None:
         self._known: dict[int, tuple[float, _ProcessInfo | None]] = {}
         """When each was asked, by the monotonic clock, and the answer, None for those that are gone."""
+        self._exits: dict[str, tuple[float, str]] = {}
+        """When it was looked for, and what was found, by worker."""
         self._workers: tuple[float, Sequence[RayWorker]] | None = None
 
     def life(self, pid: int, host: str, path: str, seen_ns: int, *, is_named: bool = False) -> Life:
@@ -124,6 +127,20 @@ class Processes:
             return 0
         # A copy that keeps the time of writing can't keep the other one, which Windows doesn't have.
         return stat.st_mtime_ns if sys.platform == "win32" else max(stat.st_mtime_ns, stat.st_ctime_ns)
+
+    def exit_of(self, path: str, worker_id: str) -> str:
+        """Return what Ray's files say of the end of a worker; empty where they say nothing.
+
+        Args:
+            path: A file of its spans.
+            worker_id: The worker's.
+        """
+        now = time.monotonic()
+        asked_at, said = self._exits.get(worker_id, (0.0, ""))
+        if not asked_at or (not said and now - asked_at > _CACHE_DURATION_S):
+            said = exit_of(path, worker_id)
+            self._exits[worker_id] = now, said
+        return said
 
     def logs_of(self, pid: int) -> str:
         """Return the folder that the Ray session of a process logs to; empty where it isn't known."""

@@ -21,6 +21,7 @@ import pytest
 
 from builders import EPOCH_NS, Builder, MemoryReader, file_of
 from hosts import FakeHost
+from programs import spanview
 from spanview.analysis.running import Running
 from spanview.analysis.unended import Fate, UnendedSpans, fates_text, unended_text
 from spanview.analysis.writers import Life
@@ -96,6 +97,11 @@ def said(store: Store, host: FakeHost) -> str:
             HERE,
             FakeHost(written={ENDED: LAST_NS, STARTED: LAST_NS + 3 * 10**9}),
             "no end: its process, pid 7, isn't running here, but the file may be a copy",
+        ),
+        (
+            HERE | {"ray.worker_id": "2f9c"},
+            FakeHost(written={ENDED: LAST_NS}, exits={"2f9c": "SYSTEM_ERROR, End of file"}),
+            "lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR, End of file",
         ),
         (HERE, FakeHost(), "no end: its process, pid 7, isn't running here, but the file may be a copy"),
         (
@@ -177,6 +183,28 @@ def test_when_a_file_was_written(tmp_path: Path) -> None:
     assert Processes().written_ns(str(tmp_path / "2.jsonl")) == 0
 
 
+def test_how_a_worker_ended(tmp_path: Path) -> None:
+    """The log of the head node says it, for the worker that is asked about, and in its session only."""
+    worker = "2f9c01" + "0" * 50
+    spans = tmp_path / "logs" / "spans"
+    spans.mkdir(parents=True)
+    log, path = tmp_path / "logs" / "gcs_server.out", str(spans / "7.jsonl")
+    assert not Processes().exit_of(path, worker)
+    line = "W x.cc:70: Reporting worker exit, worker id = {}, node id = 1, exit_type = {}, exit_detail = {}"
+    log.write_text(
+        line.format("3" * 56, "INTENDED_USER_EXIT", "It went.\n")
+        + line.format(worker, "SYSTEM_ERROR", "Worker exits with code 2. End of file. Some causes.\n")
+        + line.format("4" * 56, "USER_ERROR", "Other.\n")
+    )
+    assert Processes().exit_of(path, worker) == "SYSTEM_ERROR, Worker exits with code 2"
+    assert Processes().exit_of(path, "4" * 56) == "USER_ERROR, Other"
+    assert not Processes().exit_of(path, "5" * 56)
+    assert not Processes().exit_of(str(tmp_path / "7.jsonl"), worker)
+    log.unlink()
+    log.symlink_to("/etc/passwd")
+    assert not Processes().exit_of(path, worker)
+
+
 def test_a_process_that_the_span_names() -> None:
     """It is itself, whatever it has open."""
     life, now = Processes().life, time.time_ns()
@@ -184,3 +212,36 @@ def test_a_process_that_the_span_names() -> None:
     assert life(os.getpid(), platform.node(), "nowhere.jsonl", now) is Life.UNKNOWN
     assert life(os.getpid(), "elsewhere", "nowhere.jsonl", now, is_named=True) is Life.UNKNOWN
     assert life(os.getpid(), platform.node(), "nowhere.jsonl", 10**18, is_named=True) is Life.GONE
+
+
+@pytest.mark.parametrize(
+    ("pid", "age_s", "said"),
+    [
+        (os.getpid(), 0, "running: its process, pid {}, is alive"),
+        (2**31 - 1, 0, "lost, likely: its process, pid {}, isn't running"),
+        (2**31 - 1, 60, "no end: its process, pid {}, isn't running here, but the file may be a copy"),
+    ],
+    ids=["alive", "gone", "copied"],
+)
+def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> None:
+    """`tree` says it of the span, `stats` and `check` how many there are; exports say nothing of processes."""
+    start_us = (time.time_ns() - EPOCH_NS) / 1000 - age_s * 1e6
+    resource = {"host.name": platform.node(), "process.pid": pid}
+    path = tmp_path / f"here-{pid}-1700000000000.started.jsonl"
+    path.write_bytes(file_of([Builder().span("job", start=start_us, duration=None, resource=resource)]))
+    fate = said.partition(":")[0].partition(",")[0]
+    tree = spanview("tree", path).text
+    assert f"[{said.format(pid)}]" in tree
+    count = {"running": "● 1 running", "lost": "1 lost", "no end": "1 span without an end"}[fate]
+    assert count in tree.splitlines()[0]
+    stats = spanview("stats", path)
+    assert ("left out of durations" in stats.notices) == (fate != "no end")
+    words = {
+        "running": "1 running",
+        "lost": "1 lost with their processes",
+        "no end": "1 whose processes aren't known here",
+    }
+    assert f"1 record has no end: {words[fate]}." in spanview("check", path).text
+    exported = spanview("export", path).text
+    assert '"end_time":null' in exported
+    assert '"warnings":["no_end"]' in exported

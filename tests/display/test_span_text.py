@@ -24,22 +24,13 @@ from spanview.display.span_in_tree import SpanInTree
 from spanview.display.span_text import SECTIONS, detail_lines, empty_sections, section_titles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from builders import Document
     from spanview.index.store import Store
 
 WIDTH = 60
 
 
-@pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the local zone be UTC."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        time.tzset()
-        yield
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("universal_time")
 
 
 def subject_in(store: Store, node: int) -> SpanInTree:

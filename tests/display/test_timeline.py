@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spanview.display.timeline import round_times, ruler, stretch
@@ -54,6 +54,7 @@ def test_any_ruler_fits(first: int, length: int, width: int) -> None:
 
 
 @given(st.integers(0, 10**15), st.integers(1, 10**13), st.integers(40, 300))
+@example(559_353_361, 880_754, 241)
 def test_no_two_texts_of_a_ruler_are_the_same(first: int, length: int, width: int) -> None:
     """However short the stretch and far from the start: each time has the digits that tell it from the previous one."""
     times = round_times(first, first + length, width // 14)

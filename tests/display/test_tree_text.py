@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,19 +10,10 @@ from builders import Builder, store_of
 from spanview.display.tree_text import error_text, trace_title, tree_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from builders import Document
 
 
-@pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the local zone be UTC."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        time.tzset()
-        yield
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("universal_time")
 
 
 def lines_of(*documents: Document) -> list[str]:

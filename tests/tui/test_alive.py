@@ -218,3 +218,20 @@ async def test_a_worker_whose_span_runs(host: FakeHost) -> None:
         await look.tell(FOLLOWING)
         await look.press("L")
         await look.until_shown("1 worker", "▒▒▒▒")
+
+
+async def test_a_call_whose_attempt_runs_and_is_lost(host: FakeHost) -> None:
+    """Its line says so, how long it has run, and why; it has not ended."""
+    data, build = Growing(), Builder()
+    data.add(build.span("f ray.remote", span=1, start=0, kind="PRODUCER"), path="spans/6.jsonl")
+    attempt = build.span(
+        "f ray.remote_worker", span=2, parent=1, start=50, duration=None, kind="CONSUMER", resource=OF_SEVEN
+    )
+    data.add(attempt, path=STARTED)
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("A", "enter")
+        await look.until_shown("1 call", "running", "its process, pid 7, is alive", "…")
+        host.end({7})
+        await look.until_shown("lost: its process, pid 7, has ended")
+        assert "ended:" not in look.text

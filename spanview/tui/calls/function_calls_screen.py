@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from heapq import nlargest, nsmallest
+from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
@@ -15,9 +16,11 @@ from spanview.analysis.calls import Call, Outcome
 from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
 from spanview.analysis.reasons import Reason, Why, reasons_of
 from spanview.analysis.telling import part
+from spanview.analysis.unended import Fate, unended_text
 from spanview.analysis.waited_for import NO_REASONS, reason_text, wait_reasons
 from spanview.display.call_text import NOT_YET_SEEN
-from spanview.display.units import count, duration, moment
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration, moment, so_far
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.calls.call_log import CallLog
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from spanview.analysis.calls import Calls
     from spanview.analysis.running import Assessment
     from spanview.analysis.telling import Tell
+    from spanview.analysis.unended import Unended
     from spanview.analysis.waited_for import WaitReasons
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive, Ask
@@ -46,6 +50,8 @@ MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
 _WORDS: Final = 18
 """Cells that what is said of a call has at least, before where it ran."""
+_SHORTEST_PLACE: Final = 8
+"""Cells of where a call ran, below which it says nothing."""
 _SHORTEST_WORDS: Final = 8
 _LEAST_SAID: Final = len("OUTCOME ▾")
 _DATE: Final = len("2026-11-20")
@@ -129,6 +135,10 @@ class CallLines(TableList[Call]):
         """How functions are called, where there may be several."""
         self.open_calls: Collection[int] = ()
         """The rows of calls without an attempt that may still run, as far as was asked."""
+        self.unended: Mapping[int, Unended] = {}
+        """What has become of attempts without an end, by row, as far as that was asked,"""
+        self.now_ns = 0
+        """and when, in nanoseconds since 1970."""
         self.notes: dict[int, str] = {}
         """What is thought of calls without an attempt, by their rows in the span table."""
         self._longest: tuple[dict[int, str], int] | None = None
@@ -205,14 +215,23 @@ class CallLines(TableList[Call]):
             # It names the process that stands behind it elsewhere.
             words = max(words, len(text))
         yield Piece(data_text(text, min(words, cells)), "error" if is_bad else "")
-        yield Piece(" " + data_text(self._where(call), max(0, cells - words - 1)), "dim")
+        room = cells - words - 1
+        if room >= _SHORTEST_PLACE:
+            yield Piece(" " + data_text(self._where(call), room), "dim")
 
     def _start(self, call: Call) -> str:
         ns = self._store.spans.start_ns[call.row]
         return "–" if ns == NO_TIME else moment(ns, with_date=not self.day, digits=3)
 
     def _run(self, call: Call) -> str:
+        unended = self.unended_of(call)
+        if unended is not None and unended.fate is Fate.RUNS:
+            return so_far(self.now_ns - self._store.spans.start_ns[call.attempts[-1]])
         return "not known" if call.function in self.generators and call.attempts else duration(call.run_ns)
+
+    def unended_of(self, call: Call) -> Unended | None:
+        """Return what has become of the last attempt of a call, where it has no end and that was asked."""
+        return self.unended.get(call.attempts[-1]) if call.outcome is Outcome.UNENDED else None
 
     def _wait_and_run(self, call: Call) -> str:
         known = [
@@ -226,6 +245,8 @@ class CallLines(TableList[Call]):
             return self.notes[call.row]
         if call.function in self.generators and call.outcome is Outcome.ENDED:
             return _MADE
+        if (unended := self.unended_of(call)) is not None:
+            return unended.fate.value
         if call.row in self.open_calls:
             return NOT_YET_SEEN
         return call.outcome if why is None else why.label
@@ -293,12 +314,15 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         rows = self.rows
         why = None if rows.selected is None else rows.reasons.get(rows.selected.row)
         is_generator = rows.selected is not None and rows.selected.function in rows.generators
-        ended = RUN_NOT_KNOWN if is_generator else _ENDED
         selected = rows.selected
+        unended = None if selected is None else rows.unended_of(selected)
+        ended = RUN_NOT_KNOWN if is_generator else _ENDED
+        if selected is not None and selected.outcome is Outcome.UNENDED:
+            ended = Outcome.UNENDED if unended is None else sanitise(unended_text(unended))
         is_open = selected is not None and selected.row in rows.open_calls
         label = "" if why is None else NOT_YET_SEEN if is_open else why.label
         reason = self._wait_text() if why is None else f"{label}: {why.text}"
-        text = data_text(reason, self.size.width).rstrip() or ended
+        text = ended if unended is not None else data_text(reason, self.size.width).rstrip() or ended
         self.query_one("#note", Static).update(Content(text), layout=False)
         self._log.show(selected.attempts[-1] if selected is not None and selected.attempts else None)
 
@@ -397,16 +421,26 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
             self._list(self._take_sorted)
 
     def _think(self) -> None:
-        """Ask the system about calls without an attempt: they may be running."""
-        reasons = self.rows.reasons
-        alone = [call.row for call in self.rows.items if call.row in reasons and reasons[call.row].may_run]
+        """Ask the system about calls without an attempt, and attempts without an end: they may be running."""
+        reasons, items = self.rows.reasons, self.rows.items
+        traces = {self._store.spans.trace[call.row] for call in items if call.outcome is Outcome.UNENDED}
+        alone = [call.row for call in items if call.row in reasons and reasons[call.row].may_run]
         alone = alone[:MOST_THOUGHTS]
-        if alone and not (self.viewer.feed_state.loading or self.viewer.paused):
+        if (alone or traces) and not (self.viewer.feed_state.loading or self.viewer.paused):
             running = self.viewer.running
-            self._thinking.queue(lambda _: {row: running.assessment_of(row) for row in alone}, self._take_thoughts)
 
-    def _take_thoughts(self, thoughts: dict[int, Assessment]) -> None:
-        rows, state = self.rows, self.viewer.feed_state
+            def think(_: Tell) -> tuple[dict[int, Assessment], Mapping[int, Unended]]:
+                unended = running.unended(traces) if traces else {}
+                return {row: running.assessment_of(row) for row in alone}, unended
+
+            self._thinking.queue(think, self._take_thoughts)
+
+    def _take_thoughts(self, found: tuple[dict[int, Assessment], Mapping[int, Unended]]) -> None:
+        (thoughts, unended), rows, state = found, self.rows, self.viewer.feed_state
+        if unended or rows.unended:
+            rows.unended, rows.now_ns = unended, time_ns()
+            rows.refresh()
+            self.refresh_frame()
         open_calls = {row for row, thought in thoughts.items() if thought.is_open}
         # What was read once is told of as files have it.
         notes = {row: thought.text for row, thought in thoughts.items()} if state.following else {}

@@ -331,9 +331,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         elif node is not None and self._model.run(node):
             self.action_expand()
         elif subject is not None:
-            await self.app.push_screen(
-                SpanScreen(subject, section, lambda: self._model.stitched.unjoined, self._go_to_span)
-            )
+            screen = SpanScreen(subject, section, lambda: self._model.stitched.unjoined, self._go_to_span)
+            screen.details.unended_text = self._missing.unended_text
+            await self.app.push_screen(screen)
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 

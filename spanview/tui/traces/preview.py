@@ -108,7 +108,11 @@ class Preview(Vertical):
         from spanview.tui.trace.waterfall import RulerLine, Waterfall
 
         model, appearance, answer = made
-        if self._list.is_left or not self.display:
+        if self._list.is_left:
+            return
+        if not self.display:
+            # Made again when there is room again.
+            self._shown = None
             return
         parts = [self._list.viewer.root_name(model.trace), duration(self._store.trace_table.duration_ns(model.trace))]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]

@@ -316,6 +316,9 @@ class BaseScreen(Screen[None]):
         """
         if size != self._compositor.size:
             super()._screen_resized(size)
+            if self.is_mounted:
+                # They say what there is room for.
+                self.call_later(self.refresh_frame)
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002 - Textual's
         """Lay out and paint, which answers whoever asked for it before.

@@ -434,9 +434,9 @@ def test_no_cluster(into: Path, words: tuple[str, ...], told: str) -> None:
 def test_what_is_shown_meanwhile(nodes: Nodes, tmp_path: Path, number: signal.Signals) -> None:
     """`--ray` shows what nodes write, from a folder that goes; nothing goes on when it ends, or is killed."""
     recording = (ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans" / "8367.txt").read_bytes()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     with files(nodes, 0, "8367.txt") as contents:
-        temporary = tmp_path / "temporary"
-        temporary.mkdir()
         shown = replace(nodes, environment={**nodes.environment, "TMPDIR": str(temporary)})
         with shown.running("tree", "-f", "--ray", nodes.address) as running:
             wait_for(lambda: bool([*temporary.glob("spanview-*/ray-cluster/*@*")]))

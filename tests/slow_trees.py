@@ -6,6 +6,7 @@ a, b under a                          a(b)
 b under a, no a                       ?a(b)           ? a placeholder
 a under b, b under a                  a(b)            a starts first, and says `cycle`
 a, a', b under a                      a(b) a'         a stands first by path and offset
+a without an end, a with one          a               the one with an end; of several without, the last
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from builders import Document
 
@@ -45,6 +46,19 @@ class Written:
         value = self.document["parent_id"] if key == "parent_id" else self.document["context"][key]
         return int(value or "0", 16)
 
+    @property
+    def span_key(self) -> tuple[Any, ...]:
+        """What records of one span have in common, whether they have an end or not."""
+        service = self.document["resource"]["attributes"].get("service.name", "")
+        ids = (self.number(key) for key in ("trace_id", "span_id", "parent_id"))
+        return *ids, self.document["start_time"], self.document["kind"], service
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether it has no end, and another record of its span may have one."""
+        is_known = self.number("trace_id") and self.number("span_id") and self.document["start_time"] is not None
+        return bool(is_known) and self.document["end_time"] is None
+
     def time(self, key: str) -> datetime | None:
         """Return the start or the end."""
         value = self.document[key]
@@ -53,10 +67,12 @@ class Written:
 
 def export_of(written: Iterable[Written]) -> tuple[list[Json], Json]:
     """Return the traces of the export, and its counts of spans, traces, roots, missing parents and doubles."""
-    everything = sorted(written, key=lambda one: one.place)
-    first: dict[str, Written] = {}
-    for one in everything:
-        first.setdefault(json.dumps(one.document, sort_keys=True), one)
+    everything: dict[str, list[Written]] = {}
+    for one in sorted(written, key=lambda one: one.place):
+        everything.setdefault(json.dumps(one.document, sort_keys=True), []).append(one)
+    ended, open_ones = _over(everything)
+    doubles = sum(len(ones) - 1 for text, ones in everything.items() if text not in ended)
+    first = {text: ones[0] for text, ones in everything.items() if text not in ended | open_ones}
     by_trace: dict[int, list[Written]] = {}
     for one in first.values():
         by_trace.setdefault(one.number("trace_id"), []).append(one)
@@ -67,9 +83,24 @@ def export_of(written: Iterable[Written]) -> tuple[list[Json], Json]:
         "traces": sum(1 for trace_id in by_trace if trace_id),
         "roots": sum(1 for one in first.values() if not one.number("parent_id")),
         "missing_parents": sum(len(tree.missing) for tree in trees),
-        "duplicates": len(everything) - len(first),
+        "duplicates": doubles,
     }
     return [tree.to_json() for tree in trees], counts
+
+
+def _over(everything: Mapping[str, Sequence[Written]]) -> tuple[set[str], set[str]]:
+    """Return which records have no end, and aren't shown: because their span has ended, or another one came later."""
+    ended, later = set[str](), set[str]()
+    begun = {text: ones[-1] for text, ones in everything.items() if ones[0].is_begun}
+    for text, one in begun.items():
+        others = [ones[-1] for ones in everything.values() if ones[0].span_key == one.span_key]
+        if any(other.time("end_time") is not None for other in others):
+            ended.add(text)
+        elif any(
+            other.place > one.place and other.document["resource"] == one.document["resource"] for other in others
+        ):
+            later.add(text)
+    return ended, later
 
 
 def lines_of(traces: Iterable[Json]) -> list[Json]:

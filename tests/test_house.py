@@ -13,6 +13,8 @@ import pytest
 ROOT: Final = Path(__file__).parent.parent
 RECORDING: Final = str(ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans")
 
+HOOK: Final = "from spanview.ray.hook import setup_tracing"
+
 
 def modules_after(code: str) -> set[str]:
     """Return the top-level names of all modules that are loaded once this code has run in a fresh interpreter."""
@@ -40,10 +42,16 @@ def test_floors() -> None:
     [
         ("import spanview", "spanview", {"textual", "rich", "orjson", "watchfiles", "opentelemetry", "asyncio"}),
         ("import spanview.cli", "spanview", {"textual", "rich", "orjson", "watchfiles", "opentelemetry"}),
+        (
+            "import spanview.ray.hook",
+            "spanview",
+            {"textual", "rich", "orjson", "numpy", "psutil", "opentelemetry", "ray"},
+        ),
+        (f"{HOOK}; setup_tracing()", "opentelemetry", {"textual", "rich", "orjson", "numpy", "ray"}),
         (f"import spanview; spanview.load({RECORDING!r})", "orjson", {"textual", "rich", "watchfiles"}),
         (f"import spanview.cli; spanview.cli.main(['export', {RECORDING!r}])", "orjson", {"textual", "watchfiles"}),
     ],
-    ids=["the package", "the commands", "loading", "an export"],
+    ids=["the package", "the commands", "the hook", "the hook at work", "loading", "an export"],
 )
 def test_imports_load_no_more_than_they_need(code: str, needed: str, unwanted: set[str]) -> None:
     """What is read, counted and exported needs no interface, and the package alone needs next to nothing."""

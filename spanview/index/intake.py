@@ -1,8 +1,8 @@
 """The way into the store: duplicates are dropped and spans grouped into traces as they arrive.
 
 A span may have several records, of which those written before it ended have no end. They have its ids, its parent, its
-start and its kind in common, those without an end also their resource, and one of them counts, whatever the order in
-which they are read:
+start, its kind and its service in common, those without an end all of their resource, and one of them counts, whatever
+the order in which they are read:
 
 records                                                    what counts
 ---------------------------------------------------------  ------------------------------------------------------
@@ -18,7 +18,7 @@ from array import array
 from dataclasses import dataclass, field
 from itertools import chain, compress, islice
 from operator import gt, not_
-from typing import TYPE_CHECKING, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
@@ -34,15 +34,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.formats.rows import Batch
+    from spanview.model.span import Resource
 
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
-_SAME_SPAN: Final = ("parent_ids", "start_ns", "kinds"), ("parent_id", "start_ns", "kind")
-"""Columns of a batch and of the span table that two records of one span have in common, besides the ids."""
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
 """Columns that tell apart spans whose records can't be read."""
+_SAME_FACTS: Final = [_FACTS.index(name) for name in ("parent_id", "start_ns", "service", "kind")]
+"""What two records of one span have in common, besides the ids."""
 _MAX_RECENT_TRACES: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
+_Place: TypeAlias = tuple[int, int, int]
+"""Number of a file, offset and length of a record."""
 
 
 @dataclass(slots=True)
@@ -59,6 +62,29 @@ class _Clash:
     def rows(self) -> list[int]:
         """Return all rows, in order."""
         return sorted({*self.digests.values(), *chain.from_iterable(self.unread.values())})
+
+
+@dataclass(slots=True)
+class _Snapshots:
+    """Records of one span that has not ended."""
+
+    last: _Place
+    """Of the last one, which counts."""
+    shown: bytes
+    """The digest of that one."""
+    firsts: dict[bytes, _Place]
+    """Where what they say stands first, by digest."""
+    copies: int = 0
+    """How many of them say what another one says."""
+
+    def renumbered(self, files: Sequence[int]) -> _Snapshots:
+        """Return the same with new numbers of files, by the old ones."""
+
+        def moved(place: _Place) -> _Place:
+            return files[place[0]], *place[1:]
+
+        firsts = {digest: moved(place) for digest, place in self.firsts.items()}
+        return _Snapshots(moved(self.last), self.shown, firsts, self.copies)
 
 
 class Intake:
@@ -93,8 +119,8 @@ class Intake:
         """and rows whose places are those of other records by now."""
         self.replaced = array("I")
         """Each row whose record was replaced by one that says more, in the order in which that happened."""
-        self._copies: dict[int, int] = {}
-        """How many duplicates were counted of rows without an end."""
+        self._snapshots: dict[int, _Snapshots] = {}
+        """By row, where several records without an end are known, and none with one."""
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
@@ -136,7 +162,7 @@ class Intake:
         self.details.take_numbers(files)
         self._duplicates.take_numbers(files, rows)
         self.replaced = array("I", map(rows.__getitem__, self.replaced))
-        self._copies = {int(rows[row]): count for row, count in self._copies.items()}
+        self._snapshots = {int(rows[row]): known.renumbered(files) for row, known in self._snapshots.items()}
         self._recent.clear()
         if self.unplaced != NO_ROW:
             self.unplaced = int(traces[self.unplaced])
@@ -326,8 +352,6 @@ class Intake:
                 self.spans.offset[known_row], self.spans.length[known_row] = batch.offsets[index], batch.lengths[index]
                 self.moved.add(known_row)
             self.tallies.duplicates += 1
-            if self.spans.end_ns[known_row] == NO_TIME:
-                self._copies[known_row] = self._copies.get(known_row, 0) + 1
             self._duplicates.add(known_row, dropped)
             if self._duplicates.are_many:
                 self._duplicates.take(self.duplicates)
@@ -354,44 +378,69 @@ class Intake:
         key = trace, columns.span_ids[index]
         are_several = spans.warnings[first] & _DUPLICATE
         rows = self._clash_of(key).rows() if are_several else (first,)
-        of_batch, of_table = _SAME_SPAN
-        same, has_end = [getattr(columns, name)[index] for name in of_batch], columns.end_ns[index] != NO_TIME
+        same, has_end = self._facts_of(batch, index), columns.end_ns[index] != NO_TIME
         for row in rows:
-            had_end = spans.end_ns[row] != NO_TIME
-            if (has_end and had_end) or same != [getattr(spans, name)[row] for name in of_table]:
+            known, had_end = self._facts_of_row(row), spans.end_ns[row] != NO_TIME
+            if (has_end and had_end) or any(same[fact] != known[fact] for fact in _SAME_FACTS):
                 continue
-            if not (has_end or had_end):
-                if not self._is_other_snapshot(row, source, batch, index):
-                    continue
-                has_end = (*self.source_order(source), batch.offsets[index]) > self.order(row)
             if has_end:
-                self._replace(row, source, batch, index)
-            return True
+                self._forget_snapshots(row)
+                self._replace(row, batch, index, (source, batch.offsets[index], batch.lengths[index]))
+                return True
+            if had_end or self._takes_open(row, source, batch, index):
+                return True
         return False
 
-    def _is_other_snapshot(self, row: int, source: int, batch: Batch, index: int) -> bool:
-        """Return whether the record at an index of a batch differs from that of a row, and is of the same resource."""
-        record = self.details.read(source, batch.offsets[index], batch.lengths[index])
-        known = self.details.read(self.spans.source[row], self.spans.offset[row], self.spans.length[row])
-        details, known_details = (None if data is None else decode_details(data) for data in (record, known))
-        if details is None or known_details is None or self._digest(record) == self._digest(known):
+    def _takes_open(self, row: int, source: int, batch: Batch, index: int) -> bool:
+        """Return whether a record is of the span of a row, both without an end; the later one is the span's then."""
+        place = source, batch.offsets[index], batch.lengths[index]
+        known_place = self.spans.source[row], self.spans.offset[row], self.spans.length[row]
+        (resource, digest), (known_resource, known) = map(self._said_at, (place, known_place))
+        if not digest or not known or resource != known_resource:
             return False
-        return details.resource == known_details.resource
+        snapshots = self._snapshots.get(row)
+        if snapshots is None:
+            snapshots = self._snapshots[row] = _Snapshots(known_place, known, {known: known_place})
+        first = snapshots.firsts.get(digest)
+        if first is not None:
+            snapshots.copies += 1
+            self.tallies.duplicates += 1
+            self._duplicates.add(row, source)
+        if first is None or self._place_order(place) < self._place_order(first):
+            snapshots.firsts[digest] = place
+        if self._place_order(place) > self._place_order(snapshots.last):
+            snapshots.last, snapshots.shown = place, digest
+        if snapshots.shown == digest and (digest != known or known_place != snapshots.firsts[digest]):
+            self._replace(row, batch, index, snapshots.firsts[digest])
+        return True
 
-    def _replace(self, row: int, source: int, batch: Batch, index: int) -> None:
+    def _said_at(self, place: _Place) -> tuple[Resource | None, bytes | None]:
+        """Return the resource of a record, and its digest; None where it can't be read."""
+        record = self.details.read(*place)
+        details = None if record is None else decode_details(record)
+        return (None, None) if details is None else (details.resource, self._digest(record))
+
+    def _forget_snapshots(self, row: int) -> None:
+        """Forget what records without an end said of a span that has ended."""
+        snapshots = self._snapshots.pop(row, None)
+        if snapshots is not None:
+            self.tallies.duplicates -= snapshots.copies
+
+    def _place_order(self, place: _Place) -> tuple[str, int, int]:
+        return *self.source_order(place[0]), place[1]
+
+    def _replace(self, row: int, batch: Batch, index: int, place: _Place) -> None:
         """Let a row be of another record of its span: a later one, or the one with its end."""
         spans, traces, columns = self.spans, self.traces, batch.columns
         trace, status, end = spans.trace[row], columns.statuses[index], columns.end_ns[index]
         traces.error_count[trace] += (status == ERROR) - (spans.status[row] == ERROR)
         traces.end_ns[trace] = max(traces.end_ns[trace], end)
         spans.name[row] = self.names.number(columns.names[index])
-        spans.service[row] = self.services.number(columns.services[index])
         spans.status[row] = status
         spans.warnings[row] = columns.warnings[index] | spans.warnings[row] & _DUPLICATE
-        spans.source[row], spans.offset[row], spans.length[row] = source, batch.offsets[index], batch.lengths[index]
+        spans.source[row], spans.offset[row], spans.length[row] = place
         spans.end_ns[row] = end
         self.moved.add(row)
-        self.tallies.duplicates -= self._copies.pop(row, 0)
         clash = (self._clashes or {}).get((trace, spans.span_id[row]))
         if clash is not None:
             self._enter(clash, row, self._digest_of_row(row))

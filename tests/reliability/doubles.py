@@ -5,6 +5,7 @@ one record                  another one                        shown
 a, compact                  a, indented, in another file       a, once
 a, ids with 0x              a, ids without, upper case         a, once
 attribute 1                 attribute 1.0, true or "1"         both, each with `duplicate_id`
+a without an end            a with an end                  the one with an end, if start, parent and kind are the same
 """
 
 from __future__ import annotations
@@ -151,6 +152,25 @@ def _records() -> list[tuple[int, bytes]]:
     return records
 
 
+def _number_of(document: Document) -> int:
+    """Return the number that one of the others has among the records."""
+    return next(number for number, other in enumerate(_others(), 1) if other == document)
+
+
+_BEGUN: Final = _number_of(_with(_base(), "end_time", value=None))
+_ANOTHER: Final = frozenset(
+    number
+    for number, document in enumerate(_others(), 1)
+    if any(document.get(key) != _base().get(key) for key in ("kind", "parent_id", "start_time"))
+)
+"""Those that are of another span than the one that has begun."""
+
+
+def _has_ended(one: int, other: int) -> bool:
+    """Return whether a span with the first number has ended as one with the other number."""
+    return one == _BEGUN and other != _BEGUN and other not in _ANOTHER
+
+
 # -- the table ---------------------------------------------------------------------------------------------------------
 
 
@@ -164,11 +184,14 @@ class _Pairs:
         self.firsts: list[bytes] = []
         self.seconds: list[bytes] = []
         self.are_doubles: list[bool] = []
+        self.begun: list[tuple[bool, bool]] = []
+        """Whether the first is of the second before it has ended, or the second of the first."""
         for number, ((one, first), (other, second)) in enumerate(everything[:count]):
             mark, own = str(_TRACE).encode(), str(_TRACE + 1 + number).encode()
             self.firsts.append(first.replace(mark, own) + b"\n")
             self.seconds.append(second.replace(mark, own) + b"\n")
             self.are_doubles.append(one == other)
+            self.begun.append((_has_ended(one, other), _has_ended(other, one)))
 
     def __len__(self) -> int:
         return len(self.firsts)
@@ -200,6 +223,10 @@ class _Pairs:
             if self.are_doubles[number]:
                 # While printing, what came first has been printed; else the first by path and offset counts.
                 kept = [(first if are_live else min(first, second), False)]
+            elif any(self.begun[number]):
+                kept = [(second if self.begun[number][0] else first, False)]
+                # What has begun is printed, too, unless it is known to have ended.
+                kept += [(first, False)] if are_live and self.begun[number][0] else []
             else:
                 kept = [(first, not are_live), (second, True)]
             written += [(number, place) for place in kept]
@@ -287,7 +314,7 @@ def _by_program(figures: Figures, pairs: _Pairs, folder: Path) -> None:
     first, second = folder / "b.json", folder / "a.json"
     first.write_bytes(b"".join(pairs.firsts))
     places = [*zip(_places(str(first), pairs.firsts), _places(str(second), pairs.seconds), strict=True)]
-    expected = 2 * len(pairs) - sum(pairs.are_doubles)
+    expected = 2 * len(pairs) - sum(pairs.are_doubles) - sum(has_ended for _, has_ended in pairs.begun)
     with Following("spans", "--follow", folder) as program:
         program.wait_for(lambda: len(program.lines) >= len(pairs))
         second.write_bytes(b"".join(pairs.seconds))
@@ -322,6 +349,9 @@ def _mixtures(trials: int, _: Path) -> Figures:
         chance.shuffle(paths)
         store = _store_of_files({path: texts[path] for path in paths}, chance.choice((500, 100_000)))
         written = []
+        for trace, begun in [*places]:
+            if any(_has_ended(begun, span) for other, span in places if other == trace):
+                count -= len(places.pop((trace, begun)))
         for (trace, _span), found in places.items():
             is_shared = sum(1 for other, _ in places if other == trace) > 1
             written.append((f"{_TRACE + trace}", *min(found), is_shared))

@@ -1,0 +1,112 @@
+"""A file of lines that one process alone appends to.
+
+8714-17.jsonl      the first `max_bytes`; then, of each that would be longer, the rest goes to the next
+8714-17.2.jsonl
+8714-17.3.jsonl    the one that is written; with `keep` 2 the first is removed when this one begins
+
+Each line is one `write` to a file that is open for appending, so it is whole for whoever reads, and stays when the
+process is killed. What the system takes only a part of, on a full disk, is cut off again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from typing import Final
+
+_CHECK_INTERVAL_S: Final = 1.0
+"""How often is looked whether somebody has removed the file."""
+_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+
+
+class SpanFile:
+    """Appends lines, to be called by one thread at a time.
+
+    Args:
+        stem: The path of the first file, without its suffix.
+        suffix: That of all files.
+        max_bytes: How large a file may become, unless a single line is larger; 0 for any size.
+        keep: How many files there may be; 0 for any number.
+    """
+
+    def __init__(self, stem: str, suffix: str, max_bytes: int = 0, keep: int = 0) -> None:
+        self._stem, self._suffix = stem, suffix
+        self._max_bytes, self._keep = max_bytes, keep
+        self._number = 1
+        self._descriptor: int | None = None
+        self._identity = (0, 0)
+        """Device and inode of what is open."""
+        self._size = 0
+        self._checked_at = 0.0
+
+    @property
+    def path(self) -> str:
+        """The file that is written now."""
+        return self._path(self._number)
+
+    def write(self, line: bytes) -> None:
+        """Append a line, or nothing.
+
+        Raises:
+            OSError: The system doesn't take it.
+        """
+        descriptor = self._descriptor
+        if descriptor is None or not self._is_in_its_place(descriptor):
+            descriptor = self._open()
+        if self._max_bytes and self._size and self._size + len(line) > self._max_bytes:
+            descriptor = self._begin_next()
+        written = os.write(descriptor, line)
+        while written < len(line):
+            try:
+                written += os.write(descriptor, line[written:])
+            except OSError:
+                os.ftruncate(descriptor, self._size)
+                raise
+        self._size += written
+
+    def close(self) -> None:
+        """Close the file; the next line opens it again."""
+        if self._descriptor is not None:
+            with contextlib.suppress(OSError):
+                os.close(self._descriptor)
+            self._descriptor = None
+
+    def _path(self, number: int) -> str:
+        return f"{self._stem}{'' if number == 1 else f'.{number}'}{self._suffix}"
+
+    def _open(self) -> int:
+        os.makedirs(os.path.dirname(self._stem), exist_ok=True)
+        descriptor = self._descriptor = os.open(self.path, _FLAGS, 0o666)
+        status = os.fstat(descriptor)
+        self._identity, self._size = (status.st_dev, status.st_ino), status.st_size
+        self._checked_at = time.monotonic()
+        return descriptor
+
+    def _is_in_its_place(self, descriptor: int) -> bool:
+        """Return whether the descriptor is still of a file that somebody can find, as far as seen a second ago.
+
+        Whoever turns a process into a daemon closes all descriptors, and the number may be another file's by then.
+        """
+        now = time.monotonic()
+        if now - self._checked_at < _CHECK_INTERVAL_S:
+            return True
+        self._checked_at = now
+        try:
+            status = os.fstat(descriptor)
+        except OSError:
+            return False
+        if (status.st_dev, status.st_ino) != self._identity:
+            return False
+        if not status.st_nlink:
+            self.close()
+        return bool(status.st_nlink)
+
+    def _begin_next(self) -> int:
+        self.close()
+        self._number += 1
+        descriptor = self._open()
+        if self._keep and self._number > self._keep:
+            with contextlib.suppress(OSError):
+                os.unlink(self._path(self._number - self._keep))
+        return descriptor

@@ -177,6 +177,14 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
             continue
         for offset, size, kept in group:
             value = _kept_of(kept)
+            usual = _usual_columns_of(kept)
+            if usual is not None and len(usual):
+                parts.append(usual)
+                is_record = len(usual) == 1
+                holding += [] if is_record else [(offset, size)]
+                offsets += range(offset, offset + len(usual))
+                lengths += [size if is_record else 0] * len(usual)
+                continue
             format_ = foreign.format_of(value)
             if format_ is None:
                 skipped.append((offset, size))
@@ -207,6 +215,15 @@ def _kind_of(document: Document) -> tuple[bool, bool]:
     value = _kept_of(document[2])
     is_own = type(value) is tuple or console.is_span(value)
     return is_own, is_own and value is not document[2]
+
+
+def _usual_columns_of(value: Any) -> SpanColumns | None:
+    """Return the columns of a document of OTLP's in which all is just as the protocol has it; None for any other."""
+    if not _is_otlp(value):
+        return None
+    from spanview.formats import otlp_columns
+
+    return otlp_columns.columns_of(value)
 
 
 def _is_otlp(value: Any) -> bool:

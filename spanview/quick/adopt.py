@@ -15,6 +15,7 @@ from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.arrays import hashes_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
+from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ Rows32: TypeAlias = "NDArray[np.uint32]"
 
 _SHARED_COLUMNS: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "offset", "length")
 """Columns that the span table has as the rows have them."""
+_NO_END: Final = np.uint16(Warnings.NO_END)
 
 
 class Adopted:
@@ -80,7 +82,7 @@ class Adopted:
             columns = {name: values[is_new] for name, values in columns.items()}
             order = (np.cumsum(is_new) - 1)[order[is_new[order]]]
         if len(order):
-            columns["warnings"] = np.zeros(len(order), np.uint16)
+            columns["warnings"] = np.where(columns["end_ns"] == NO_TIME, _NO_END, np.uint16(0))
             columns["next_row"] = _next_rows(columns["trace"], order, first)
             for name, values in columns.items():
                 column = getattr(spans, name)
@@ -115,7 +117,7 @@ class Adopted:
                 services=[service_texts[number] for number in services[selected].tolist()],
                 kinds=rows["kind"][selected].tolist(),
                 statuses=rows["status"][selected].tolist(),
-                warnings=[0] * len(selected),
+                warnings=np.where(rows["end_ns"][selected] == NO_TIME, _NO_END, np.uint16(0)).tolist(),
             )
             self._intake.add(
                 source, Batch(columns, rows["offset"][selected].tolist(), rows["length"][selected].tolist())

@@ -244,7 +244,8 @@ def _positions_of(text: bytes, rare: int, buffer: Bytes, flags: Flags, count: in
     """
     np.equal(buffer[:count], text[rare], out=flags[:count])
     positions = np.maximum(places_of(flags, count) - rare, 0)
-    return positions[words_at(buffer, positions) == word(text)]
+    are_there = words_at(buffer, positions) == word(text)
+    return positions[np.flatnonzero(are_there)]
 
 
 def _with_one(positions: Places, starts: Places, ends: Places) -> tuple[Places, Places]:

@@ -50,7 +50,8 @@ usage: spanview [COMMAND] [PATH]... [OPTION]...
 The less of distributed traces: shows the span files that Ray and OpenTelemetry programs leave on a disk.
 
 PATH is a file, a folder, a glob, or - for standard input. Without one: standard input if it is a pipe or a file, else
-/tmp/spans and the spans of Ray Serve's latest session. A PATH spelled like a command is given as ./tree.
+/tmp/spans, and logs/spans and logs/serve/spans of Ray's latest session. A PATH spelled like a command is given as
+./tree.
 
 commands:
 {commands}

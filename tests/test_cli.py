@@ -272,7 +272,8 @@ def test_nothing_in_the_default_places(tmp_path: Path, command: Sequence[str]) -
     """Without PATHs and without spans it says where it looked and how to turn tracing on."""
     done = spanview(tmp_path / "spans", *command, program=WITHOUT_DEFAULTS, environment={"RAY_TMPDIR": str(tmp_path)})
     assert (done.status, done.output) == (2, b"")
-    assert f"{tmp_path}/spans and {tmp_path}/ray/session_latest/logs/serve/spans" in done.lines[0]
+    session = f"{tmp_path}/ray/session_latest"
+    assert f"{session}/logs/spans, {tmp_path}/spans and {session}/logs/serve/spans" in done.lines[0]
     assert "setup_local_tmp_tracing:setup_tracing" in done.notices
     assert "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=" in done.notices
 
@@ -285,7 +286,7 @@ def test_a_default_place_without_spans_is_named(tmp_path: Path, command: str) ->
     assert (done.status, done.lines) == (0, [f"spanview: {tmp_path}/spans: no spans; no files"])
 
 
-@pytest.mark.parametrize("place", ["spans", "ray/session_latest/logs/serve/spans"])
+@pytest.mark.parametrize("place", ["spans", "ray/session_latest/logs/spans", "ray/session_latest/logs/serve/spans"])
 def test_default_places_are_read(tmp_path: Path, place: str) -> None:
     """Without PATHs the places that Ray and Ray Serve write to are read, also if only one of them is there."""
     (tmp_path / place).mkdir(parents=True)

@@ -22,7 +22,7 @@ from spanview.formats.jsontext import dumps_strict
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import DiffError, NoSuchPathError, QueryError, TraceNotFoundError
 from spanview.sources.discover import STANDARD_INPUT, is_there
-from spanview.sources.places import default_places
+from spanview.sources.places import default_places, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +118,7 @@ def _chosen(options: Options, given: dict[str, str]) -> list[DiffSide]:
     try:
         places(options)
     except NoSuchPathError:
-        looked_at = sanitise(", ".join(default_places(options.environment)))
+        looked_at = sanitise(in_words(default_places(options.environment)))
         raise NoSuchPathError(
             f"{' and '.join(map(_shown, given.values()))} are no files or folders, and to look for traces "
             f"there is nothing in {looked_at}: give the PATH of the spans after them"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.commands.standard_error import say
 from spanview.sources.discover import STANDARD_INPUT, is_there
-from spanview.sources.places import default_places
+from spanview.sources.places import default_places, in_words
 
 if TYPE_CHECKING:
     from spanview.commands.options import Options
@@ -49,7 +49,7 @@ def with_standard_input(options: Options, *, opens_viewer: bool = False) -> Opti
         return options
     mode = _mode()
     if stat.S_ISFIFO(mode):
-        default = " and ".join(default_places(options.environment))
+        default = in_words(default_places(options.environment))
         has_data = _has_data(_VIEWER_WAIT_MS if opens_viewer else _NOTICE_AFTER_MS)
         if has_data is None and not opens_viewer:
             say(

@@ -11,16 +11,25 @@ if TYPE_CHECKING:
 RAY_SPANS: Final = "/tmp/spans"  # noqa: S108 - both of Ray's hooks write there, whatever TMPDIR says
 DEMO: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "demo")
 """The folder of the recording that comes with spanview."""
+_SESSION_SPANS: Final = os.path.join("logs", "spans")
+"""Below a session of Ray, where spanview's own hook writes: what collects Ray's logs takes them along."""
 _SERVE_SPANS: Final = os.path.join("logs", "serve", "spans")
 
 
 def default_places(environment: Mapping[str, str]) -> list[str]:
-    """Return the folders that Ray's hooks and Ray Serve's exporter write to.
+    """Return the folders that spanview's hook, Ray's hooks and Ray Serve's exporter write to.
 
     Args:
         environment: The process's environment; `RAY_TMPDIR` moves Ray's sessions.
     """
-    return [RAY_SPANS, os.path.join(latest_session(environment), _SERVE_SPANS)]
+    session = latest_session(environment)
+    return [os.path.join(session, _SESSION_SPANS), RAY_SPANS, os.path.join(session, _SERVE_SPANS)]
+
+
+def in_words(places: Sequence[str]) -> str:
+    """Return places as `a, b and c`, with a name for standard input."""
+    *others, last = ["standard input" if place == "-" else place for place in places]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def latest_session(environment: Mapping[str, str]) -> str:
@@ -69,7 +78,7 @@ SAMPLING: Final = "           (Serve's sampling ratio is 0.01 unless it is set: 
 def how_to_turn_tracing_on(looked_at: Sequence[str]) -> list[str]:
     """Return lines: where was looked, how to make Ray and Ray Serve write spans there, and what else there is."""
     return [
-        f"looked in {' and '.join('standard input' if place == '-' else place for place in looked_at)}",
+        f"looked in {in_words(looked_at)}",
         "to turn tracing on:",
         TURN_ON_RAY,
         TURN_ON_SERVE,

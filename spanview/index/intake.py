@@ -134,6 +134,10 @@ class Intake:
             rows = range(self.scanned.pop().start, rows.stop)
         self.scanned.append(rows)
 
+    def noted_rows(self) -> list[int]:
+        """Return the rows of which more is known than the tables have: they had several records that differ."""
+        return [*self._snapshots, *chain.from_iterable(clash.rows() for clash in (self._clashes or {}).values())]
+
     @property
     def duplicates(self) -> dict[tuple[str, str], int]:
         """How many spans two files have in common, by the path of the record that counts and that of the other one."""

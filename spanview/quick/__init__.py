@@ -15,5 +15,6 @@ files       what is scanned, and with which options
 pages       from files to rows; what doesn't fit is decoded
 cores       how many processes work at the same time
 processes   the same with other processes, which share memory
+snapshots   records of spans before and after their ends, joined
 adopt       from rows into the tables of the index
 """

@@ -2,6 +2,7 @@
 
 ids         new ones are found by the same slots, probed in rounds: each round is one step for all that have no slot yet
 traces      rows of one trace are brought together by one sort
+snapshots   records of one span before and after its end are joined
 duplicates  left over, for the index to check one by one
 """
 
@@ -17,6 +18,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
+from spanview.quick.snapshots import join_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,13 +71,11 @@ class Adopted:
         sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[file_indexes]
         order = _order_of(rows["trace_high"], rows["trace_low"])
         numbers = _trace_numbers(intake, rows["trace_high"], rows["trace_low"], order)
-        is_new = _assign_span_slots(intake, numbers, rows["span_id"])
+        of_table, is_new = _assign_span_slots(intake, numbers, rows["span_id"])
         names, services = self._names[rows["name"]], self._services[rows["service"]]
         known_rows = np.flatnonzero(~is_new)
         spans, first = intake.spans, len(intake.spans)
-        counts = np.bincount(sources[is_new])
-        for source in np.flatnonzero(counts).tolist():
-            intake.tallies.add_records(intake.sources[source].path, int(counts[source]))
+        _count(intake, sources[is_new])
         columns = {name: rows[name] for name in _SHARED_COLUMNS}
         columns |= {"trace": numbers, "name": names, "service": services, "source": sources}
         if len(known_rows):
@@ -90,7 +90,12 @@ class Adopted:
             _link(intake, columns, order, first)
             intake.note_scanned(range(first, first + len(order)))
         if len(known_rows):
-            self._add_known(rows, known_rows, names, services, sources)
+            records = {name: rows[name][known_rows] for name in _SHARED_COLUMNS}
+            of_known = sources[known_rows]
+            records |= {"name": names[known_rows], "service": services[known_rows], "source": of_known}
+            are_joined = join_snapshots(intake, records, of_table[known_rows])
+            _count(intake, of_known[are_joined])
+            self._add_known(rows, known_rows[~are_joined], names, services, sources)
         if intake.changed is not None:
             intake.changed.append(np.unique(numbers).tolist())
 
@@ -122,6 +127,13 @@ class Adopted:
             self._intake.add(
                 source, Batch(columns, rows["offset"][selected].tolist(), rows["length"][selected].tolist())
             )
+
+
+def _count(intake: Intake, sources: Rows32) -> None:
+    """Count records by their files."""
+    counts = np.bincount(sources)
+    for source in np.flatnonzero(counts).tolist():
+        intake.tallies.add_records(intake.sources[source].path, int(counts[source]))
 
 
 def _order_of(high: Words, low: Words) -> Places:
@@ -165,8 +177,12 @@ def _assign_trace_slots(intake: Intake, highs: Words, lows: Words) -> tuple[Rows
     return _assign_slots(intake.trace_slots, hashes_of(highs, lows), first, are_same)
 
 
-def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> Flags:
-    """Give each span whose ids are new its slot, in their order from the next row on; return which these are."""
+def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> tuple[Rows32, Flags]:
+    """Give each span whose ids are new its slot, in their order from the next row on.
+
+    Returns:
+        The row of each, and which are new.
+    """
     spans, first = intake.spans, len(intake.spans)
     known_trace, known_id = np.asarray(spans.trace), np.asarray(spans.span_id)
 
@@ -180,7 +196,7 @@ def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> Flag
             same[selected] = (ids[indexes] == span_ids[keys[selected]]) & (traces[indexes] == numbers[keys[selected]])
         return same
 
-    return _assign_slots(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)[1]
+    return _assign_slots(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)
 
 
 def _assign_slots(
@@ -217,6 +233,9 @@ def _assign_slots(
     new = rows == own
     count = int(new.sum())
     if count < len(new):
+        # Those whose keys came before among these have the numbers that these had first.
+        again = np.flatnonzero(~new & (rows > first))
+        rows[again] = own[np.cumsum(new)[rows[again] - own[0]] - 1]
         rows[new] = own[:count]
         table[slot[new]] = own[:count]
     slots.used += count

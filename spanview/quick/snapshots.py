@@ -55,11 +55,19 @@ def join_snapshots(intake: Intake, records: Mapping[str, NDArray[Any]], rows: ND
     joins &= counts[positions] == 1
     if noted := intake.noted_rows():
         joins &= ~np.isin(rows, noted)
-    # Rows whose records were decoded don't become rows that are still to be.
-    joins &= had_end | are_scanned(intake)[rows]
     ended = np.flatnonzero(joins & has_end)
+    _note_scanned(intake, rows[ended])
     _replace(intake, {name: records[name][ended] for name in _REPLACED}, rows[ended])
     return joins
+
+
+def _note_scanned(intake: Intake, rows: NDArray[np.uint32]) -> None:
+    """Take note that the records of rows were scanned, also of rows whose records were decoded so far."""
+    decoded = np.sort(rows[~are_scanned(intake)[rows]]).astype(np.int64)
+    if len(decoded):
+        intake.moved.difference_update(decoded.tolist())
+        for run in np.split(decoded, np.flatnonzero(np.diff(decoded) > 1) + 1):
+            intake.note_scanned(range(int(run[0]), int(run[-1]) + 1))
 
 
 def _replace(intake: Intake, records: Mapping[str, NDArray[Any]], rows: NDArray[np.uint32]) -> None:

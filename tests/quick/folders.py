@@ -148,7 +148,9 @@ def _otlp_value(document: Document, more_ns: int) -> dict[str, Any]:
     """Return a usual document as OTLP has it, its keys in the order of the layout that is scanned."""
     context, status, resource = document["context"], document["status"], document["resource"]["attributes"]
     times = {
-        f"{name}TimeUnixNano": f"{parse_time(document[f'{name}_time']) + more_ns:019}" for name in ("start", "end")
+        f"{name}TimeUnixNano": f"{parse_time(document[f'{name}_time']) + more_ns:019}"
+        for name in ("start", "end")
+        if document[f"{name}_time"]
     }
     code = ("UNSET", "OK", "ERROR").index(status["status_code"])
     span = {
@@ -164,6 +166,19 @@ def _otlp_value(document: Document, more_ns: int) -> dict[str, Any]:
     }
     of_scope = {"scope": {"name": "lib"}, "spans": [span]}
     return {"resourceSpans": [{"resource": {"attributes": _pairs(resource)}, "scopeSpans": [of_scope]}]}
+
+
+def otlp_line(document: Document, **fields: Any) -> bytes:
+    """Return the line of a usual document in the layout that is scanned.
+
+    Args:
+        document: As a builder makes it; its end may be left out.
+        fields: What the span has besides or instead.
+    """
+    value = _otlp_value(document, 0)
+    span = value["resourceSpans"][0]["scopeSpans"][0]["spans"][0] | fields
+    value["resourceSpans"][0]["scopeSpans"][0]["spans"] = [span]
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
 
 
 def _pairs(attributes: dict[str, Any]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Spans straight from bytes to columns, many at a time, without decoding them.
+"""The SDK's records straight from bytes to columns, many at a time, without decoding them.
 
 A record is taken if every literal is where the layout has it, if what is between them is an id, a time, a kind or a
 text, and if its tail, resource and closing brace, is one that was decoded before. Attributes are skipped. Any other

@@ -13,7 +13,7 @@ started                     of lines of OTLP: the same span without an end, in t
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from unittest.mock import patch
 
 from builders import Builder, span_id, time_text, trace_id
@@ -23,11 +23,16 @@ from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from builders import Document
 
+Layout: TypeAlias = int | str | None
+SDK_LAYOUTS: Final[Sequence[Layout]] = (None, 4, "any")
+"""Indents, and any of them; there are no documents with several spans."""
+LAYOUTS: Final[Sequence[Layout]] = (*SDK_LAYOUTS, "otlp", "otlp")
 _NAMES: Final = (
     "f ray.remote",
     "f ray.remote_worker",
@@ -233,7 +238,7 @@ def _otlp_text(dice: random.Random, document: Document, *, odd: float, anywhere:
 
 
 def _records(
-    dice: random.Random, document: Document, layout: int | str | None, *, odd: float, anywhere: bool
+    dice: random.Random, document: Document, layout: Layout, *, odd: float, anywhere: bool
 ) -> tuple[bytes, bytes]:
     """Return the record of a usual document, perhaps an unusual one, and what was written when its span began."""
     if layout == "otlp":
@@ -295,7 +300,15 @@ def _damaged(dice: random.Random, text: bytes, other: bytes, *, anywhere: bool) 
     )
 
 
-def make(folder: Path, dice: random.Random, *, files: int, records: int, anywhere: bool = False) -> None:
+def make(
+    folder: Path,
+    dice: random.Random,
+    *,
+    files: int,
+    records: int,
+    anywhere: bool = False,
+    layouts: Sequence[Layout] = LAYOUTS,
+) -> None:
     """Make files of some records each.
 
     Args:
@@ -304,12 +317,13 @@ def make(folder: Path, dice: random.Random, *, files: int, records: int, anywher
         files: So many, at most.
         records: Of each, at most.
         anywhere: Whether there may be damage that only a decoder sees.
+        layouts: Those of the files, each as likely.
     """
     ids: list[tuple[int, int]] = []
     before: list[bytes] = []
     for number in range(dice.randint(1, files)):
         odd, broken = dice.choice((0, 0.02, 0.1, 0.7)), dice.choice((0, 0, 0.02, 0.1, 0.5))
-        layout = dice.choice((None, 4, "any", "otlp", "otlp"))
+        layout = dice.choice(layouts)
         # Two that follow one another can again look like a record that only a decoder sees through.
         parts, begun, was_broken = list[bytes](), list[bytes](), False
         for _ in range(dice.randint(0, records)):

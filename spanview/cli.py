@@ -21,9 +21,10 @@ COMMANDS: Final = {
     "stats": "counts, errors, percentiles and self time",
     "check": "find missing, damaged or misconfigured spans",
     "diff": "two traces, queries or folders, call path by call path",
+    "collect": "the span files of every node of a Ray cluster, into one folder",
     "help": "the manual, page by page: spanview help query",
 }
-_RESERVED: Final = frozenset(("push", "receive", "collect", "html", "explain", "mcp"))
+_RESERVED: Final = frozenset(("push", "receive", "html", "explain", "mcp"))
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
@@ -62,6 +63,7 @@ options:
       --since WHEN       only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run
       --trace ID         this trace; a unique prefix is enough
       --demo             a recording that comes with spanview, instead of a PATH
+      --ray ADDRESS      all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT
       --color MODE       colours: auto, always or never
       --max-span-size N  longest record to keep, in bytes (default 16MiB)
       --no-cache         neither read nor write a kept index
@@ -239,6 +241,8 @@ def _options(command: str, words: list[str]) -> Options:
     # What follows -- is no option, which argparse forgets where PATHs and options are mixed.
     end = words.index("--") if "--" in words else len(words)
     given = vars(parser.parse_intermixed_args(_joined(words[:end])))
+    if command == "collect":
+        return _collect_options(parser, given, words[end + 1 :])
     paths, size = (*given.pop("paths"), *words[end + 1 :]), given.pop("max_span_size")
     compared = 2 if command == "diff" else 0
     try:
@@ -253,16 +257,39 @@ def _options(command: str, words: list[str]) -> Options:
         if len(paths) > compared:
             parser.error(f"--demo stands for a PATH: leave out {paths[compared]}")
         paths = (*paths, DEMO)
+    if given.get("ray") is not None and paths:
+        parser.error(f"--ray stands for a PATH: leave out {paths[0]}")
     given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
-    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     return Options(
         command=command,
         paths=paths[compared:],
         sides=paths[:compared],
         cap=cap,
         environment=dict(os.environ),
-        **values,
+        **_without_lists(given),
     )
+
+
+def _collect_options(parser: argparse.ArgumentParser, given: dict[str, Any], words: list[str]) -> Options:
+    from spanview.commands.options import Options
+
+    if words:
+        parser.error(f"unrecognized arguments: {' '.join(words)}")
+    if given["output"] is None:
+        parser.error("-o DIR says where to: it is missing")
+    if given["dashboard"] is None:
+        given["address"] = given["address"] or "auto"
+    elif given["address"] is not None:
+        parser.error("--dashboard stands for --address: leave out one of them")
+    elif given["follow"]:
+        parser.error("--dashboard can't be followed, because it hands over whole files: collect again instead")
+    elif given["node_paths"]:
+        parser.error("--dashboard has the files in Ray's logs alone: leave out --path")
+    return Options(command="collect", environment=dict(os.environ), **_without_lists(given))
+
+
+def _without_lists(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
@@ -284,7 +311,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
         parser.usage = "spanview diff A B [PATH]... [OPTION]..."
         add("paths", metavar="A B", nargs="*", help="two of: the first digits of a trace id, a query, or a PATH")
         parser.epilog = _EPILOG_OF_DIFF
-    else:
+    elif command != "collect":
         add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
     for commands, flags, how in _OPTIONS:
         if command in commands:
@@ -334,7 +361,7 @@ _READING: Final = f"{_ASKING} diff"
 _QUERIES: Final[dict[str, Any]] = {"action": "append", "default": [], "metavar": "QUERY"}
 _OPTIONS: Final = (
     _option(
-        "view tree spans",
+        "view tree spans collect",
         "-f",
         "--follow",
         action="store_true",
@@ -364,6 +391,34 @@ _OPTIONS: Final = (
         help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
     ),
     _option("export", "-o", "--output", metavar="FILE", help="write to a file, completely or not at all"),
+    _option(
+        "collect",
+        "--address",
+        metavar="ADDRESS",
+        help="the cluster, from one of its machines: HOST:PORT of its head, or auto (the default)",
+    ),
+    _option("collect", "-o", "--output", metavar="DIR", help="the folder to collect into; what is there is continued"),
+    _option(
+        "collect",
+        "--path",
+        dest="node_paths",
+        action="append",
+        default=[],
+        metavar="GLOB",
+        help="a file, folder or glob on each node, with its $VARIABLES, instead of the default places; repeatable",
+    ),
+    _option(
+        "collect",
+        "--dashboard",
+        metavar="URL",
+        help="through the dashboard, from outside of the cluster: only what lies in the logs of Ray",
+    ),
+    _option(
+        "view tree",
+        "--ray",
+        metavar="ADDRESS",
+        help="all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT",
+    ),
     _option("tree", "--svg", metavar="FILE", help="write the waterfall as a picture, completely or not at all"),
     _option("export tree", "--force", action="store_true", help="overwrite the file"),
     _option("tree", "--bars", action="store_true", help="draw the waterfall in characters, for a chat or a ticket"),

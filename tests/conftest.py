@@ -41,7 +41,7 @@ _SHARE: Final = 10
 _FEWEST: Final = 20
 
 # That examples are made slowly says how busy the machine is.
-settings.register_profile("busy", settings(), suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("busy", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
 # Hundreds of programs are started: each would compile all of its modules again.

@@ -98,5 +98,9 @@ def run(
         What it printed line by line, what it said on standard error, and its exit status.
     """
     with start(text, folder, environment, set_up) as process:
-        output, errors = process.communicate(timeout=60)
+        try:
+            output, errors = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
     return output.decode().splitlines(), errors.decode(), process.returncode

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import TYPE_CHECKING, Final
 
 from builders import Builder, file_of, span_id, time_text, trace_id
@@ -147,4 +148,95 @@ def make_folder(parent: Path, text: str) -> str:
         with open(os.path.join(folder, f"{file_name}{name}"), "wb") as file:
             file.write(content)
     os.symlink("nowhere", os.path.join(folder, f"ln{name}"))
+    return folder
+
+
+# -- a session of Ray, with logs ---------------------------------------------------------------------------------------
+
+_REQUEST: Final = "bb02861e-613e-430d-a9f1-12457a3a001e"
+
+
+def session_documents(text: str) -> Iterator[Document]:
+    """Yield a call of an actor that failed, and a request, with a text behind a tag wherever Ray has one."""
+    build = Builder()
+    stack = (
+        f'Traceback (most recent call last):\n  File "/srv/ff{text}.py", line 3, in fu{text}\n    co{text}\nE: em{text}'
+    )
+    exception = {"exception.type": "E", "exception.message": f"em{text}", "exception.stacktrace": stack}
+    ray = {
+        "ray.worker_id": "ab12",
+        "ray.pid": "7",
+        "ray.job_id": "01000000",
+        "ray.node_id": f"nd{text}",
+        "ray.actor_id": f"ai{text}",
+        "ray.actor_class": f"ac{text}",
+        "ray.actor_method": f"am{text}",
+        "ray.remote": "actor",
+    }
+    yield build.span(f"rt{in_name(text)}", span=1, start=2_000, duration=9_000)
+    # What stands before a dot is a module, which goes first.
+    name = f"md.nm{in_name(text)}"
+    yield build.span(f"{name} ray.remote", span=2, parent=1, start=2_000, duration=10, kind="PRODUCER", attributes=ray)
+    yield build.span(
+        f"{name} ray.remote_worker",
+        span=3,
+        parent=2,
+        start=4_000,
+        duration=5_000,
+        kind="CONSUMER",
+        status="ERROR",
+        description=f"sd{text}",
+        attributes=ray,
+        events=[{"name": "exception", "timestamp": time_text(8_000), "attributes": exception}],
+    )
+    serve = {
+        "request_id": _REQUEST,
+        "deployment": f"de{text}",
+        "app": f"ap{text}",
+        "route": f"/ro{text}",
+        "http.route": f"/ro{text}",
+        "http.method": "GET",
+        "http.status_code": "500",
+    }
+    for number, what in enumerate(("proxy_http_request", "route_to_replica", "replica_handle_request")):
+        yield build.span(
+            f"{what} de{text} GET /ro{text}",
+            trace=2,
+            span=4 + number,
+            parent=3 + number if number else None,
+            start=number,
+            duration=20 - 2 * number,
+            kind="SERVER",
+            attributes=serve,
+        )
+
+
+def in_lines(text: str) -> str:
+    """Return a text as a part of a line of a log, where neither colours nor what is no Unicode are seen."""
+    whole = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return re.sub("\x1b\\[[0-9;]*[mK]", "", re.sub("[\n\t]", " ", whole))
+
+
+def in_name(text: str) -> str:
+    """Return a text as a part of a name that no module is told from."""
+    return text.replace(".", "")
+
+
+def make_session(parent: Path, text: str) -> str:
+    """Make a folder whose name has a text in it, of a session's logs, in whose lines it is as well."""
+    folder = os.path.join(os.fspath(parent), f"dn{in_file_names(text)}")
+    logs = os.path.join(folder, "logs")
+    os.makedirs(os.path.join(logs, "spans"))
+    records = [json.dumps(each, ensure_ascii=False, indent=1) for each in session_documents(text)]
+    data = [record.encode("utf-8", "backslashreplace") for record in records]
+    raw = f"ll{in_lines(text)}".encode("utf-8", "surrogatepass")
+    in_time = str(time_text(5_000))[:-1].replace("T", " ").replace(".", ",")[:23].encode()
+    for place, content in (
+        ("spans/7.txt", file_of(data[:3])),
+        (f"spans/fn{in_file_names(text)}", file_of(data[3:])),
+        ("worker-ab12-01000000-7.err", in_time + b" INFO " + raw + b"\nunder it " + raw + b"\n"),
+        ("worker-ab12-01000000-7.out", b"printed " + raw + b"\n"),
+    ):
+        with open(os.path.join(logs, place), "wb") as file:
+            file.write(content)
     return folder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.running import Life, RayWorker
 from spanview.analysis.workers import is_same_host
+from spanview.analysis.writers import Life, RayWorker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,15 +32,28 @@ class FakeHost:
     jobs: dict[int, str] = field(default_factory=dict)
     began_ns: dict[int, int] = field(default_factory=dict)
     """When processes began that are younger than some spans."""
+    written: dict[str, int] = field(default_factory=dict)
+    """When files were written last."""
+    exits: dict[str, str] = field(default_factory=dict)
+    """What Ray says of the ends of workers."""
     host: str = "here"
 
-    def life(self, pid: int, host: str, path: str, seen_ns: int) -> Life:
+    def life(self, pid: int, host: str, path: str, seen_ns: int, *, is_named: bool = False) -> Life:  # noqa: ARG002
         """Tell whether a process is alive."""
         assert path
         if pid in self.unknown or (host and not is_same_host(host, self.host)):
             return Life.UNKNOWN
         is_older = seen_ns >= self.began_ns.get(pid, 0)
         return Life.HOLDS if pid in self.alive and is_older else Life.GONE
+
+    def exit_of(self, path: str, worker_id: str) -> str:
+        """Return what Ray says of a worker's end."""
+        assert path
+        return self.exits.get(worker_id, "")
+
+    def written_ns(self, path: str) -> int:
+        """Return when a file was written last."""
+        return self.written.get(path, 0)
 
     def logs_of(self, pid: int) -> str:
         """Return where the session of a process logs to."""

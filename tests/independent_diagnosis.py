@@ -99,6 +99,15 @@ def _of_serve(files: dict[str, list[Record]], spans: list[Record], counts: Count
         counts["health_checks"] = health
 
 
+def _batched(files: dict[str, list[Record]], texts: dict[str, str]) -> int:
+    spans = [(name, span) for name, records in files.items() for span in records]
+    callers = [name for name, span in spans if span["name"].endswith(" ray.remote") and span["status"] != "ERROR"]
+    folders = {name.rpartition("/")[0] for name in callers}
+    if len(callers) < 3 or any(span["name"].endswith(" ray.remote_worker") for _, span in spans):
+        return 0
+    return sum(not text and name.rpartition("/")[0] in folders for name, text in texts.items())
+
+
 def _of_files(files: dict[str, list[Record]], texts: dict[str, str], counts: Counter[str]) -> None:
     first: dict[str, str] = {}
     both = 0
@@ -108,6 +117,7 @@ def _of_files(files: dict[str, list[Record]], texts: dict[str, str], counts: Cou
             hooks = [each.rpartition("/")[2].endswith("_tracing.json") for each in (name, other)]
             both += hooks[0] != hooks[1]
     everything = [span for records in files.values() for span in records]
+    counts["batched"] = _batched(files, texts)
     counts["doubled"] = len(everything) - len(first)
     of_process = {name: records for name, records in files.items() if re.search(r"(^|/)\d+\.(txt|json)$", name)}
     counts["pids_used_again"] = _of_emptied_files(files, first)

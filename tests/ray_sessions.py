@@ -52,6 +52,8 @@ sys.argv = sys.argv[1:]
 sys.path[0] = os.path.dirname(os.path.abspath(sys.argv[0]))
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
+_FILE: Final = re.compile(r"(?:.*-)?([0-9]+)(?:-[0-9]{13})?(?:\.started)?\.(?:txt|json|jsonl)")
+"""`4242.txt`, and `node7-4242-1717000000000.jsonl`."""
 _PROCESS: Final = re.compile(r"python-core-(?:driver|worker)-.*_(\d+)\.log")
 
 
@@ -117,6 +119,11 @@ class RaySession:
         """What `RAY_TMPDIR` is."""
         return self._session.name
 
+    def folder_of(self, name: str) -> Path:
+        """Return a folder among the logs of the only session."""
+        (folder,) = Path(self.tmpdir).glob(f"ray/session_2*/logs/{name}")
+        return folder
+
     def write(self, name: str, text: str) -> None:
         """Put a program, or a module, into the folder."""
         (self.folder / name).write_text(text)
@@ -134,7 +141,7 @@ class RaySession:
         return subprocess.run(
             ["bash", "-ec", commands],
             cwd=self.folder,
-            env=self._environment(environment, options),
+            env=self.environment(environment, options),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -147,14 +154,17 @@ class RaySession:
         return subprocess.Popen(
             [sys.executable, str(self._tools / "as_python.py"), name],
             cwd=self.folder,
-            env=self._environment(environment, {**SMALL, "log_to_driver": False}),
+            env=self.environment(environment, {**SMALL, "log_to_driver": False}),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
         )
 
-    def _environment(self, changes: Mapping[str, str] | None, options: Mapping[str, Any]) -> dict[str, str]:
+    def environment(
+        self, changes: Mapping[str, str] | None = None, options: Mapping[str, Any] = SMALL
+    ) -> dict[str, str]:
+        """Return the environment of this session's programs, with some variables changed."""
         own = {
             "PATH": f"{self._tools}{os.pathsep}{os.environ['PATH']}",
             "INIT_OPTIONS": json.dumps(dict(options)),
@@ -173,7 +183,11 @@ class RaySession:
         logs = Path(self.tmpdir).glob("**/session_2*/logs/python-core-*.log")
         own = {match[1] for path in logs if (match := _PROCESS.fullmatch(path.name))}
         found = BUNDLED_FOLDER.iterdir() if BUNDLED_FOLDER.exists() else []
-        return sorted(str(path) for path in found if path.stem in own and path.stat().st_mtime >= self._began - 1)
+        return sorted(
+            str(path)
+            for path in found
+            if (match := _FILE.fullmatch(path.name)) and match[1] in own and path.stat().st_mtime >= self._began - 1
+        )
 
     def __enter__(self) -> Self:
         return self

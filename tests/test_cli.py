@@ -9,6 +9,7 @@ status    means
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pty
@@ -32,7 +33,7 @@ FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 READING: Final = ("view", "tree", "spans", "export", "stats", "check")
 """Commands that take PATHs only; `diff` takes two sides."""
 COMMANDS: Final = (*READING, "diff")
-NO_COMMANDS: Final = ("push", "receive", "collect", "html", "explain", "mcp")
+NO_COMMANDS: Final = ("push", "receive", "html", "explain", "mcp")
 """Words that may become commands."""
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
@@ -111,7 +112,14 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     ),
     *(([word], [f"there is no command {word} yet"]) for word in NO_COMMANDS),
     (["receive", "--help"], ["there is no command receive yet"]),
-    (["--follow", "collect"], ["there is no command collect yet"]),
+    (["--follow", "receive"], ["there is no command receive yet"]),
+    (["collect"], ["-o DIR says where to: it is missing"]),
+    (["collect", "folder", "-o", "dir"], ["unrecognized arguments: folder"]),
+    (["collect", "-o", "dir", "--dashboard", "http://head:8265", "-f"], ["--dashboard can't be followed"]),
+    (["collect", "-o", "dir", "--dashboard", "http://head:8265", "--path", "x"], ["leave out --path"]),
+    (["collect", "-o", "dir", "--dashboard", "http://head:8265", "--address", "auto"], ["leave out one of them"]),
+    (["collect", "-o", "dir", "--dashboard", "head:8265"], ["head:8265: expected the URL of a dashboard"]),
+    (["--ray", "auto", "folder"], ["--ray stands for a PATH: leave out folder"]),
     (["tre"], ["there is no command tre", "did you mean `tree`?", "./tre"]),
     (["exprot", "1.json"], ["there is no command exprot", "did you mean `export`?"]),
     (["-q", "tree", "chekc"], ["there is no command chekc", "did you mean `check`?"]),
@@ -205,12 +213,16 @@ def test_nothing_matches(folder: Path, words: Sequence[str], says: str) -> None:
 
 
 def test_the_demo(folder: Path) -> None:
-    """It is what real programs have recorded, byte for byte, and stands for a PATH."""
+    """It is what real programs have recorded, byte for byte but compressed, and stands for a PATH."""
     for part, recording in (("ray", "ray-tasks-bundled-hook"), ("serve", "serve")):
-        there = {path.name: path.read_bytes() for path in Path(DEMO, part).iterdir()}
+        there = {path.stem: gzip.decompress(path.read_bytes()) for path in Path(DEMO, part).iterdir()}
         assert there == {path.name: path.read_bytes() for path in (FIXTURES / recording / "spans").iterdir()}
-    counted = spanview("stats", "--demo", "--by", "ray", folder=folder)
-    assert b"__main__.leaf" in counted.output
+    counted = spanview("stats", "--demo", "--by", "ray", "--json", folder=folder)
+    # Compressed files are named after processes, too: otherwise no call would be the first one of its worker.
+    assert (
+        counted.output
+        == spanview("stats", FIXTURES / "ray-tasks-bundled-hook", FIXTURES / "serve", *("--by", "ray", "--json")).output
+    )
     compared = spanview("diff", "--demo", "name~leaf", "name~replica", folder=folder)
     assert (counted.status, compared.status, counted.notices + compared.notices) == (0, 0, "")
 
@@ -274,7 +286,7 @@ def test_nothing_in_the_default_places(tmp_path: Path, command: Sequence[str]) -
     assert (done.status, done.output) == (2, b"")
     session = f"{tmp_path}/ray/session_latest"
     assert f"{session}/logs/spans, {tmp_path}/spans and {session}/logs/serve/spans" in done.lines[0]
-    assert "setup_local_tmp_tracing:setup_tracing" in done.notices
+    assert "spanview.ray.hook:setup_tracing" in done.notices
     assert "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=" in done.notices
 
 
@@ -613,7 +625,7 @@ def test_help_lists_what_is_built() -> None:
     assert (done.status, done.notices) == (0, "")
     assert spanview("-h") == done
     listed = [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()]
-    assert listed == [*COMMANDS, "help"]
+    assert listed == [*COMMANDS, "collect", "help"]
     assert not any(name in done.text for name in ("--web", "--ray", "--svg", *NO_COMMANDS[:3], *NO_COMMANDS[4:]))
 
 
@@ -708,6 +720,20 @@ def test_like_siblings_are_one_row(tmp_path: Path) -> None:
     root = parsed(spanview("tree", "1.json", "2.json", "--svg", "-", folder=tmp_path).output)
     assert [title.split("\n")[0] for title in titles(root)] == ["leaf"] + ["few"] * 9
     assert any(text.startswith("×5,000") for text in texts(root))
+
+
+def test_pictures_call_calls_what_the_viewer_calls_them(tmp_path: Path) -> None:
+    """A Ray call is one row by its short name, with what it waited and how long it ran, as text and as SVG."""
+    build = Builder()
+    submitted = build.span("m.f ray.remote", span=1, start=0, duration=2, kind="PRODUCER")
+    ran = build.span("m.f ray.remote_worker", span=2, parent=1, start=20, duration=30, kind="CONSUMER")
+    (tmp_path / "1.json").write_bytes(file_of([submitted, ran]))
+    bars = spanview("tree", "1.json", "--bars", folder=tmp_path).text.splitlines()
+    heads = next(index for index, line in enumerate(bars) if line.startswith("CALL "))
+    assert bars[heads].split()[:3] == ["CALL", "WAIT", "RUN"]
+    assert bars[heads + 1].split()[:5] == ["f", "18", "µs", "30", "µs"]
+    drawn = texts(parsed(spanview("tree", "1.json", "--svg", "-", folder=tmp_path).output))
+    assert {"CALL", "WAIT", "RUN", "f", "18 µs", "30 µs"} <= {*drawn}
 
 
 def test_bars_for_a_chat(folder: Path) -> None:

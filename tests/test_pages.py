@@ -52,13 +52,29 @@ def written_commands() -> Iterator[tuple[str, str]]:
             if block["language"] == "sh" and block["mark"] is None:
                 for line in block["code"].splitlines():
                     code = re.split(r"\s+#", line)[0].strip()
-                    if re.search(r"\bspanview\b", code):
+                    if re.search(r"\bspanview\b", code) and not needs_cluster(code):
                         yield name, code
         for line in prose(text).splitlines():
             for command in INLINE.findall(line.replace("\\|", "|") if line.startswith("|") else line):
                 # `spanview diff` names a command, and is no call of it.
-                if command.split()[1:] not in ([], *([each] for each in cli.COMMANDS)):
+                is_call = command.split()[1:] not in ([], *([each] for each in cli.COMMANDS))
+                if is_call and not needs_cluster(command):
                     yield name, command
+
+
+def split(words: list[str]) -> tuple[str, list[str]]:
+    """Return the command and the rest of the words."""
+    word, rest = cli._split(words)
+    return word if word in cli.COMMANDS else "view", rest
+
+
+def needs_cluster(command: str) -> bool:
+    """Tell whether a command is one for test_collect.py; its options are parsed here, too."""
+    words = shlex.split(command)[1:]
+    if "collect" not in words and "--ray" not in words:
+        return False
+    assert cli._options(*split(words)).command in {"collect", "view", "tree"}
+    return True
 
 
 COMMANDS: Final = sorted({command for _, command in written_commands()})
@@ -117,12 +133,6 @@ def test_commands_run(
     printed = capsys.readouterr()
     assert printed.out or {"-o", "--svg"} & {*words} or "nothing matches" in printed.err
     assert "Traceback" not in printed.err
-
-
-def split(words: list[str]) -> tuple[str, list[str]]:
-    """Return the command and the rest of the words."""
-    word, rest = cli._split(words)
-    return word if word in cli.COMMANDS else "view", rest
 
 
 @pytest.mark.parametrize("command", PIPED)
@@ -331,7 +341,7 @@ def test_help_sets_a_page_on_a_terminal() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "says"), [("qurey", "did you mean `spanview help query`?"), ("weather", "there are tracing, viewer")]
+    ("page", "says"), [("qurey", "did you mean `spanview help query`?"), ("weather", "there are tracing, cluster")]
 )
 def test_help_on_nothing(page: str, says: str) -> None:
     """A page that isn't there is answered with one that is."""

@@ -214,6 +214,7 @@ def test_statistics_of_calls(recording: Recording) -> None:
     done = spanview("stats", "--by", "ray", "--json", *recording.files)
     found = json.loads(done.text)
     assert (done.status, found["by"]) == (0, "ray")
+    assert all(function.pop("waited_for") is not None for function in found["functions"])
     assert found["functions"] == slow_calls.functions_of(recording.records, recording.file_of)
     assert {each["function"]: (each["calls"], each["attempts"], each["errors"]) for each in found["functions"]} == CALLS
     assert [each["function"] for each in found["functions"] if each["retried"]] == ["__main__.flaky"]

@@ -5,7 +5,8 @@ session            recipes                                       seen
 ray start          ray-start, own-spans, message                 calls, spans of one's own in their places
 ray.init           my_tracing.py, run-with-hook                  calls, service, a thread's span
 ray.init           my_tracing.py where no worker can import it   calls without an attempt
-Ray Serve          serve-environment                             requests from the proxy to the second replica
+Ray Serve          serve-default                                 requests from the proxy to the second replica
+Ray Serve          hook, serve-environment                       the same among Ray's calls, each span once
 Ray Serve          serve-exporter, app.py, client                FastAPI's requests as one trace, as two, the caller's
 Ray's own hook, bundled-hook, and its documentation's, docs_hook.py, are run by test_ray.py.
 """
@@ -15,18 +16,20 @@ from __future__ import annotations
 import json
 import re
 import socket
-from pathlib import Path
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 import spanview as package
+from hooked import left_in
 from pages import RECIPES, TEXTS
 from programs import spanview
 from ray_sessions import RaySession, need, with_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from subprocess import CompletedProcess
 
     from spanview.index.trace import Node, Trace
@@ -127,8 +130,8 @@ def session(tmp_path: Path, _ray: None) -> Iterator[RaySession]:
 
 
 TESTED: Final = {
-    *("bundled-hook", "ray-start", "docs_hook.py", "my_tracing.py", "run-with-hook", "own-spans", "message"),
-    *("serve-environment", "serve-exporter", "app.py", "client"),
+    *("hook", "bundled-hook", "ray-start", "docs_hook.py", "my_tracing.py", "run-with-hook", "own-spans", "message"),
+    *("serve-environment", "serve-default", "serve-exporter", "app.py", "client"),
 }
 
 
@@ -151,7 +154,8 @@ def test_cluster_that_is_started_first(session: RaySession) -> None:
     session.write("message.py", MESSAGE)
     programs = "python own_spans.py\npython message.py"
     succeeded(session.run(f"{RECIPES['ray-start']}\n{programs}", options={}))
-    traces = traces_of(session.own_files())
+    assert session.own_files() == []
+    traces = traces_of([str(session.folder_of("spans"))])
     call = "program > __main__.train ray.remote"
     task = f"{call} > __main__.train ray.remote_worker"
     epoch = [f"{task} > epoch"] * 2
@@ -214,7 +218,7 @@ def wait_until_written(folder, proxies, replicas):
     import time
 
     def texts():
-        return "".join(open(path).read() for path in glob.glob(folder, recursive=True))
+        return "".join(open(path).read() for path in glob.glob(folder, recursive=True)).replace('"name":"', '"name": "')
 
     for _ in range(400):
         if texts().count('"name": "proxy_') >= proxies and texts().count('"name": "replica_') >= replicas:
@@ -257,19 +261,58 @@ wait_until_written(os.environ["RAY_TMPDIR"] + "/**/session_2*/logs/serve/spans/*
 """
 
 
+SERVED: Final = (
+    "proxy_http_request Ingress GET /",
+    *("route_to_replica Ingress __call__", "replica_handle_request Ingress __call__"),
+    *("route_to_replica Model __call__", "replica_handle_request Model __call__", "predict"),
+)
+"""The spans of a request, each below the one before."""
+
+
 @pytest.mark.ray
-def test_serve_environment(session: RaySession) -> None:
+@pytest.mark.parametrize(
+    ("recipe", "place"),
+    [("serve-default", "serve/spans"), ("serve-environment", "spans")],
+    ids=["of Serve", "of spanview"],
+)
+def test_serve_environment(session: RaySession, recipe: str, place: str) -> None:
     """Ray Serve's variables: every request is whole, from the proxy to the replica behind the replica."""
     need("ray.serve._private.tracing_utils", "fastapi")
-    session.write("program.py", WRITTEN + COMPOSED.replace("PORT", str(free_port())))
+    text = COMPOSED.replace("/logs/serve/spans/*", f"/logs/{place}/*")
+    session.write("program.py", WRITTEN + text.replace("PORT", str(free_port())))
+    succeeded(session.run(f"{RECIPES[recipe]}\npython program.py"))
+    folder = session.folder_of(place)
+    assert traces_of([str(folder)]) == [[" > ".join(SERVED[:length]) for length in range(1, 7)]] * 3
+
+
+@pytest.mark.ray
+def test_hook_and_serve_environment(session: RaySession) -> None:
+    """The hook and the exporter of spanview at once: the same requests among Ray's calls, and each span once."""
+    need("ray.serve._private.tracing_utils", "fastapi")
+    started = COMPOSED.replace("ray.init()\n", RECIPES["hook"]).replace(
+        "/logs/serve/spans/*", "/logs/spans/*[0-9].jsonl"
+    )
+    session.write("program.py", WRITTEN + started.replace("PORT", str(free_port())))
     succeeded(session.run(f"{RECIPES['serve-environment']}\npython program.py"))
-    (folder,) = Path(session.tmpdir).glob("**/session_2*/logs/serve/spans")
-    chain = [
-        "proxy_http_request Ingress GET /",
-        *("route_to_replica Ingress __call__", "replica_handle_request Ingress __call__"),
-        *("route_to_replica Model __call__", "replica_handle_request Model __call__", "predict"),
-    ]
-    assert traces_of([str(folder)]) == [[" > ".join(chain[:length]) for length in range(1, 7)]] * 3
+    folder = session.folder_of("spans")
+    ended = left_in(folder).ended
+    assert {*Counter(span["span_id"] for span in ended).values()} == {1}
+    above = {span["span_id"]: (span["name"], span["parent_id"]) for span in ended}
+    chains = []
+    for span in ended:
+        if span["name"] == "predict":
+            name, parent = above[span["span_id"]]
+            chain = [name]
+            while parent is not None:
+                name, parent = above[parent]
+                chain.append(name)
+            chains.append([name for name in reversed(chain) if name in SERVED])
+    assert chains == [[*SERVED]] * 3
+    assert any(" ray.remote" in name for name, _ in above.values())
+    roles = {span["attributes"].get("ray.actor_class", "") for span in ended if span["name"] in SERVED}
+    assert len(roles) == 3, roles
+    printed = "".join(path.read_text() for path in folder.parent.glob("worker-*.err"))
+    assert "Traceback" not in printed
 
 
 FASTAPI: Final = """

@@ -12,6 +12,7 @@ from unittest.mock import patch
 from textual import events
 from textual._compositor import Compositor
 from textual._context import visible_screen_stack
+from textual.geometry import Region
 from textual.keys import _character_to_key
 
 from builders import EPOCH_NS, MemoryReader, file_of
@@ -24,6 +25,7 @@ from spanview.tui.app.app import SpanviewApp
 from spanview.tui.app.feed import Feed, FeedState
 from spanview.tui.app.news import FeedNews
 from spanview.tui.app.opening import Opening
+from spanview.tui.widgets.header import Said
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -137,8 +139,10 @@ class Look:
 
     @property
     def footer(self) -> str:
-        """The last line."""
-        return self.lines[-1]
+        """The last line, and what the last key did, where that is shown."""
+        said, lines = self.screen.query(Said).first(), self.lines
+        region = said.region if said.display else Region()
+        return " ".join([lines[-1], *(line[region.x : region.right] for line in lines[region.y : region.bottom])])
 
     @property
     def text(self) -> str:

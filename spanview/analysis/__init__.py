@@ -27,6 +27,7 @@ selftime           self time
 forest_selftime    the same for a whole forest
 critical           the critical path
 waits              waiting before a span ran
+waited_for         what Ray calls waited for
 flame              call paths: their counts and times
 percentiles        percentiles, and durations by powers of ten
 stats              counts, percentiles and self time of groups
@@ -42,12 +43,15 @@ exits              actors that left by `exit_actor`
 generators         functions whose spans end when a generator is made
 joined             a trace in which each Ray call is one node
 reasons            why a call has no attempt, as far as files show
+writers            which processes have written spans, and whether they are alive
+unended            what has become of spans without an end
 running            what may still run, as far as processes show
 unseen             what missing parents probably are
 serve              Serve's requests: proxy, routing and replica as one
 serve_pairs        the two traces of one FastAPI request
 serve_groups       requests by application, deployment, route and status
 answer             where the time of a trace went, in a few parts that add up to it
+failures           failed spans, the newest first, each where it began
 silent             what failed, though no error says so
 log_times          when a line of a log was written
 log_lines          which lines of logs belong to a span

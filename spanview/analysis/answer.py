@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from spanview.analysis.critical import Segment
     from spanview.analysis.ray_names import NameNumbers
     from spanview.analysis.telling import Tell
+    from spanview.analysis.waited_for import WaitReason
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -95,8 +96,20 @@ class AnswerPart:
     """Of what waits, the name of the span that waited longest; else the name that has most of the part."""
     longest_ns: int = 0
     """How much of the part that is."""
-    is_cold: bool = False
-    """Whether that span is a cold start."""
+    reason: WaitReason | None = None
+    """What that span waited for; None where it hardly waited, or isn't the first attempt of a Ray call."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenCalls:
+    """The calls of a trace that have no attempt."""
+
+    without_attempt: tuple[str, ...] = ()
+    """The names of those that left none, as `reasons.without_attempt` means it."""
+    untraced: tuple[str, ...] = ()
+    """The names of those that ran or run, certainly or likely, and that tracing leaves out."""
+    never_ran: int = 0
+    """How many of the first never ran, certainly or likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +124,8 @@ class Answer:
     """Whether there are Ray calls in the trace."""
     doubts: str = ""
     """Why the path isn't sure, in words; empty where it is."""
-    without_attempt: tuple[str, ...] = ()
-    """The names of calls that left no attempt, and may have run: their time is in no part, or in a wrong one."""
+    unseen_calls: UnseenCalls = UnseenCalls()
+    """Calls without an attempt: what they ran is in no part, or in a wrong one."""
     generators: tuple[str, ...] = ()
     """The names of attempts on the path whose spans don't show how long they ran."""
 
@@ -124,7 +137,9 @@ class Answer:
     @property
     def names(self) -> Iterable[str]:
         """The names of spans that it may mention."""
-        return (*(part.longest for part in self.parts if part.longest), *self.without_attempt, *self.generators)
+        unseen = self.unseen_calls
+        longest = (part.longest for part in self.parts if part.longest)
+        return (*longest, *unseen.without_attempt, *unseen.untraced, *self.generators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +251,7 @@ def _of_path(store: Store, trace: int, tree: TraceTree) -> Answer:
         tuple(sorted(parts, key=lambda part: (part.doing is Doing.SPANS and part.names > 1, -part.ns))),
         has_calls=has_calls,
         doubts=path.reason,
-        without_attempt=_without_attempt(store, trace, tree, numbers[0]) if numbers[0] and has_calls else (),
+        unseen_calls=_unseen_calls(store, trace, tree, numbers[0]) if numbers[0] and has_calls else UnseenCalls(),
         generators=_generators(store, tree, pieces, numbers[1]),
     )
 
@@ -346,14 +361,14 @@ def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece])
         names=len({piece.name for piece in pieces}),
         longest=texts[name] if name >= 0 else "",
         longest_ns=sums[longest],
-        is_cold=doing is Doing.WAITING and _is_cold(store, tree.rows[longest]),
+        reason=_reason(store, tree.rows[longest]) if doing is Doing.WAITING else None,
     )
 
 
-def _is_cold(store: Store, row: int) -> bool:
-    from spanview.analysis.waits import is_cold_start
+def _reason(store: Store, row: int) -> WaitReason | None:
+    from spanview.analysis.waited_for import wait_reasons
 
-    return is_cold_start(store, row)
+    return wait_reasons(store, [row]).get(row)
 
 
 def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerPart]:
@@ -378,19 +393,20 @@ def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerP
 # -- what the path leaves open -----------------------------------------------------------------------------------------
 
 
-def _without_attempt(store: Store, trace: int, tree: TraceTree, submits: set[int]) -> tuple[str, ...]:
-    """Return the names of calls without an attempt, of which files don't show that they never ran."""
+def _unseen_calls(store: Store, trace: int, tree: TraceTree, submits: set[int]) -> UnseenCalls:
     spans, texts = store.spans, store.names.texts
     parents = {*tree.parents}
     alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
     if not any(spans.name[row] in submits and spans.status[row] != ERROR for row in alone):
-        return ()
+        return UnseenCalls()
     from spanview.analysis.calls import calls_of
-    from spanview.analysis.reasons import Reason, reasons_of
+    from spanview.analysis.reasons import Reason, reasons_of, without_attempt
 
-    may_have_run = {Reason.UNKNOWN, Reason.UNTRACED, Reason.LOST_IN_LOG}
     reasons = reasons_of(store, calls_of(store, [trace]))
-    return tuple(texts[spans.name[row]] for row, why in sorted(reasons.items()) if why.reason in may_have_run)
+    whys = without_attempt(store, reasons)
+    untraced = sorted(row for row, why in reasons.items() if why.reason is Reason.UNTRACED)
+    without, left_out = (tuple(texts[spans.name[row]] for row in rows) for rows in (whys, untraced))
+    return UnseenCalls(without, left_out, sum(why.never_ran for why in whys.values()))
 
 
 def _generators(store: Store, tree: TraceTree, pieces: Iterable[_Piece], runs: set[int]) -> tuple[str, ...]:

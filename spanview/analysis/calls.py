@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from spanview.analysis.call_groups import CallGroups
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.telling import Tell
+    from spanview.analysis.waited_for import WaitedFor, WaitSums
     from spanview.index.arrays import Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
@@ -47,6 +48,8 @@ class Outcome(StrEnum):
 
     ENDED = "ended"
     """Its only attempt ended without an error, which `sys.exit`, cancelled calls and unpicklable results do, too."""
+    UNENDED = "no end"
+    """Its last attempt has no end: it runs, or was lost with its process."""
     ERROR = "error"
     """Its last attempt ended with one, which isn't that of `exit_actor`."""
     RESTARTED = "restarted"
@@ -153,6 +156,8 @@ class Calls:
             return Outcome.SUBMIT_ERROR if status[row] == ERROR else Outcome.NO_ATTEMPT
         if status[attempts[-1]] == ERROR and not exits_among(self._store, attempts[-1:]):
             return Outcome.ERROR
+        if self._store.spans.end_ns[attempts[-1]] == NO_TIME:
+            return Outcome.UNENDED
         if len(attempts) == 1:
             return Outcome.ENDED
         name = self._store.names.texts[self._store.spans.name[row]]
@@ -197,6 +202,8 @@ class Function:
     """Calls whose first attempt is the first one of its worker process."""
     cold_wait_ns: int = 0
     """How long these waited in total."""
+    waited_for: WaitSums = field(default_factory=dict)
+    """What its calls waited for; those that hardly waited are left out."""
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `spanview stats --by ray --json` prints it."""
@@ -204,6 +211,10 @@ class Function:
         more = ("existing", "untraced", "total_wait_ns", "cold_starts", "cold_wait_ns")
         return {
             **{name: getattr(self, name) for name in (*names, *more)},
+            "waited_for": {
+                waited_for.name.lower(): {"calls": calls, "total_wait_ns": ns}
+                for waited_for, (calls, ns) in self.waited_for.items()
+            },
             "generator": "likely" if self.generator == "likely" else self.generator is not None,
             "max_concurrency": None if self.generator else self.max_concurrency,
             "wait_ns": percentiles(self.waits_ns),
@@ -214,6 +225,13 @@ class Function:
     def known_runs_ns(self) -> Sequence[int]:
         """How long its attempts ran; empty for a generator, whose spans don't show it."""
         return () if self.generator else self.runs_ns
+
+    @property
+    def mostly_for(self) -> WaitedFor | None:
+        """What at least half of its waiting was for, and longer than for anything else; None if that is nothing."""
+        sums = self.waited_for
+        most = max(sums, key=lambda waited_for: sums[waited_for][1], default=None)
+        return most if most is not None and 2 * sums[most][1] >= self.total_wait_ns else None
 
     @property
     def failures(self) -> int:
@@ -322,8 +340,9 @@ def functions_of(store: Store, calls: Calls, groups: CallGroups | None = None) -
 
 
 def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequence[Function]) -> None:
-    """Add what the calls alone don't show: reasons and cold starts."""
+    """Add what the calls alone don't show: reasons, cold starts, and what was waited for."""
     from spanview.analysis.reasons import Reason, reasons_of
+    from spanview.analysis.waited_for import wait_reasons
     from spanview.analysis.waits import cold_starts_of
 
     statuses = store.spans.status
@@ -345,6 +364,12 @@ def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequ
         function = function_of(row)
         function.cold_starts += 1
         function.cold_wait_ns += wait_ns
+    has_any = calls.counts > 0
+    firsts = calls.attempts[calls.firsts[:-1][has_any]]
+    waits = np.maximum(0, copy_of(store.spans.start_ns)[firsts] - copy_of(store.spans.end_ns)[calls.rows[has_any]])
+    sums = wait_reasons(store, firsts).sums(firsts, waits, groups.of_calls[has_any], len(functions))
+    for function, of_function in zip(functions, sums, strict=True):
+        function.waited_for = of_function
 
 
 def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterable[int] = ()) -> list[Function]:
@@ -361,7 +386,8 @@ def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterabl
     has_failed &= ~np.isin(attempts, [*exits_among(store, attempts[has_failed].tolist())])
     is_refused = ~has_any & (statuses[calls.rows] == ERROR)
     has_ended = has_any.copy()
-    has_ended[has_any] = ~has_failed[calls.firsts[1:][has_any] - 1]
+    last = calls.firsts[1:][has_any] - 1
+    has_ended[has_any] = ~has_failed[last] & (ends[attempts[last]] != NO_TIME)
     has_ended &= ~is_generator
     has_no_run = np.repeat(is_generator, counts)
 

@@ -10,7 +10,8 @@ c                          c                       1
    ? (no file holds it)    ? parent not seen       1
      c                       c                     1
 
-A path is its parent path, the span's name and its service: `GET` of the cart is not `GET` of the catalogue.
+A path is its parent path, the span's name and its service: `GET` of the cart is not `GET` of the catalogue. Proxies of
+Ray Serve are called after the route, not after each path that was requested, as in `root_groups`.
 The kind doesn't count; Ray's attempts stay under the call that they were submitted by, however late they ran.
 """
 
@@ -29,7 +30,7 @@ from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -129,11 +130,13 @@ def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Fl
     """Return the paths, the spans they are made of, and the number of each span's path."""
     import numpy as np
 
+    from spanview.analysis.root_groups import RootGroups
     from spanview.analysis.stats import grouped
     from spanview.index.forest import forest_of
 
-    forest = forest_of(store, numbers)
-    keys, indices = _path_indices(forest)
+    forest, groups = forest_of(store, numbers), RootGroups(store)
+    groups.find_routes(part(tell, 0.0, 0.3))
+    keys, indices = _path_indices(forest, _stand_ins(groups.groups, store.names.texts))
     tell(0.5)
     missing = len(forest.missing())
     figures: list[tuple[int, int, Sequence[int], int]] = [(missing, 0, (), 0)] * len(keys)
@@ -146,7 +149,7 @@ def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Fl
         for trace in counted
         if NO_TIME not in (table.start_ns[trace], table.end_ns[trace])
     )
-    paths, order = _in_order(store, keys, figures, _firsts(forest, indices, len(keys)))
+    paths, order = _in_order(store, keys, figures, _firsts(forest, indices, len(keys)), groups.groups)
     return Flame(paths, len(counted), lengths), forest, np.array(order, np.int64)[indices]
 
 
@@ -155,9 +158,15 @@ def _in_order(
     keys: Sequence[tuple[int, int, int]],
     figures: Sequence[tuple[int, int, Sequence[int], int]],
     firsts: Sequence[int],
+    routes: Mapping[int, str],
 ) -> tuple[list[CallPath], list[int]]:
-    """Return the paths by number, and the number of the path of each key."""
-    names, services = store.names.texts, store.services.texts
+    """Return the paths by number, and the number of the path of each key.
+
+    Args:
+        routes: What some names stand for instead of their texts, by number.
+    """
+    services = store.services.texts
+    names = {name: routes.get(name, store.names.texts[name]) for _, name, _ in keys if name != NO_NAME}
     totals = [sum(durations) for _, _, durations, _ in figures]
     below: defaultdict[int, list[int]] = defaultdict(list)
     for path, (parent, _, _) in enumerate(keys):
@@ -195,11 +204,21 @@ def _in_order(
     return paths, order
 
 
-def _path_indices(forest: Forest) -> tuple[list[tuple[int, int, int]], NDArray[np.int64]]:
+def _stand_ins(routes: Mapping[int, str], texts: Sequence[str]) -> dict[int, int]:
+    """Return, for names with a route, the first name that has the same one, or is called so; both as numbers."""
+    wanted = {*routes.values()}
+    firsts = {text: name for name, text in enumerate(texts) if text in wanted and name not in routes}
+    return {name: firsts.setdefault(route, name) for name, route in sorted(routes.items())}
+
+
+def _path_indices(forest: Forest, stand_ins: Mapping[int, int]) -> tuple[list[tuple[int, int, int]], NDArray[np.int64]]:
     """Return the keys of call paths, parents before their children, and the index of each span's path among them.
 
     Roots make the first paths; the paths of parents, with the names and services of their children, make the next, and
     so on. The first levels are one step each; below them, where spans are few, each span is one.
+
+    Args:
+        stand_ins: The numbers of names that count as another one.
 
     Returns:
         Parent path's index, name and service of each path; the indices of the spans' paths by position.
@@ -210,6 +229,10 @@ def _path_indices(forest: Forest) -> tuple[list[tuple[int, int, int]], NDArray[n
 
     numbers: dict[tuple[int, int, int], int] = {}
     name, service = forest.of("name").astype(np.int64), forest.of("service").astype(np.int64)
+    if stand_ins:
+        counted_as = np.arange(len(forest.store.names.texts))
+        counted_as[[*stand_ins]] = [*stand_ins.values()]
+        name = counted_as[name]
     services = int(service.max(initial=0)) + 1
     kinds, of_kind = np.unique(name * services + service, return_inverse=True)
     named = [divmod(kind, services) for kind in kinds.tolist()]

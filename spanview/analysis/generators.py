@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
+LASTS: Final = "ray.generator"
+"""What spanview's hook sets on the span of a generator, which lasts until that is exhausted."""
 RUN_NOT_KNOWN: Final = "run time not known: its span ends when the generator is made"
 _OF_RAY_DATA: Final = ("_map_task", "_shuffle_reduce_task", "_disk_shuffle_reduce_task")
 """Tasks in modules of `ray.data` that are generators in its source code."""
@@ -40,7 +42,8 @@ def generators_of(store: Store) -> dict[str, Certainty]:
 
     Known tasks of Ray Data are certain. A function is likely one if, after its attempts, spans without a parent start
     in the same process before the next attempt does: calls that its task submits, or any span soon after.
-    Actor methods aren't included: Ray doesn't trace those that are generators.
+    Actor methods aren't included: Ray doesn't trace those that are generators. Nor are those of spanview's hook, whose
+    spans last until the generator is exhausted; roots don't follow these.
 
     Args:
         store: Where the spans are; it may grow.
@@ -54,6 +57,7 @@ def generators_of(store: Store) -> dict[str, Certainty]:
         function: Certainty.CERTAIN
         for function in functions
         if function.startswith("ray.data.") and function.rpartition(".")[2] in _OF_RAY_DATA
+        if not _lasts_to_its_end(store, function)
     }
     if len(certainties) < len(functions):
         for number, pairs in _followed(store).items():
@@ -61,6 +65,13 @@ def generators_of(store: Store) -> dict[str, Certainty]:
             if function not in certainties and any(_is_body(store, *pair) for pair in pairs):
                 certainties[function] = Certainty.LIKELY
     return certainties
+
+
+def _lasts_to_its_end(store: Store, function: str) -> bool:
+    """Return whether the first and the last attempt of a function say that they cover all of the generator."""
+    number, attempts = store.names.texts.index(function + RAN), started_attempts(store)
+    rows = attempts[copy_of(store.spans.name)[attempts] == number].tolist()
+    return bool(rows) and all(store.span(row).attributes.get(LASTS) for row in (rows[0], rows[-1]))
 
 
 def generator_text(certainty: Certainty) -> str:
@@ -78,6 +89,7 @@ def _followed(store: Store) -> Mapping[int, list[tuple[int, int]]]:
     size = len(spans.next_row)
     columns = (spans.kind, spans.name, spans.source, spans.start_ns, spans.end_ns, spans.parent_id)
     kinds, names, sources, starts, ends, parents = (copy_of(column)[:size] for column in columns)
+    sources = np.array(store.processes)[sources] if size else sources
     attempts = attempts[ends[attempts] != NO_TIME]
     roots = np.flatnonzero((parents == 0) & (starts != NO_TIME) & np.isin(sources, np.unique(sources[attempts])))
     roots = roots[~np.isin(roots, attempts)]

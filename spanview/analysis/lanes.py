@@ -198,7 +198,7 @@ def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (
         without: Numbers of names; blocks that have one of them are left out, with all that is in them.
     """
     store = forest.store
-    sources, services = forest.of("source").astype(np.int64), forest.of("service")
+    sources, services = np.array(store.processes, np.int64)[forest.of("source")], forest.of("service")
     width = len(store.services.texts) + 1
     numbers, lane = np.unique(sources * width + services, return_inverse=True)
     outermost = _outermost(forest.parents, lane)

@@ -96,6 +96,11 @@ class Why:
         return self.reason.value if is_sure else f"{self.reason}, likely"
 
     @property
+    def never_ran(self) -> bool:
+        """Whether it never ran, certainly or likely."""
+        return self.reason in {Reason.CONSTRUCTOR_FAILED, Reason.ACTOR_EXITED, Reason.ARGUMENT_FAILED}
+
+    @property
     def is_harmless(self) -> bool:
         """Whether nothing suggests that something went wrong."""
         return self.reason in {Reason.EXISTING, Reason.UNTRACED}
@@ -184,6 +189,18 @@ def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
     return {} if calls.counts.all() else _Reasons(store, calls).answers
 
 
+def without_attempt(store: Store, reasons: Mapping[int, Why]) -> dict[int, Why]:
+    """Return which of these calls left no attempt, as every count of them means it.
+
+    Left out are what was no call or was never submitted, and methods that tracing leaves out.
+
+    Args:
+        reasons: Why calls have no attempt, as `reasons_of` returns it.
+    """
+    statuses = store.spans.status
+    return {row: why for row, why in sorted(reasons.items()) if statuses[row] != ERROR and not why.is_harmless}
+
+
 class _Reasons:
     """Finds the reasons of some calls.
 
@@ -247,7 +264,8 @@ class _Reasons:
     def _names_that_ran(self) -> set[str]:
         """Return the names of all attempts, including those whose call is in no file."""
         spans, texts = self._store.spans, self._store.names.texts
-        names = copy_of(spans.name)[: len(spans.next_row)][copy_of(spans.kind)[: len(spans.next_row)] == CONSUMER]
+        size = len(spans.next_row)
+        names = copy_of(spans.name)[:size][copy_of(spans.kind)[:size] == CONSUMER]
         return {texts[name].removesuffix(RAN) for name in np.unique(names).tolist() if texts[name].endswith(RAN)}
 
     def _leaves_attempts(self, call: _CallWithoutAttempt) -> bool:
@@ -290,6 +308,8 @@ class _Reasons:
         if not wanted:
             return {}
         rows = started_attempts(self._store)
+        # The store may have grown since its calls were looked for.
+        rows = rows[rows < len(self._producer_of)]
         sources, starts = copy_of(self._store.spans.source), copy_of(self._store.spans.start_ns)
         rows = rows[np.lexsort((starts[rows], sources[rows]))]
         parts = np.split(rows, np.flatnonzero(np.diff(sources[rows])) + 1) if len(rows) else []

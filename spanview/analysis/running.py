@@ -4,6 +4,8 @@ A call without an attempt, for which no other reason is known, in the order of t
 
 condition                                                     answer
 ------------------------------------------------------------  -----------------------------------------------------
+a span of its trace, or of its caller's file, came lately,    may run: its trace, or its caller's file, still grows
+  and its caller isn't seen to run
 the caller isn't known, or can't be looked up                 not known whether it runs
 the caller is no process of this host, nor was seen as one    unknown: its caller, pid 7, isn't running here
 a Ray worker of the caller's session and job is named after   runs, likely: pid 9 is ray::f
@@ -31,7 +33,8 @@ name is the one thing that shows a call to be running.
 A trace grows while one of its missing parents has not ended, likely, or one of its calls runs, likely, though it may
 not be known which. A missing parent
 is in the process of those of its children that are no attempts and no requests from elsewhere. Where that process was
-seen alive and has ended, the parent is lost, likely: what never ended is never written.
+seen alive and has ended, the parent is lost, likely: what never ended is never written. Of spans that are written when
+they start, `unended` says more.
 """
 
 from __future__ import annotations
@@ -41,13 +44,14 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict, deque
 from dataclasses import dataclass
-from enum import Enum
 from itertools import islice
 from threading import RLock
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import RAN, SUBMITTED, call_names
-from spanview.analysis.workers import is_of_one_process, writer_of
+from spanview.analysis.unended import Fate, Unended, UnendedSpans
+from spanview.analysis.workers import is_of_one_process
+from spanview.analysis.writers import Life, Writers
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
@@ -56,6 +60,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.ray_names import NameNumbers
     from spanview.analysis.workers import Writer
+    from spanview.analysis.writers import Host, RayWorker
     from spanview.index.store import Store
 
 IDLE: Final = "IDLE"
@@ -74,60 +79,10 @@ _MAX_CONSTRUCTORS: Final = 256
 """Attempts of a class's constructor that are examined for an actor, the newest."""
 _GROWTH_FACTOR: Final = 1.1
 """Generators are searched for again when spans have grown by this factor: it examines all of them."""
-_MAX_RECORDS_KEPT: Final = 20_000
-"""Records whose facts are remembered."""
+_GROWTH_S: Final = 10.0
+"""So long after spans have come more are expected, where processes can't be seen."""
 _READING_DELAY_S: Final = 2.0
 """What a process writes when it ends, or turns to something else, has been read after so long."""
-
-
-class Life(Enum):
-    """Whether the process that has written a span is alive."""
-
-    HOLDS = "it holds the file open"
-    LIKELY = "a process that can be it is alive"
-    UNKNOWN = "unknown"
-    GONE = "no process of this host is it"
-
-    @property
-    def is_alive(self) -> bool:
-        """Whether it is, or probably is."""
-        return self in {Life.HOLDS, Life.LIKELY}
-
-
-@dataclass(frozen=True, slots=True)
-class RayWorker:
-    """A process of Ray's on this host."""
-
-    pid: int
-    title: str
-    """What it calls itself: `IDLE`, the task or the method that it runs, or the class of an actor that runs nothing."""
-    logs: str
-    """The folder that its session logs to, empty where it isn't known."""
-    job: str
-    """The job that it works for, empty where it isn't known."""
-
-
-class Host(Protocol):
-    """Knows the processes of this host."""
-
-    @property
-    def host(self) -> str:
-        """The host's name."""
-
-    def life(self, pid: int, host: str, path: str, seen_ns: int) -> Life:
-        """Return whether the process that has written a span into a file is alive.
-
-        Args:
-            host: The host that it ran on, empty where that isn't known.
-            path: The file.
-            seen_ns: When it was seen to run, in nanoseconds since 1970.
-        """
-
-    def logs_of(self, pid: int) -> str:
-        """Return the folder that the Ray session of a process logs to, empty where it isn't known."""
-
-    def ray_workers(self) -> Sequence[RayWorker]:
-        """Return the workers of Ray that are alive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +100,15 @@ class Assessment:
     pids: Sequence[int] = ()
     """The processes that are named after it."""
 
+    @property
+    def is_open(self) -> bool | None:
+        """Whether its attempt may still come; None where processes tell nothing."""
+        return None if self is _NOT_KNOWN else self.may_run
+
+
+_GROWS: Final = Assessment(True, "may run: its trace, or its caller's file, still grows")
+_NOT_KNOWN: Final = Assessment(True, "not known whether it runs")
+
 
 @dataclass(frozen=True, slots=True)
 class Growth:
@@ -156,43 +120,67 @@ class Growth:
     """Rows of calls that run, likely."""
     ended: Mapping[int, int]
     """Processes that probably ran missing parents and have ended, by the parents' span ids."""
+    unended: Mapping[int, Unended]
+    """What has become of spans without an end, by row."""
 
     def __bool__(self) -> bool:
         """Whether it may."""
-        return bool(self.parents or self.calls)
+        return bool(self.parents or self.calls) or self.runs
+
+    @property
+    def runs(self) -> bool:
+        """Whether a span in it runs."""
+        return any(span.fate is Fate.RUNS for span in self.unended.values())
+
+    @property
+    def lost(self) -> str:
+        """What is lost in it where it won't grow, in two words; empty for nothing."""
+        if self:
+            return ""
+        has_lost_span = any(span.fate is Fate.LOST for span in self.unended.values())
+        return "lost span" if has_lost_span else "lost parent" if self.ended else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """Which traces may still grow."""
+
+    growing: frozenset[int]
+    running: frozenset[int]
+    """Those of them with a span that runs."""
+    lost: Mapping[int, str]
+    """Those that won't, and lack something that is lost: what that is, in two words."""
+
+    @classmethod
+    def of(cls, growths: Mapping[int, Growth]) -> Living:
+        """Return what is known of some traces."""
+        growing = frozenset(trace for trace, growth in growths.items() if growth)
+        running = frozenset(trace for trace, growth in growths.items() if growth.runs)
+        return cls(growing, running, {trace: growth.lost for trace, growth in growths.items() if growth.lost})
 
 
 @dataclass(frozen=True, slots=True)
 class RunsNow:
-    """What a process runs, likely: a missing parent, or a call without an attempt."""
+    """What a process runs: a span without an end; or likely, a missing parent, or a call without an attempt."""
 
     pid: int
     title: str
-    """What Ray names the process after, empty where it isn't Ray's; to be sanitised."""
+    """What Ray names the process after, empty where it isn't Ray's, or the span that it runs; to be sanitised."""
     since_ns: int
-    """When a missing parent's first child started, or when the call was submitted: it started earlier, or later."""
+    """When the span started, when a missing parent's first child did, or when the call was submitted: those started
+    earlier, or later."""
     is_call: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _Gaps:
-    """What a trace with this many spans lacks."""
+    """What a version of a trace lacks."""
 
-    span_count: int
+    version: int
     children: Mapping[int, Sequence[int]]
     """Of missing parents, by span id, the rows of the children that ran in their process."""
     calls: Sequence[int]
     """Rows of calls without an attempt, ascending."""
-
-
-@dataclass(frozen=True, slots=True)
-class _RecordFacts:
-    """What a span's record says."""
-
-    writer: Writer | None
-    actor: str
-    """The id of the actor that ran an attempt, or that a call goes to; empty for a task."""
-    job: str
 
 
 class Running:
@@ -208,8 +196,8 @@ class Running:
         self._host = host
         self._clock = clock
         self._lock = RLock()
-        self._record_facts: dict[int, _RecordFacts] = {}
-        """By row: a record is read from a file."""
+        self._writers = Writers(store, host, clock)
+        self._unended = UnendedSpans(store, self._writers, host)
         self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
         """The newest attempts by the class or the module that the function is of, and by the file's number."""
         self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MAX_CONSTRUCTORS))
@@ -218,6 +206,9 @@ class Running:
         """For so many rows, the newest attempt of each actor, by its class and its id."""
         self._row_count = 0
         self._trace_count = 0
+        self._sources_grown: dict[int, float] = {}
+        self._traces_grown: dict[int, float] = {}
+        """When spans last came, by file or by trace and by the clock, since it was asked first."""
         self._more_calls = array("i")
         """How many more calls than attempts each trace has; too low if calls were retried."""
         self._candidates: list[int] = []
@@ -225,12 +216,6 @@ class Running:
         self._gaps: dict[int, _Gaps] = {}
         self._names: tuple[int, NameNumbers] = 0, (set(), set())
         """How many names there were, and the numbers of those that calls and attempts have."""
-        self._sessions: dict[int, str] = {}
-        """The log folders of the Ray sessions of callers that were seen alive, by pid."""
-        self._alive_since: dict[tuple[int, int], int] = {}
-        """The earliest known time of processes that were seen alive, by the number of a file and the pid."""
-        self._ended_at: dict[tuple[int, int], float] = {}
-        """When such a process was first seen to have ended, by the clock."""
         self._not_run: dict[int, float] = {}
         """Since when no worker has run calls, by row and the clock."""
         self._calls_by_title: dict[str, tuple[int, float, list[int]]] = {}
@@ -240,23 +225,47 @@ class Running:
 
     # -- traces ------------------------------------------------------------------------------------------------------
 
-    def growing(self) -> set[int]:
+    def growing(self) -> frozenset[int]:
         """Return the traces that may still grow, among the newest that lack something."""
-        return self.growing_and_lost()[0]
+        return self.living().growing
 
-    def growing_and_lost(self) -> tuple[set[int], set[int]]:
-        """Return these traces, and those that won't, with a parent that is lost: its process was seen to end."""
+    def living(self) -> Living:
+        """Return which traces may still grow, and which won't, though something in them is lost.
+
+        A missing parent is lost where its process was seen to end, a span without an end as `Unended` says.
+        """
         with self._lock:
             self._take_in_new_spans()
-            growths = {trace: self._growth_of(trace) for trace in self._candidates}
-        growing = {trace for trace, growth in growths.items() if growth}
-        return growing, {trace for trace, growth in growths.items() if growth.ended} - growing
+            unended = self._unended_by_trace()
+            growths = {trace: self._growth_of(trace, unended.get(trace, {})) for trace in {*self._candidates, *unended}}
+        return Living.of(growths)
+
+    def living_by_unended(self) -> Living:
+        """Return what `living` does, judging by spans without an end alone, which takes less time."""
+        with self._lock:
+            by_trace = self._unended_by_trace()
+        return Living.of({trace: Growth({}, (), {}, unended) for trace, unended in by_trace.items()})
+
+    def unended(self, traces: Container[int] | None = None) -> dict[int, Unended]:
+        """Return what has become of spans without an end, by row.
+
+        Args:
+            traces: Numbers of traces; None for all.
+        """
+        with self._lock:
+            return self._unended.all(traces)
+
+    def _unended_by_trace(self) -> dict[int, dict[int, Unended]]:
+        by_trace = defaultdict[int, dict[int, Unended]](dict)
+        for row, unended in self._unended.all().items():
+            by_trace[self._store.spans.trace[row]][row] = unended
+        return by_trace
 
     def growth(self, trace: int) -> Growth:
         """Return why a trace may still grow: missing parents and calls that probably run."""
         with self._lock:
             self._take_in_new_spans()
-            return self._growth_of(trace)
+            return self._growth_of(trace, self._unended.all((trace,)))
 
     def runs_now(self, traces: Container[int] | None = None) -> list[RunsNow]:
         """Return what probably runs in some traces, or in all: of each process one thing, rather a missing parent.
@@ -268,9 +277,12 @@ class Running:
         with self._lock:
             self._take_in_new_spans()
             titles = {worker.pid: worker.title for worker in self._host.ray_workers()}
+            for row, span in self._unended.all(traces).items():
+                if span.fate is Fate.RUNS and span.pid is not None:
+                    found.setdefault(span.pid, RunsNow(span.pid, self._name_of(row), starts[row], is_call=False))
             chosen = [trace for trace in self._candidates if traces is None or trace in traces]
             for trace in chosen:
-                for span_id, pid in self._growth_of(trace).parents.items():
+                for span_id, pid in self._growth_of(trace, {}).parents.items():
                     begun = min(map(starts.__getitem__, self._gaps_of(trace).children[span_id]))
                     found.setdefault(pid, RunsNow(pid, titles.get(pid, ""), begun, is_call=False))
             for row in (row for trace in chosen for row in self._gaps_of(trace).calls[-_MAX_CALLS:]):
@@ -280,32 +292,30 @@ class Running:
                         found.setdefault(pid, RunsNow(pid, titles[pid], ends[row], is_call=True))
         return [*found.values()]
 
-    def _growth_of(self, trace: int) -> Growth:
+    def _name_of(self, row: int) -> str:
+        return self._store.names.texts[self._store.spans.name[row]].removesuffix(RAN)
+
+    def _growth_of(self, trace: int, unended: Mapping[int, Unended]) -> Growth:
         gaps, parents, ended = self._gaps_of(trace), dict[int, int](), dict[int, int]()
         for span_id, rows in islice(gaps.children.items(), _MAX_PARENTS):
             row = max(rows, key=self._store.spans.end_ns.__getitem__)
-            writer = self._facts_of(row).writer
+            writer = self._writers.facts_of(row).writer
             if writer is None:
                 continue
-            if self._life(row, writer).is_alive:
+            if self._writers.life(row, writer).is_alive:
                 # A Ray worker that runs nothing doesn't run the parent either.
                 if (writer.pid, IDLE) not in ((worker.pid, worker.title) for worker in self._host.ray_workers()):
                     parents[span_id] = writer.pid
-            elif self._has_ended(row, writer):
+            elif self._writers.has_ended(row, writer, _READING_DELAY_S):
                 ended[span_id] = writer.pid
-        return Growth(parents, self._running_calls(gaps.calls[-_MAX_CALLS:]), ended)
-
-    def _has_ended(self, row: int, writer: Writer) -> bool:
-        """Return whether a process that was seen alive ended long enough ago for its last writes to be read."""
-        since = self._ended_at.get((self._store.spans.source[row], writer.pid))
-        return since is not None and self._clock() - since >= _READING_DELAY_S
+        return Growth(parents, self._running_calls(gaps.calls[-_MAX_CALLS:]), ended, unended)
 
     def _running_calls(self, rows: Sequence[int]) -> list[int]:
         """Return which calls without an attempt run, likely; remember that their caller was alive."""
         if not rows:
             return []
-        if (writer := self._facts_of(rows[-1]).writer) is not None:
-            self._life(rows[-1], writer)
+        if (writer := self._writers.facts_of(rows[-1]).writer) is not None:
+            self._writers.life(rows[-1], writer)
         titles = {worker.title for worker in self._host.ray_workers()}
         return [row for row in rows if titles.intersection(self._titles(row)) and self._grows_by(row)]
 
@@ -317,15 +327,15 @@ class Running:
         )
 
     def _gaps_of(self, trace: int) -> _Gaps:
-        count = self._store.trace_table.span_count[trace]
+        version = self._store.trace_table.version(trace)
         known = self._gaps.get(trace)
-        if known is None or known.span_count != count:
+        if known is None or known.version != version:
             if len(self._gaps) > 2 * _MAX_TRACES:
                 self._gaps.clear()
-            known = self._gaps[trace] = self._find_gaps(trace, count)
+            known = self._gaps[trace] = self._find_gaps(trace, version)
         return known
 
-    def _find_gaps(self, trace: int, count: int) -> _Gaps:
+    def _find_gaps(self, trace: int, version: int) -> _Gaps:
         spans, (submits, runs) = self._store.spans, self._names[1]
         rows = self._store.rows_of_trace(trace)
         span_ids = {spans.span_id[row] for row in rows}
@@ -340,7 +350,7 @@ class Running:
             if parent and parent not in span_ids and kind not in {CONSUMER, SERVER}:
                 children[parent].append(row)
         unanswered = sorted(row for row in calls if spans.span_id[row] not in answered)
-        return _Gaps(count, children, unanswered)
+        return _Gaps(version, children, unanswered)
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
@@ -357,18 +367,22 @@ class Running:
     def _assess(self, row: int) -> Assessment:
         if not self._has_no_attempt(row):
             return Assessment(False, "has an attempt by now")
-        caller = self._facts_of(row).writer
-        life = Life.UNKNOWN if caller is None else self._life(row, caller)
+        caller = self._writers.facts_of(row).writer
+        life = Life.UNKNOWN if caller is None else self._writers.life(row, caller)
         if caller is None or life is Life.UNKNOWN:
-            return Assessment(True, "not known whether it runs")
-        was_alive = self._was_alive(row, caller)
+            return _GROWS if self._has_grown_lately(row) else _NOT_KNOWN
+        was_alive = self._writers.was_alive(row, caller)
         over = Assessment(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_alive=was_alive)}")
         if not was_alive:
-            return over
-        actor_id = self._facts_of(row).actor
+            # It may run where processes can't be seen from here: in a container, or on another host.
+            return _GROWS if self._has_grown_lately(row) else over
+        actor_id = self._writers.facts_of(row).actor
         actor = self._process_of_actor(actor_id, row) if actor_id else None
-        actor_life = Life.UNKNOWN if actor is None else self._life(*actor)
-        workers, title = self._workers_of(caller.pid, self._facts_of(row).job), self._titles(row)[bool(actor_id)]
+        actor_life = Life.UNKNOWN if actor is None else self._writers.life(*actor)
+        workers, title = (
+            self._workers_of(caller.pid, self._writers.facts_of(row).job),
+            self._titles(row)[bool(actor_id)],
+        )
         runners = [worker.pid for worker in workers if worker.title == title]
         if actor_id:
             pid = actor[1].pid if actor is not None and actor_life.is_alive else None
@@ -388,6 +402,11 @@ class Running:
             self._not_run.pop(row, None)
         return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")
 
+    def _has_grown_lately(self, row: int) -> bool:
+        spans, since = self._store.spans, self._clock() - _GROWTH_S
+        grown = self._sources_grown.get(spans.source[row]), self._traces_grown.get(spans.trace[row])
+        return any(at is not None and at >= since for at in grown)
+
     def _assess_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Assessment:
         """Assess a call after which workers are named."""
         name = f"pid {min(runners)} is ray::{title}"
@@ -395,7 +414,7 @@ class Running:
             return Assessment(True, f"may run: {name}, a generator that may have begun earlier")
         calls = self._calls_of_title(row, title)
         if actor_id:
-            calls = [call for call in calls if self._facts_of(call).actor == actor_id]
+            calls = [call for call in calls if self._writers.facts_of(call).actor == actor_id]
         if len(runners) >= len(calls):
             return Assessment(True, f"runs, likely: {name}", runs=True, pids=runners)
         earlier = self._before_restart(actor_id, row, calls) if actor_id else []
@@ -418,7 +437,7 @@ class Running:
         """Return the calls of an actor that were submitted before it was restarted; none if it wasn't."""
         starts = self._store.spans.start_ns
         made = self._constructors[_group(self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED))]
-        times = [starts[attempt] for attempt in made if self._facts_of(attempt).actor == actor]
+        times = [starts[attempt] for attempt in made if self._writers.facts_of(attempt).actor == actor]
         return [call for call in calls if starts[call] < max(times)] if len(times) > 1 else []
 
     def _was_passed(self, call: int, actor: str) -> bool:
@@ -445,8 +464,8 @@ class Running:
         if life.is_alive:
             return Assessment(True, f"may run: its actor, pid {writer.pid}, is alive")
         if life is Life.UNKNOWN:
-            return Assessment(True, "not known whether it runs")
-        ended = _ended(was_alive=self._was_alive(row, writer))
+            return _NOT_KNOWN
+        ended = _ended(was_alive=self._writers.was_alive(row, writer))
         return Assessment(True, f"its actor, pid {writer.pid}, {ended}; may restart")
 
     def _has_no_attempt(self, row: int) -> bool:
@@ -462,7 +481,7 @@ class Running:
 
     def _workers_of(self, caller: int, job: str) -> list[RayWorker]:
         """Return the workers that may run what a process has submitted: those of its session and its job."""
-        logs = self._sessions.get(caller)
+        logs = self._writers.sessions.get(caller)
         if logs is None:
             return []
         return [
@@ -491,8 +510,8 @@ class Running:
 
     def _was_here(self, row: int) -> bool:
         """Return whether the process of a span is alive, or was seen alive."""
-        writer = self._facts_of(row).writer
-        return writer is not None and (self._life(row, writer).is_alive or self._was_alive(row, writer))
+        writer = self._writers.facts_of(row).writer
+        return writer is not None and (self._writers.life(row, writer).is_alive or self._writers.was_alive(row, writer))
 
     def _process_of_actor(self, actor: str, call: int) -> tuple[int, Writer] | None:
         """Return an actor's newest attempt, and its process: an actor may have been restarted."""
@@ -501,7 +520,7 @@ class Running:
         if known is None or known[0] != self._row_count:
             known = self._actors[group] = self._row_count, self._newest_attempts(group)
         row = known[1].get(actor)
-        if row is None or (writer := self._facts_of(row).writer) is None:
+        if row is None or (writer := self._writers.facts_of(row).writer) is None:
             return None
         return row, writer
 
@@ -511,55 +530,12 @@ class Running:
         for source, attempts in self._attempts[group].items():
             is_one = is_of_one_process(self._store.sources[source].path)
             for row in [attempts[-1]] if is_one else [*attempts]:
-                actor = self._facts_of(row).actor
+                actor = self._writers.facts_of(row).actor
                 if actor not in newest or starts[newest[actor]] < starts[row]:
                     newest[actor] = row
         return newest
 
     # -- what records and processes show -----------------------------------------------------------------------------
-
-    def _facts_of(self, row: int) -> _RecordFacts:
-        """Return what a span's record says."""
-        facts = self._record_facts.get(row)
-        if facts is None:
-            if len(self._record_facts) > _MAX_RECORDS_KEPT:
-                self._record_facts.clear()
-            span, path = self._store.span(row), self._store.sources[self._store.spans.source[row]].path
-            attributes = span.attributes
-            # A task that an actor submits may have the actor's own id.
-            is_task = attributes.get("ray.remote") == "function"
-            actor, job = ("" if is_task else attributes.get("ray.actor_id")), attributes.get("ray.job_id")
-            facts = self._record_facts[row] = _RecordFacts(
-                writer_of(span, path, self._host.host),
-                actor if isinstance(actor, str) else "",
-                job if isinstance(job, str) else "",
-            )
-        return facts
-
-    def _life(self, row: int, writer: Writer) -> Life:
-        source, ran_ns = self._store.spans.source[row], self._ran_ns(row)
-        if ran_ns == NO_TIME:
-            return Life.UNKNOWN
-        key, path = (source, writer.pid), self._store.sources[source].path
-        life = self._host.life(writer.pid, writer.host, path, ran_ns)
-        if life.is_alive:
-            self._alive_since[key] = min(ran_ns, self._alive_since.get(key, ran_ns))
-            self._ended_at.pop(key, None)
-            if logs := self._host.logs_of(writer.pid):
-                self._sessions[writer.pid] = logs
-        elif life is Life.GONE and self._was_alive(row, writer):
-            self._ended_at.setdefault(key, self._clock())
-        return life
-
-    def _was_alive(self, row: int, writer: Writer) -> bool:
-        """Return whether the process that has written a span was seen alive, not an earlier one with its pid."""
-        since = self._alive_since.get((self._store.spans.source[row], writer.pid))
-        return since is not None and self._ran_ns(row) >= since
-
-    def _ran_ns(self, row: int) -> int:
-        """Return a time at which the process of a span ran; `NO_TIME` where the span has none."""
-        spans = self._store.spans
-        return spans.end_ns[row] if spans.start_ns[row] == NO_TIME else spans.start_ns[row]
 
     def _take_in_new_spans(self) -> None:
         """Take in the spans that have arrived."""
@@ -583,6 +559,10 @@ class Running:
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])
                 self._more_calls[spans.trace[row]] += 1
+        if self._row_count:
+            now, new = self._clock(), slice(self._row_count, count)
+            self._sources_grown |= dict.fromkeys(spans.source[new], now)
+            self._traces_grown |= dict.fromkeys(spans.trace[new], now)
         self._row_count, self._trace_count = count, traces
         if changed:
             changed.update(self._candidates)

@@ -4,8 +4,8 @@ f ray.remote           no attempt: its caller isn't running here      no attempt
 GET /cart              http.status_code 404, status UNSET             HTTP 404
 Greeter/Hello          rpc.grpc.status_code 14, status UNSET          gRPC 14
 
-A call without an attempt that may still wait or run hasn't failed, as far as its processes show; neither has one that
-tracing left out, nor one whose attempt may be among the lines that a log lost.
+A call without an attempt that may still wait or run hasn't failed, as far as its processes show; neither has one of
+which they show nothing, nor one that tracing left out, nor one whose attempt may be among the lines that a log lost.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from spanview.model.codes import CLIENT, ERROR, SERVER
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from spanview.analysis.reasons import Why
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Places
     from spanview.index.store import Store
@@ -51,14 +50,14 @@ class SilentFailure(NamedTuple):
 
 
 def silent_failures(
-    store: Store, traces: Sequence[int], may_run: Callable[[int], bool], tell: Tell = unheard
+    store: Store, traces: Sequence[int], may_run: Callable[[int], bool | None], tell: Tell = unheard
 ) -> tuple[dict[int, SilentFailure], list[int]]:
     """Return the silent failures of some traces, by row, and the rows of calls that may still run.
 
     Args:
         store: Where the spans are; it may grow meanwhile.
         traces: Numbers of the traces that count.
-        may_run: Whether a call without an attempt may wait or run, by its row, as far as processes show.
+        may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
         tell: Is told how far it is.
     """
     failures, open_calls = _without_attempt(store, traces, may_run, tell)
@@ -66,33 +65,25 @@ def silent_failures(
 
 
 def _without_attempt(
-    store: Store, traces: Sequence[int], may_run: Callable[[int], bool], tell: Tell
+    store: Store, traces: Sequence[int], may_run: Callable[[int], bool | None], tell: Tell
 ) -> tuple[dict[int, SilentFailure], list[int]]:
     from spanview.analysis.calls import calls_of
-    from spanview.analysis.reasons import reasons_of
+    from spanview.analysis.reasons import Reason, reasons_of, without_attempt
 
     calls = calls_of(store, traces)
     tell(0.0)
-    statuses = store.spans.status
-    rows = [row for row in calls.without_attempt if statuses[row] != ERROR]
-    if not rows:
-        return {}, []
-    whys, failures, open_calls = reasons_of(store, calls), dict[int, SilentFailure](), list[int]()
-    for number, row in enumerate(rows[-MAX_CALLS:]):
-        tell(_HALF * number / len(rows))
-        if (why := whys.get(row)) is None or not _has_failed(why):
+    whys = [*without_attempt(store, reasons_of(store, calls)).items()]
+    failures, open_calls = dict[int, SilentFailure](), list[int]()
+    for number, (row, why) in enumerate(whys[-MAX_CALLS:]):
+        tell(_HALF * number / len(whys))
+        if why.reason is Reason.LOST_IN_LOG:
             continue
-        if why.may_run and may_run(row):
+        is_open = why.may_run and may_run(row)
+        if is_open:
             open_calls.append(row)
-        else:
+        elif is_open is not None:
             failures[row] = SilentFailure("no attempt", why.label)
     return failures, open_calls
-
-
-def _has_failed(why: Why) -> bool:
-    from spanview.analysis.reasons import Reason
-
-    return not why.is_harmless and why.reason is not Reason.LOST_IN_LOG
 
 
 def _by_status(store: Store, traces: Sequence[int], tell: Tell) -> dict[int, SilentFailure]:

@@ -1,7 +1,7 @@
 """Waiting before a span ran: a Ray call between its submission and its start, and a Serve request in its queue.
 
 A call's wait holds the wait for arguments, for a worker, for a worker's start and, between two attempts, for a retry.
-Files show two of these: an attempt that another one preceded, and the first attempt of a worker process.
+What can be told of that is in `waited_for`.
 """
 
 from __future__ import annotations
@@ -93,20 +93,12 @@ def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
     spans, first_starts = store.spans, _first_starts(store)
     has_any = np.flatnonzero(calls.counts)
     first = calls.attempts[calls.firsts[has_any]]
-    sources, starts = copy_of(spans.source)[first], copy_of(spans.start_ns)[first]
-    chosen = (starts != NO_TIME) & (first_starts[sources] == starts)
+    processes, starts = np.array(store.processes)[copy_of(spans.source)[first]], copy_of(spans.start_ns)[first]
+    chosen = (starts != NO_TIME) & (first_starts[processes] == starts)
     return {
         row: wait_between(store, row, attempt)
         for row, attempt in zip(calls.rows[has_any[chosen]].tolist(), first[chosen].tolist(), strict=True)
     }
-
-
-def is_cold_start(store: Store, row: int) -> bool:
-    """Return whether an attempt is the first one of its worker process."""
-    spans, texts = store.spans, store.names.texts
-    start, source = spans.start_ns[row], spans.source[row]
-    is_attempt = spans.kind[row] == CONSUMER and texts[spans.name[row]].endswith(RAN)
-    return is_attempt and start != NO_TIME and bool(_first_starts(store)[source] == start)
 
 
 def waiting_in(store: Store, calls: Calls, *, without: Iterable[int] = ()) -> Levels:
@@ -134,11 +126,12 @@ def waiting_in(store: Store, calls: Calls, *, without: Iterable[int] = ()) -> Le
 
 
 def _first_starts(store: Store) -> Places:
-    """Return when the first attempt of each worker process starts, by source; the greatest integer if none."""
+    """Return when the first attempt of each worker process starts, by its first file; the greatest integer if none."""
     import numpy as np
 
     from spanview.index.arrays import copy_of
 
     rows, first = started_attempts(store), np.full(len(store.sources), np.iinfo(np.int64).max)
-    np.minimum.at(first, copy_of(store.spans.source)[rows], copy_of(store.spans.start_ns)[rows])
+    processes = np.array(store.processes)[copy_of(store.spans.source)[rows]]
+    np.minimum.at(first, processes, copy_of(store.spans.start_ns)[rows])
     return first

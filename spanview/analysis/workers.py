@@ -6,8 +6,10 @@ name of the file                            what it says
 worker-2f9c01-01000000-8714.out             pid 8714 of the job 01000000
 node7-8714.jsonl                            pid 8714 on node7, where a record or this host's name agrees
 node7-8714-1717000000.jsonl                 the same, followed by its start time
+node7-8714-1717000000.2.started.jsonl       the same, of what has started there, and the second file of it
 replica_app_Model_x6aahas8_tracing.json     the replica x6aahas8 of app/Model
 proxy_192.0.2.2_tracing.json                the proxy on 192.0.2.2
+worker-7@3f2a9c01b2d4/tmp/spans/8714.txt    pid 8714 on the node 3f2a9c01b2d4…, whose host is worker-7: collected there
 
 What the name doesn't say, a record that the process wrote may: `ray.pid` or `process.pid`, of the span or of its
 resource. A record takes precedence over the name: a file can hold the spans of several processes.
@@ -34,14 +36,19 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.span import Span
 
-_PID: Final = re.compile(r"(?:^|[/\\])([0-9]{1,18})\.(?:txt|json|jsonl|ndjson|log)$")
+_END: Final = r"(?:\.gz|\.zst)?$"
+"""Compressed, a file is still named after what wrote it."""
+_PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson|log){_END}")
 _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
 # A number of up to 7 digits is a PID, one of 9 or more a time: ip-10-0-0-5-8714-1717000000.jsonl
 _NODE_AND_PID: Final = re.compile(
-    r"(?:^|[/\\])([^/\\]+?)-([0-9]{1,7})(?:-[0-9]{9,20})?\.(?:txt|json|jsonl|ndjson|log)$"
+    r"(?:^|[/\\])([^/\\]+?)-([0-9]{1,7})(?:-[0-9]{9,20})?(?:\.[0-9]{1,6})?(?:\.started)?"
+    rf"\.(?:txt|json|jsonl|ndjson|log){_END}"
 )
-_REPLICA: Final = re.compile(r"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json$")
-_PROXY: Final = re.compile(r"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json$")
+_REPLICA: Final = re.compile(rf"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json{_END}")
+_PROXY: Final = re.compile(rf"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json{_END}")
+_COLLECTED: Final = re.compile(r"(?:^|[/\\])(?P<host>[^/\\@]+)@(?P<node>[0-9a-f]{12})(?:\.[0-9]+)?[/\\]")
+"""The folder of a node, as `spanview collect` names it."""
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 """Attributes, of the span or of its resource, that say where a process runs."""
 _PIDS: Final = ("ray.pid", "process.pid")
@@ -108,6 +115,8 @@ class Writer:
     pid: int
     host: str
     """The host that it ran on, empty where that isn't known; from a file, to be sanitised."""
+    is_named: bool = False
+    """Whether the span itself names both."""
 
 
 def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
@@ -118,9 +127,10 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
         path: Its file.
         here: The name of this host, which may be the node in a file's name.
     """
-    host, pid = _first(span, ("host.name",)), _first(span, _PIDS)
+    collected = _COLLECTED.search(path)
+    host, pid = _first(span, ("host.name",)) or (collected["host"] if collected else ""), _first(span, _PIDS)
     if pid.isdecimal() and len(pid) <= _MAX_PID_DIGITS:
-        return Writer(int(pid), host)
+        return Writer(int(pid), host, is_named=bool(host))
     if (number := pid_of_file(path)) is not None:
         return Writer(number, host)
     if (match := _NODE_AND_PID.search(path)) is not None and is_same_host(match[1], host or here):
@@ -140,8 +150,9 @@ def is_same_host(name: str, other: str) -> bool:
 
 
 def node_of(span: Span) -> str:
-    """Return where the process of a span runs, according to the span; empty if unknown."""
-    return _first(span, _NODES)
+    """Return where the process of a span runs: where its file was collected, or what the span says; else empty."""
+    collected = _COLLECTED.search(span.source.file)
+    return collected["node"] if collected else _first(span, _NODES)
 
 
 def named(path: str) -> Worker:
@@ -162,6 +173,8 @@ def worker_of(store: Store, lane: Lane) -> Worker:
     """Return who a process is; a few of its records are read."""
     path = store.sources[lane.source].path
     worker = named(path)
+    if collected := _COLLECTED.search(path):
+        worker = replace(worker, node=collected["node"])
     spans = [store.span(row) for row in _representative_rows(store, lane)]
     writers = [writer for span in spans if (writer := writer_of(span, path)) is not None]
     if len({writer.pid for writer in writers}) > 1:

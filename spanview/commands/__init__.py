@@ -3,11 +3,13 @@
 options         the options of a call
 standard_error  what is said on standard error
 coloring        whether what is printed has colours
+from_cluster    what --ray shows, collected meanwhile
 piped           whether standard input is read
 reading         from options to a store that is read
 selection       from options to traces and spans
 output          the way out to standard output
 following       following without the viewer
+unended         what has become of spans without an end
 pictures        traces as pictures and bars of characters
 view            `spanview view`: the viewer
 tree            `spanview tree`
@@ -16,6 +18,7 @@ export          `spanview export`
 stats           `spanview stats`
 check           `spanview check`
 diff            `spanview diff`
+collect         `spanview collect`
 help            `spanview help`
 completion      `spanview --completion`
 """
@@ -24,6 +27,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -46,6 +50,17 @@ def run(options: Options) -> int:
     command = options.command
     if command == "view" and not sys.stdout.isatty():
         command = "tree"
+    if command == "collect":
+        # No PATH is read, so standard input isn't, either.
+        from spanview.commands.collect import run as collect
+
+        return collect(options)
+    if options.ray is not None:
+        from spanview.commands.from_cluster import collected
+
+        with collected(options, whole=command == "tree" and not options.follow) as there:
+            # What is still collected while the viewer opens is to be seen, too.
+            return run(replace(there, follow=there.follow or command == "view"))
     if options.follow or command == "view":
         from spanview.sources.descriptors import raise_limit
 

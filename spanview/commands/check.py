@@ -16,6 +16,7 @@ from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.commands.unended import unended_in
 from spanview.display.finding_text import SEVERITIES, finding_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import WARNING
@@ -57,7 +58,7 @@ def run(options: Options) -> int:
     else:
         traces = {*selection.traces(store)}
         part = part_of(store, traces)
-    report = diagnose(part, session=latest_session(options.environment))
+    report = diagnose(part, session=latest_session(options.environment), unended=unended_in(part))
     if traces is not None:
         # That few requests are left says nothing of how many were traced.
         report = replace(report, findings=[finding for finding in report.findings if finding.kind is not Kind.SAMPLING])

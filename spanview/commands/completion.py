@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-FILES: Final = "FILE"
-"""The name of an option's value where that is a file."""
+FILES: Final = ("FILE", "DIR")
+"""The names of an option's value where that is a file or a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Commands:
 
     @property
     def all_options(self) -> list[Option]:
-        """Every option once, whatever the command."""
-        return [*{option.flags: option for options in self.options.values() for option in options}.values()]
+        """Every option once; commands may mean different things by the same flags."""
+        return [*dict.fromkeys(option for options in self.options.values() for option in options)]
 
     @property
     def takers(self) -> list[tuple[list[str], Option]]:
@@ -160,7 +160,7 @@ def _bash(commands: Commands) -> dict[str, str]:
         does = "return"
         if option.words:
             does = f'COMPREPLY=($(compgen -W "{" ".join(option.words)}" -- "$cur")); return'
-        elif option.takes == FILES:
+        elif option.takes in FILES:
             does = ""
         values.append(f"        {'|'.join(flags)}) {does} ;;")
     # A call without a command has the first one's options.
@@ -239,7 +239,7 @@ def _zsh_option(option: Option) -> str:
     text = option.text.replace("\\", "\\\\").replace("[", "\\[").replace("]", "\\]")
     values = ""
     if option.takes:
-        action = "_files" if option.takes == FILES else f"({' '.join(option.words)})" if option.words else " "
+        action = "_files" if option.takes in FILES else f"({' '.join(option.words)})" if option.words else " "
         values = f":{option.takes}:{action}"
     others = f"({' '.join(option.flags)})"
     return " ".join(
@@ -296,7 +296,7 @@ def _fish(commands: Commands) -> dict[str, str]:
     for option in commands.all_options:
         having = " ".join(name for name, options in commands.options.items() if option in options)
         flags = " ".join(f"-l {flag[2:]}" if flag.startswith("--") else f"-s {flag[1:]}" for flag in option.flags)
-        takes = (" -r -F" if option.takes == FILES else " -x") if option.takes else ""
+        takes = (" -r -F" if option.takes in FILES else " -x") if option.takes else ""
         words = f" -a {_in_fish_quotes(' '.join(option.words))}" if option.words else ""
         text = _in_fish_quotes(option.text)
         lines.append(f"complete -c spanview -n '__spanview_takes {having}' {flags}{takes}{words} -d {text}")

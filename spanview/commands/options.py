@@ -48,6 +48,14 @@ class Options:
     """Whether queries that no span could match are allowed."""
     sides: tuple[str, ...] = ()
     """What `diff` compares, two as given; empty for the other commands."""
+    address: str | None = None
+    """The Ray cluster that is collected from: `auto`, or host and port of its head."""
+    dashboard: str | None = None
+    """The URL of the dashboard that is collected from instead."""
+    node_paths: tuple[str, ...] = ()
+    """Where span files are on each node; empty for the default places."""
+    ray: str | None = None
+    """The Ray cluster that is shown: `auto`, or host and port of its head."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -11,6 +11,7 @@ from spanview.display.shades import plain
 from spanview.exports.files import write_atomically
 from spanview.model.problems import ExportError
 from spanview.tui.trace.appearance import Appearance
+from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_picture import MOST_ROWS, picture_of
 
@@ -65,8 +66,8 @@ def bar_lines(store: Store, trace: int, width: int, paint: Paint = plain) -> Ite
 
 
 def _folded(store: Store, trace: int) -> TraceModel:
-    """Return a trace, where it has many rows with runs of similar siblings as one row each."""
-    model = TraceModel(store, trace)
+    """Return a trace with each call as one row, where it has many with runs of similar siblings as one row each."""
+    model = TraceModel(store, trace, StitchedTrace(store, trace, store.tree(trace), joins=True))
     if len(model.stitched.order) <= MOST_ROWS:
         model.toggle_folds()
     return model

@@ -6,11 +6,13 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from spanview.analysis.unended import fates_text
 from spanview.commands.coloring import paint_for
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.commands.unended import unended_in
 from spanview.display.columns import aligned
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
@@ -48,6 +50,8 @@ def run(options: Options) -> int:
     if options.json:
         write_to_standard_output([dumps_strict(value()) + b"\n"])
     else:
+        if fates := fates_text(unended_in(store).values()):
+            say(f"spans without an end are counted, and left out of durations: {fates}")
         rows = lines()
         heads = rows[0]
         for line in aligned(rows, paint_for(options), lambda _, column: _SHADES.get(heads[column], "")):
@@ -108,7 +112,20 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
 
     header = (
         *("CALLS", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED", "EXISTING"),
-        *("TOTAL WAIT", "WAIT P50", "P95", "MAX", "COLD", "COLD WAIT", "RUN P50", "P95", "MAX", "AT ONCE", "FUNCTION"),
+        *(
+            "TOTAL WAIT",
+            "WAIT P50",
+            "P95",
+            "MAX",
+            "COLD",
+            "COLD WAIT",
+            "RUN P50",
+            "P95",
+            "MAX",
+            "AT ONCE",
+            "MOSTLY FOR",
+            "FUNCTION",
+        ),
     )
     rows = [
         (
@@ -121,6 +138,7 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
             duration(function.cold_wait_ns) if function.cold_starts else "",
             *map(duration, percentiles(function.known_runs_ns).values()),
             "" if function.generator else count_or_blank(function.max_concurrency),
+            "" if function.mostly_for is None else function.mostly_for.brief,
             (sanitise(function.function) or "(no name)") + _generator_note(function.generator),
         )
         for function in functions

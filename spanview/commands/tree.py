@@ -11,8 +11,10 @@ from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import begin, places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say_if_nothing_matches
+from spanview.commands.unended import unended_in
 from spanview.display.tree_text import trace_title, tree_lines
 from spanview.model.problems import ExportError
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -74,9 +76,9 @@ def _lines(store: Store, trace: int, options: Options) -> Iterator[str]:
         yield from bar_lines(store, trace, options.width, paint_for(options))
     else:
         tree = store.tree(trace)
-        paint = paint_for(options)
-        yield trace_title(store, trace, tree, paint=paint)
-        yield from tree_lines(store, trace, tree, paint)
+        paint, unended = paint_for(options), unended_in(store, trace)
+        yield trace_title(store, trace, tree, paint=paint, unended=unended)
+        yield from tree_lines(store, trace, tree, paint, unended)
 
 
 class _FollowingPrinter:
@@ -100,9 +102,13 @@ class _FollowingPrinter:
         ready = []
         for trace, changed_at in self._changed_at.items():
             quiet = now - changed_at
-            if quiet >= _INCOMPLETE_QUIET_S or (quiet >= _QUIET_S and self._store.tree(trace).complete):
+            if quiet >= _INCOMPLETE_QUIET_S or (quiet >= _QUIET_S and self._is_whole(trace)):
                 ready.append(trace)
         self._print(ready)
+
+    def _is_whole(self, trace: int) -> bool:
+        tree = self._store.tree(trace)
+        return tree.complete and NO_TIME not in map(self._store.spans.end_ns.__getitem__, tree.rows)
 
     def finish(self) -> None:
         """Print what is left, complete or not."""

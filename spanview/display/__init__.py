@@ -19,6 +19,7 @@ log_text      lines of logs that belong to a span
 timing_text   when a span ran
 call_text     both halves of a Ray call, in a line
 span_text     a span's details, section by section
+trace_words   a trace without a root, and what is missing of one
 tree_text     a trace as lines of text
 picture       a trace's waterfall as something to be drawn
 picture_svg   the same as an SVG file

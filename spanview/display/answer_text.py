@@ -1,4 +1,4 @@
-"""Where a trace's time went, in a line: `810 ms = 806 ms waiting before leaf ran (cold start) + 4 ms running`.
+"""Where a trace's time went, in a line: `810 ms = 806 ms waiting before leaf ran (likely for a worker to start) + …`.
 
 The parts are rounded to the last digit of the whole, so that they add up to it.
 """
@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.answer import Doing
 from spanview.analysis.ray_names import short_names
+from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration, last_digit, rounded, shares
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from spanview.analysis.answer import Answer, AnswerPart, TypicalAnswers
+    from spanview.analysis.answer import Answer, AnswerPart, TypicalAnswers, UnseenCalls
 
 _MAX_NAME_LENGTH: Final = 60
 _MOST_PARTS: Final = 4
@@ -26,7 +27,12 @@ _OF_REQUEST: Final = {
     Doing.HANDLING: "handling",
     Doing.RESPONSE: "response",
 }
-
+_IN_REQUEST: Final = {
+    Doing.PROXY: "in the proxy",
+    Doing.QUEUED: "in the queue",
+    Doing.HANDLING: "in the handler",
+    Doing.RESPONSE: "returning the response",
+}
 _BRIEFLY: Final = {
     Doing.WAITING: "waiting",
     Doing.RETRYING: "waiting",
@@ -38,18 +44,19 @@ _BRIEFLY: Final = {
 }
 
 
-def answer_texts(answer: Answer, short: Mapping[str, str] | None = None) -> list[str]:
+def answer_texts(answer: Answer, short: Mapping[str, str] | None = None, open_calls: int = 0) -> list[str]:
     """Return where a trace's time went: the longest text first, then ever shorter ones.
 
     Args:
         answer: Where it went.
         short: What functions are called where it is shown, by the names of their spans; without, as they can be told
             apart here.
+        open_calls: How many of the calls without an attempt may still run, as far as processes show.
     """
-    line = _Line(answer, short_names(answer.names) if short is None else short)
-    doubts = line.doubts
-    first, more, _ = doubts.partition(", ")
-    cut, unsure = (f"{first}, …" if more else first), "not sure" if doubts else ""
+    line = _Line(answer, short_names(answer.names) if short is None else short, open_calls)
+    said = line.doubts
+    doubts = f"not sure: {', '.join(said)}" if said else ""
+    cut, unsure = (f"not sure: {said[0]}, …" if len(said) > 1 else doubts), "not sure" if said else ""
     whole, plain, *fewer = line.sums()
     lines = [(whole, doubts), (plain, doubts), (plain, cut), (plain, unsure), *((text, unsure) for text in fewer)]
     return [*dict.fromkeys(_BETWEEN.join(filter(None, texts)) for texts in lines)]
@@ -70,9 +77,10 @@ def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = Non
 class _Line:
     """What is said of one trace."""
 
-    def __init__(self, answer: Answer, short: Mapping[str, str]) -> None:
+    def __init__(self, answer: Answer, short: Mapping[str, str], open_calls: int = 0) -> None:
         self._answer = answer
         self._short = short
+        self._open_calls = open_calls
         self._step = last_digit(answer.total_ns)
         rounded = shares(answer.total_ns, [part.ns for part in answer.parts])
         self._shown = [(part, ns) for part, ns in zip(answer.parts, rounded, strict=True) if ns]
@@ -91,9 +99,11 @@ class _Line:
         """Return the total and its parts, of which some are put together where there are more than so many."""
         answer, shown = self._answer, self._shown
         if not shown:
-            return ""
+            return self._nothing
         if len(shown) == 1:
-            return self._only(self._phrase(*shown[0], detailed=detailed))
+            return self._only(
+                _IN_REQUEST[shown[0][0].doing] if answer.is_request else self._phrase(*shown[0], detailed=detailed)
+            )
         if answer.is_request:
             # They come in the order of time, and none is too small to tell where a request was.
             texts = [f"{self._phrase(part, ns)} {rounded(ns)}" for part, ns in shown]
@@ -104,12 +114,20 @@ class _Line:
                 texts.append(f"{rounded(sum(ns for _, ns in rest))} otherwise")
         return f"{self.total} = {' + '.join(texts)}"
 
+    @property
+    def _nothing(self) -> str:
+        """What is said of a trace without parts."""
+        return "" if self.doubts else f"{self.total}: it ends when it starts"
+
     def _largest(self, *, is_brief: bool = False) -> str:
         """Return the total and its largest part, without names where that is to be brief."""
         if not self._shown:
-            return ""
+            return self._nothing
         part, ns = max(self._shown, key=lambda shown: shown[1])
-        phrase = _BRIEFLY[part.doing] if is_brief and part.doing in _BRIEFLY else self._phrase(part, ns)
+        if self._answer.is_request:
+            phrase = _IN_REQUEST[part.doing]
+        else:
+            phrase = _BRIEFLY[part.doing] if is_brief and part.doing in _BRIEFLY else self._phrase(part, ns)
         return f"{self.total}, {rounded(ns)} of it {phrase}" if len(self._shown) > 1 else self._only(phrase)
 
     def _only(self, phrase: str) -> str:
@@ -117,16 +135,28 @@ class _Line:
         return f"{self.total}, {'all' if len(self._answer.parts) == 1 else 'nearly all'} {phrase}"
 
     @property
-    def doubts(self) -> str:
-        """What isn't known, in words; empty where that is nothing."""
-        answer = self._answer
+    def doubts(self) -> list[str]:
+        """What isn't known, in words."""
+        answer, unseen = self._answer, self._answer.unseen_calls
         texts = [answer.doubts] if answer.doubts else []
-        if answer.without_attempt:
-            calls = answer.without_attempt
-            what = self._name(calls[0]) if len(calls) == 1 else count(len(calls), "call")
-            texts.append(f"{what} left no attempt")
+        # Of calls that never ran there is nothing to doubt.
+        if len(unseen.without_attempt) > unseen.never_ran:
+            texts.append(self._without_attempt(unseen))
+        if unseen.untraced:
+            texts.append(f"{self._calls(unseen.untraced)} likely ran untraced")
         texts += [f"{self._name(name)} is a generator, whose run time isn't known" for name in answer.generators]
-        return f"not sure: {', '.join(texts)}" if texts else ""
+        return texts
+
+    def _without_attempt(self, unseen: UnseenCalls) -> str:
+        calls = self._calls(unseen.without_attempt)
+        if self._open_calls >= len(unseen.without_attempt):
+            return f"{calls} {NOT_YET_SEEN}"
+        some = {"likely never ran": unseen.never_ran, "may still run": self._open_calls}
+        few = "; ".join(f"{number:,} {text}" for text, number in some.items() if number)
+        return f"{calls} left no attempt{f' ({few})' if few else ''}"
+
+    def _calls(self, names: Sequence[str]) -> str:
+        return self._name(names[0]) if len(names) == 1 else count(len(names), "call")
 
     def _name(self, name: str) -> str:
         return sanitise(self._short.get(name, name), _MAX_NAME_LENGTH) or "(no name)"
@@ -177,9 +207,10 @@ class _Line:
         match part.doing:
             case Doing.WAITING:
                 of_several = f"longest {longest}" if part.names == 1 else f"longest: {name}, {longest}"
-                return ", ".join(([of_several] if part.spans > 1 else []) + (["cold start"] if part.is_cold else []))
+                reason = [] if part.reason is None else [part.reason.waited_for.label]
+                return ", ".join(([of_several] if part.spans > 1 else []) + reason)
             case Doing.RUNNING if part.names > 1:
                 is_nearly_all = part.longest_ns >= ns - self._step
-                return f"{'nearly all' if is_nearly_all else longest} in {name}"
+                return f"{'mostly' if is_nearly_all else longest} in {name}"
             case _:
                 return ""

@@ -1,18 +1,30 @@
-"""Both halves of a Ray call in a line: `waited 805 ms · ran 16 µs on worker 29307 · submitted by the driver`."""
+"""Ray calls: `waited 805 ms · ran 16 µs on worker 29307 · submitted by the driver`, `2 calls without attempt`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import call_names
 from spanview.analysis.waits import wait_of
 from spanview.analysis.workers import driver_job_of, writer_of
-from spanview.display.units import duration
+from spanview.display.units import count, duration
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 
 if TYPE_CHECKING:
     from spanview.display.span_in_tree import SpanInTree
+
+
+NOT_YET_SEEN: Final = "not yet seen to run"
+"""What is said of calls without an attempt that may still run, as far as processes show."""
+
+
+def without_attempt_text(calls: int, open_calls: int) -> str:
+    """Return how many calls of a trace have no attempt, and how many of these may still run."""
+    if 0 < calls <= open_calls:
+        return f"{count(calls, 'call')} {NOT_YET_SEEN}"
+    may_run = f" ({open_calls:,} may still run)" if open_calls else ""
+    return f"{count(calls, 'call')} without attempt{may_run}"
 
 
 def call_text(subject: SpanInTree) -> str:

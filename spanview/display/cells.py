@@ -58,6 +58,8 @@ def fitting(texts: Sequence[str], room: int) -> str:
 
 def in_lines(text: str, width: int) -> list[str]:
     """Return a text that is safe to print as lines of at most `width` cells, parted between words where that can be."""
+    if cell_len(text) <= width and not text.startswith(" "):
+        return [text]
     lines: list[str] = []
     line = ""
     for word in text.split(" "):

@@ -7,7 +7,7 @@ from typing import Final
 from spanview.display.sanitise import MAX_LENGTH, sanitise
 
 _NONE: Final = "(none)"
-_EMPTY: Final = {"service": _NONE, "kind": _NONE}
+_EMPTY: Final = {"service": _NONE, "kind": _NONE, "name": "(no name)", "trace.root": "(no name)"}
 
 
 def group_text(key: str | None, by: str, longest: int = MAX_LENGTH) -> str:

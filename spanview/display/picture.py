@@ -25,6 +25,8 @@ class Row:
     """What is said of the span where one asks."""
     color: int
     """A small number that rows of one colour have in common."""
+    waited: tuple[str, ...] = ()
+    """How long it waited, like how long it took; empty where there are no calls."""
     bar: Stretch | None = None
     own: tuple[Stretch, ...] = ()
     """Where nothing below it runs, by time."""
@@ -62,3 +64,15 @@ class Picture:
     """What the colours mean."""
     is_lit: bool
     """Whether the critical path is lit."""
+    has_calls: bool = False
+    """Whether Ray calls are rows, so that there is a column for what they waited."""
+
+    @property
+    def heads(self) -> tuple[str, ...]:
+        """The heads of the columns before the bars."""
+        return heads_of_rows(has_calls=self.has_calls)
+
+
+def heads_of_rows(*, has_calls: bool) -> tuple[str, ...]:
+    """Return the heads of a waterfall's columns: of names, of what calls waited where there are any, of durations."""
+    return ("CALL", "WAIT", "RUN") if has_calls else ("SPAN", "DURATION")

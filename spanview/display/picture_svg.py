@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from spanview.display.cells import fitting, fixed
 from spanview.display.colors import COLORS
 from spanview.display.timeline import round_times
-from spanview.display.units import duration
+from spanview.display.units import duration_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -58,7 +58,8 @@ def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
         pictures: At least one; all their texts are safe to print, and so are characters of XML.
     """
     cells = max((_cells_of(row) for picture in pictures for row in picture.rows), default=0)
-    sheet = _Sheet(max(_MIN_NAME_WIDTH, min(_MAX_NAME_WIDTH, cells)))
+    columns = max((len(picture.heads) for picture in pictures), default=0) - 1
+    sheet = _Sheet(max(_MIN_NAME_WIDTH, min(_MAX_NAME_WIDTH, cells)), columns)
     drawn = [[*sheet.lines(picture)] for picture in pictures]
     heights = [sheet.height(picture) for picture in pictures]
     size = f'width="{_number(sheet.width)}" height="{sum(heights)}"'
@@ -83,10 +84,12 @@ class _Sheet:
 
     Args:
         name: Cells of the names.
+        columns: How many figures stand behind each.
     """
 
-    def __init__(self, name: int) -> None:
-        self._ends = _MARGIN + name * _CELL + _DURATION
+    def __init__(self, name: int, columns: int) -> None:
+        self._names_end = _MARGIN + name * _CELL
+        self._ends = self._names_end + columns * _DURATION
         """Where durations end."""
         self._left = self._ends + _GAP
         self.width = self._left + _TIME + 2 * _MARGIN
@@ -118,18 +121,20 @@ class _Sheet:
         edges = self._left, self._left + _TIME
         yield _path("g", "".join(f"M{_number(x)} {_TOP - 8}V{below}" for x in (*edges, *(x for x, _ in places))))
         y = _TOP - 14
-        yield _text(self._ends, y, "duration", "d r")
-        yield _text(edges[0], y, duration(picture.first_ns), "d")
-        yield _text(edges[1], y, duration(picture.last_ns), "d r")
+        yield _text(_MARGIN, y, picture.heads[0], "d")
+        for number, head in enumerate(reversed(picture.heads[1:])):
+            yield _text(self._ends - number * _DURATION, y, head, "d r")
+        yield _text(edges[0], y, duration_by(picture.first_ns, times.step), "d")
+        yield _text(edges[1], y, duration_by(picture.last_ns, times.step), "d r")
         for x, ns in places:
             if edges[0] + _MIN_TIME_WIDTH < x < edges[1] - 1.5 * _MIN_TIME_WIDTH:
-                yield _text(x, y, duration(ns), "d m")
+                yield _text(x, y, duration_by(ns, times.step), "d m")
 
     def _row(self, row: Row, y: int, *, is_lit: bool) -> Iterator[str]:
         base, x = y + 14, _MARGIN + min(row.depth, _MAX_DRAWN_LEVELS) * _LEVEL
         yield f"<g><title>{escape(row.about)}</title>"
         lead = f"{row.depth}│ {row.arrow}" if row.depth > _MAX_DRAWN_LEVELS else row.arrow
-        room = int((self._ends - _DURATION - x) / _CELL) - cell_len(lead)
+        room = int((self._names_end - x) / _CELL) - cell_len(lead)
         marks = fitting(row.marks, room - _MIN_NAME_WIDTH // 2)
         name = fixed(row.name, max(1, room - cell_len(marks) - 1)).rstrip()
         if lead.strip():
@@ -140,9 +145,10 @@ class _Sheet:
         if marks:
             x += round((cell_len(name) + 1) * _CELL)
             yield _text(x, base, marks, "e" if "✖" in marks else "d")
-        if row.lasted[0]:
-            lasted = fitting(row.lasted, int(_DURATION / _CELL))
-            yield _text(self._ends, base, lasted, "r o" if row.is_open and row.inferred else "r")
+        for number, texts in enumerate((row.lasted, row.waited)):
+            if texts and texts[0]:
+                style = "r o" if row.is_open and row.inferred and texts is row.lasted else "r"
+                yield _text(self._ends - number * _DURATION, base, fitting(texts, int(_DURATION / _CELL)), style)
         yield from self._bar(row, y + (_LINE - _BAR) / 2, is_lit=is_lit)
         yield "</g>"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len
 
 from spanview.display.bars import span_cells
-from spanview.display.cells import fitting, fixed, right
+from spanview.display.cells import fitting, fixed, name_text, right
 from spanview.display.shades import ERROR, HEAD, QUIET, WARNING, plain, shade_of
 from spanview.display.timeline import ruler
 
@@ -52,19 +52,20 @@ def picture_lines(picture: Picture, width: int = WIDTH, paint: Paint = plain) ->
         width: Columns; names and bars share what the durations leave.
         paint: Colours what it is given; where it does, a line says what the colours of bars mean.
     """
-    most = max(_MIN_NAME_WIDTH, min(round(width * 0.45), width - _DURATION - 2 - _MIN_TIME_WIDTH))
+    figures = _DURATION * (len(picture.heads) - 1)
+    most = max(_MIN_NAME_WIDTH, min(round(width * 0.45), width - figures - 2 - _MIN_TIME_WIDTH))
     name = min(most, max(16, max((len(_indent(row, most)) + _cells_of(row) for row in picture.rows), default=0)))
-    time = max(_MIN_TIME_WIDTH, width - name - _DURATION - 2)
+    time = max(_MIN_TIME_WIDTH, width - name - figures - 2)
     for line in _wrapped(picture.title.split(_DOT), _DOT, width):
         yield _DOT.join(paint(part, _shade_in_title(part)) for part in line.split(_DOT))
-    heads = f"{fixed('SPAN', name)}{right('DURATION', _DURATION)}"
+    heads = fixed(picture.heads[0], name) + "".join(right(head, _DURATION) for head in picture.heads[1:])
     yield f"{paint(heads, HEAD)}  {ruler(picture.first_ns, picture.last_ns, time)}"
     used: set[str] = set()
     for row in picture.rows:
         bar = _run(row, time) if row.density else _bar(row, time)
         used |= {*bar} & {_ERROR} if row.density else {*bar}
-        figures = right(fitting(row.lasted, _DURATION - 1), _DURATION)
-        yield f"{_label(row, name)}{figures}  {_painted(bar.rstrip(), row.color, paint)}".rstrip()
+        took = (right(fitting(texts, _DURATION - 1), _DURATION) for texts in (row.waited, row.lasted) if texts)
+        yield f"{_label(row, name)}{''.join(took)}  {_painted(bar.rstrip(), row.color, paint)}".rstrip()
     if picture.left_out:
         yield picture.left_out
     yield from _wrapped([*_key(picture, used)], _BETWEEN, width)
@@ -131,10 +132,10 @@ def _cells_of(row: Row) -> int:
 
 def _label(row: Row, width: int) -> str:
     indent = _indent(row, width)
-    marks = fitting(row.marks, width - len(indent) - len(row.arrow) - _MIN_NAME_WIDTH)
+    marks = fitting(row.marks, width - len(indent) - len(row.arrow) - 1 - min(_MIN_NAME_WIDTH, cell_len(row.name)))
     marks = f" {marks}" if marks else ""
     room = width - len(indent) - len(row.arrow) - cell_len(marks)
-    return fixed(indent + row.arrow + fixed(row.name, min(room, cell_len(row.name))) + marks, width)
+    return fixed(indent + row.arrow + name_text(row.name, min(room, cell_len(row.name))) + marks, width)
 
 
 def _run(row: Row, width: int) -> str:

@@ -11,6 +11,7 @@ from spanview.display.units import count, duration
 if TYPE_CHECKING:
     from spanview.analysis.serve import Request, RequestKey
     from spanview.analysis.serve_groups import RequestGroup
+    from spanview.index.store import Store
 
 _MAX_LENGTH: Final = 200
 
@@ -53,3 +54,22 @@ def seen_text(request: Request) -> str:
     if request.parts == (Part.REPLICA,):
         return "replica: its caller was not seen"
     return " › ".join(part.value for part in request.parts)
+
+
+def other_text(store: Store, request: Request) -> str:
+    """Return why a request's *other* is negative; nothing where it isn't."""
+    if (request.other_ns or 0) >= 0:
+        return ""
+    rows, ends = dict(zip(request.parts, request.rows, strict=True)), store.spans.end_ns
+    ran_on_ns = ends[rows[Part.REPLICA]] - ends[request.rows[0]] if Part.REPLICA in rows else 0
+    if ran_on_ns <= 0:
+        return "other is negative, likely since the clocks of two nodes differ"
+    return (
+        f"other is negative: the replica ran on for {duration(ran_on_ns)} after its caller had ended, or clocks differ"
+    )
+
+
+def others_text(group: RequestGroup) -> str:
+    """Return how many requests have a negative *other*, and why; nothing where none has."""
+    number = sum((request.other_ns or 0) < 0 for request in group.requests)
+    return f"other is negative in {number:,}: replicas ran on after their callers, or clocks differ" if number else ""

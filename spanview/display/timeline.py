@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from spanview.display.units import duration
+from spanview.display.units import duration_by
 
 _MIN_CELLS_APART = 14
 
 
-def round_times(first_ns: int, last_ns: int, most: int) -> list[int]:
-    """Return round times between two others, about `most` of them at the most.
+def round_times(first_ns: int, last_ns: int, most: int) -> range:
+    """Return round times between two others, about `most` of them at the most, one step apart.
 
     Args:
         first_ns: Where the line begins, in nanoseconds after any moment.
@@ -16,7 +16,7 @@ def round_times(first_ns: int, last_ns: int, most: int) -> list[int]:
         most: About how many parts have room.
     """
     step = _round_step(max(1, last_ns - first_ns) / max(1, most))
-    return [*range((first_ns // step + 1) * step, last_ns, step)]
+    return range((first_ns // step + 1) * step, last_ns, step)
 
 
 def _round_step(ns: float) -> int:
@@ -53,12 +53,13 @@ def ruler(first_ns: int, last_ns: int, width: int) -> str:
         width: Its cells; nothing is returned where the end alone has no room in them, and the end alone where the start
             has none beside it.
     """
-    line, end_text = duration(first_ns), duration(last_ns)
+    times = round_times(first_ns, last_ns, width // _MIN_CELLS_APART)
+    line, end_text = ends = duration_by(first_ns, times.step), duration_by(last_ns, times.step)
     if len(line) + 2 + len(end_text) > width:
         return end_text.rjust(width) if width > len(end_text) else ""
-    for ns in round_times(first_ns, last_ns, width // _MIN_CELLS_APART):
+    for ns in times:
         position = round((ns - first_ns) / max(1, last_ns - first_ns) * width)
-        text = duration(ns)
-        if position > len(line) + 1 and position + len(text) + 1 < width - len(end_text):
+        text = duration_by(ns, times.step)
+        if text not in ends and position > len(line) + 1 and position + len(text) + 1 < width - len(end_text):
             line = line.ljust(position) + text
     return line.ljust(width - len(end_text)) + end_text

@@ -48,8 +48,8 @@ class TimingFacts:
     """Why a call has no attempt; None for every other span."""
     generator: Certainty | None = None
     """How sure it is that an attempt is a generator's; None for every other span."""
-    is_cold: bool = False
-    """Whether an attempt is the first one of its worker process."""
+    wait_reason: str = ""
+    """What the first attempt of a call waited for; empty for every other span."""
 
 
 def timing_facts(subject: SpanInTree) -> TimingFacts:
@@ -67,10 +67,11 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
         return TimingFacts(own, among, reason_of(store, row) if is_alone else None)
     if kind == CONSUMER and name.endswith(RAN):
         from spanview.analysis.generators import generators_of
-        from spanview.analysis.waits import is_cold_start
+        from spanview.analysis.waited_for import reason_text, wait_reasons
 
         generator = generators_of(store).get(name.removesuffix(RAN))
-        return TimingFacts(own, among, None, generator, is_cold_start(store, row))
+        reason = wait_reasons(store, [row]).get(row)
+        return TimingFacts(own, among, None, generator, "" if reason is None else reason_text(store, reason, row))
     return TimingFacts(own, among)
 
 
@@ -123,10 +124,10 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Detail
         from spanview.analysis.generators import generator_text
 
         yield DetailPart("run time", generator_text(facts.generator), "")
-    yield from _of_wait(subject, is_cold=facts is not None and facts.is_cold)
+    yield from _of_wait(subject, "" if facts is None else facts.wait_reason)
 
 
-def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[DetailPart]:
+def _of_wait(subject: SpanInTree, reason: str) -> Iterator[DetailPart]:
     """Say how long an attempt waited, and for what, as far as files say."""
     wait = wait_of(subject.store, subject.tree, subject.node)
     if not wait:
@@ -143,8 +144,8 @@ def _of_wait(subject: SpanInTree, *, is_cold: bool) -> Iterator[DetailPart]:
         yield DetailPart("waited", f"{duration(retry)} since the previous attempt ended", str(retry))
         return
     yield DetailPart("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))
-    if is_cold:
-        yield DetailPart("", "the first call of its worker process: the wait may include the start of the process", "")
+    if reason:
+        yield DetailPart("", reason, reason)
 
 
 def _of_record(subject: SpanInTree) -> Iterator[DetailPart]:

@@ -6,10 +6,12 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.exits import is_exit
+from spanview.analysis.unended import NO_UNENDED, fates_text, unended_text
 from spanview.analysis.waits import wait_of, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
+from spanview.display.trace_words import COMPLETE, PARENT_NOT_SEEN, completeness_text, count_without_end
 from spanview.display.units import count, duration, moment, zone_name
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
@@ -17,8 +19,9 @@ from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from spanview.analysis.unended import Unended
     from spanview.display.shades import Paint
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -29,7 +32,15 @@ _MAX_MESSAGE_LENGTH: Final = 200
 _SHOWN_WARNINGS: Final = Warnings.CYCLE | Warnings.DUPLICATE_ID | Warnings.NEGATIVE_DURATION | Warnings.BAD_ID
 
 
-def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = False, paint: Paint = plain) -> str:
+def trace_title(  # noqa: PLR0913 - what is printed, and how
+    store: Store,
+    trace: int,
+    tree: TraceTree,
+    *,
+    in_utc: bool = False,
+    paint: Paint = plain,
+    unended: Mapping[int, Unended] = NO_UNENDED,
+) -> str:
     """Return the line above a trace's tree.
 
     Args:
@@ -37,18 +48,22 @@ def trace_title(store: Store, trace: int, tree: TraceTree, *, in_utc: bool = Fal
         tree: Its tree.
         in_utc: Whether its time is UTC, for readers elsewhere; without, it is local. It says its zone.
         paint: Colours what it is given.
+        unended: What has become of spans without an end, by row.
     """
     table = store.trace_table
-    trace_id, start, end = table.trace_id(trace), table.start_ns[trace], table.end_ns[trace]
+    trace_id = table.trace_id(trace)
     parts = [
         paint(f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id", HEAD),
-        _start(start, in_utc=in_utc),
-        duration(None if NO_TIME in (start, end) else end - start),
+        _start(table.start_ns[trace], in_utc=in_utc),
+        duration(table.duration_ns(trace)),
         count(table.span_count[trace], "span"),
     ]
     if table.error_count[trace]:
         parts.append(paint(f"✖ {count(table.error_count[trace], 'error')}", ERROR_SHADE))
-    parts.append("complete" if tree.complete else paint("incomplete", WARNING))
+    text = completeness_text(is_complete=tree.complete, without_end=count_without_end(store, tree))
+    if fates := fates_text(unended.values()):
+        text = fates if tree.complete else f"{text} · {fates}"
+    parts.append(text if text == COMPLETE else paint(text, WARNING))
     return " · ".join(parts)
 
 
@@ -58,8 +73,18 @@ def _start(ns: int, *, in_utc: bool) -> str:
     return f"{moment(ns, zone=UTC)} UTC" if in_utc else f"{moment(ns)} {zone_name(ns)}"
 
 
-def tree_lines(store: Store, trace: int, tree: TraceTree, paint: Paint = plain) -> Iterator[str]:
-    """Yield the lines of a trace, coloured by `paint`: start after the trace's, duration, and the span in its place."""
+def tree_lines(
+    store: Store,
+    trace: int,
+    tree: TraceTree,
+    paint: Paint = plain,
+    unended: Mapping[int, Unended] = NO_UNENDED,
+) -> Iterator[str]:
+    """Yield the lines of a trace, coloured by `paint`: start after the trace's, duration, and the span in its place.
+
+    Args:
+        unended: What has become of spans without an end, by row.
+    """
     origin = store.trace_table.start_ns[trace]
     open_levels: list[bool] = []
     for node, depth in tree.walk():
@@ -69,7 +94,7 @@ def tree_lines(store: Store, trace: int, tree: TraceTree, paint: Paint = plain) 
         branches = _branches(open_levels, is_last=is_last) if depth else ""
         open_levels.append(not is_last)
         figures = _figures(store, tree, node, origin, paint)
-        yield f"{figures}  {paint(branches, QUIET)}{_label(store, tree, node, paint)}".rstrip()
+        yield f"{figures}  {paint(branches, QUIET)}{_label(store, tree, node, paint, unended)}".rstrip()
 
 
 def _branches(open_levels: list[bool], *, is_last: bool) -> str:
@@ -89,9 +114,9 @@ def _figures(store: Store, tree: TraceTree, node: int, origin: int, paint: Paint
     return f"{paint(f'{after:>10}', QUIET)} {paint(f'{lasted:>9}', WARNING if end == NO_TIME else '')}"
 
 
-def _label(store: Store, tree: TraceTree, node: int, paint: Paint) -> str:
+def _label(store: Store, tree: TraceTree, node: int, paint: Paint, unended: Mapping[int, Unended]) -> str:
     if tree.is_missing(node):
-        missing = f"? parent not seen ({format_span_id(tree.span_id(node))}): not ended yet, or lost"
+        missing = f"{PARENT_NOT_SEEN} ({format_span_id(tree.span_id(node))}): not ended yet, or lost"
         return paint(missing, WARNING)
     row = tree.rows[node]
     parts = [sanitise(store.names.texts[store.spans.name[row]]) or "(no name)"]
@@ -100,6 +125,8 @@ def _label(store: Store, tree: TraceTree, node: int, paint: Paint) -> str:
         parts.append(paint(f"({wait_word(store, row)} {duration(wait)})", QUIET))
     if store.spans.status[row] == ERROR:
         parts.append(paint(f"✖ {error_text(store, row)}".rstrip(), ERROR_SHADE))
+    if row in unended:
+        parts.append(paint(f"[{sanitise(unended_text(unended[row]))}]", WARNING))
     warnings = (Warnings(store.spans.warnings[row]) | tree.warnings(node)) & _SHOWN_WARNINGS
     parts.extend(paint(f"[{name}]", WARNING) for name in warnings.names())
     return "  ".join(parts)

@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _DAY: Final = 86400
+_MANY_DAYS: Final = 100
 _KIBI: Final = 1024
 _UNITS: Final = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", NS_PER_SECOND))
 
 
 def duration(ns: int | None) -> str:
-    """Return nanoseconds as `17 µs`, `41.2 ms`, `1.03 s`, `2 m 05 s`, `3 h 07 m` or `2 d 03 h`."""
+    """Return nanoseconds as `17 µs`, `41.2 ms`, `1.03 s`, `2 m 05 s`, `3 h 07 m`, `2 d 03 h` or `106,752 d`."""
     if ns is None:
         return "–"
     sign, ns = ("-", -ns) if ns < 0 else ("", ns)
@@ -31,7 +32,39 @@ def duration(ns: int | None) -> str:
         return f"{sign}{seconds // _MINUTE} m {seconds % _MINUTE:02d} s"
     if seconds < _DAY:
         return f"{sign}{seconds // _HOUR} h {seconds % _HOUR // _MINUTE:02d} m"
-    return f"{sign}{seconds // _DAY} d {seconds % _DAY // _HOUR:02d} h"
+    days = seconds // _DAY
+    # What is this long is a wrong clock's, and has room in a column all the same.
+    return f"{sign}{days} d {seconds % _DAY // _HOUR:02d} h" if days < _MANY_DAYS else f"{sign}{days:,} d"
+
+
+def so_far(ns: int) -> str:
+    """Return how long something has lasted that has not ended: `12.3 s…`."""
+    return f"{duration(max(0, ns))}…"
+
+
+def duration_by(ns: int, step: int) -> str:
+    """Return a time as `duration` does, but with as many digits as tell it from another one a step away.
+
+    Args:
+        ns: The time.
+        step: Nanoseconds, at least 1.
+    """
+    if last_digit(abs(ns)) <= step:
+        return duration(ns)
+    sign, ns = ("-", -ns) if ns < 0 else ("", ns)
+    digits = next(digits for digits in range(10) if step * 10**digits >= NS_PER_SECOND)
+    smallest = NS_PER_SECOND // 10**digits
+    minutes, rest = divmod((ns + smallest // 2) // smallest * smallest, _MINUTE * NS_PER_SECOND)
+    if not minutes:
+        unit, size = next(each for each in reversed(_UNITS) if each[1] <= ns)
+        digits = next(digits for digits in range(10) if size <= step * 10**digits)
+        return f"{sign}{ns / size:.{digits}f} {unit}"
+    hours, minutes = divmod(minutes, _MINUTE)
+    days, hours = divmod(hours, _DAY // _HOUR)
+    parts = [f"{days} d"] if days else []
+    parts += [f"{hours:{'02d' if days else 'd'}} h"] if days or hours else []
+    parts.append(f"{minutes:{'02d' if parts else 'd'}} m")
+    return sign + " ".join([*parts, f"{rest / NS_PER_SECOND:0{digits + 2 + bool(digits)}.{digits}f} s"])
 
 
 def last_digit(ns: int) -> int:
@@ -43,12 +76,22 @@ def last_digit(ns: int) -> int:
     return NS_PER_SECOND if round(ns / NS_PER_SECOND) < _HOUR else NS_PER_SECOND * _MINUTE
 
 
+def _shown(ns: int) -> int:
+    """Return a time as `duration` rounds it: halves go up or down there as the digits of a float do."""
+    for _, size in _UNITS:
+        number = _three_digits(ns / size)
+        if float(number) < (_MINUTE if size == NS_PER_SECOND else 1000):
+            return round(float(number) * size)
+    seconds = round(ns / NS_PER_SECOND)
+    return NS_PER_SECOND * (seconds if seconds < _HOUR else seconds // _MINUTE * _MINUTE)
+
+
 def shares(total: int, parts: Sequence[int]) -> list[int]:
     """Return parts of a time rounded to the last digit that `duration` shows of it, so that they add up to it."""
     step = last_digit(total)
     units = [part // step for part in parts]
     by_remainder = sorted(range(len(parts)), key=lambda index: units[index] * step - parts[index])
-    for index in by_remainder[: round(total / step) - sum(units)]:
+    for index in by_remainder[: max(0, round(_shown(total) / step) - sum(units))]:
         units[index] += 1
     return [unit * step for unit in units]
 

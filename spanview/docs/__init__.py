@@ -1,17 +1,18 @@
 """The pages: Markdown files beside this one, shipped with the program and shown by `spanview help` and by the viewer.
 
-tracing  viewer  query  commands  formats  export  check  compare  python     how to use it
-reliability  speed                                                            what it promises, and how that was tried
-architecture  glossary                                                        how it is built
+tracing  cluster  viewer  query  commands  formats  export  check  compare  python    how to use it
+reliability  speed                                                                    what it promises, and how
+architecture  glossary                                                                how it is built
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
 PAGES: Final = (
-    *("tracing", "viewer", "query", "commands", "formats", "export", "check", "compare", "python"),
+    *("tracing", "cluster", "viewer", "query", "commands", "formats", "export", "check", "compare", "python"),
     *("reliability", "speed", "architecture", "glossary"),
 )
 """Their names, in the order in which they are listed."""
@@ -22,6 +23,10 @@ def text_of(page: str) -> str:
     return files(__name__).joinpath(f"{page}.md").read_text(encoding="utf-8")
 
 
+@cache
 def summary_of(page: str) -> str:
-    """Return what one of `PAGES` is about: the line below its heading."""
+    """Return what one of `PAGES` is about: the line below its heading.
+
+    The help lists all pages: reading them would be a tenth of what it takes to open it.
+    """
     return text_of(page).split("\n", 3)[2]

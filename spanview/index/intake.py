@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
 from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR, UPPER_HALF, Slots, slot_hash
-from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS, FileSource, Interned, SpanTable, TraceTable
+from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS, FileSource, Interned, SpanTable, TraceTable, file_of_process
 from spanview.index.tallies import Duplicates, Tallies
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
@@ -100,6 +100,9 @@ class Intake:
         self.names = Interned()
         self.services = Interned()
         self.sources: list[FileSource] = []
+        self.processes: list[int] = []
+        """Of each file, the number of the first file of the same process."""
+        self._first_files: dict[tuple[str, int], int] = {}
         self.tallies = Tallies()
         self._duplicates = Duplicates()
         self.changed: deque[list[int]] | None = None
@@ -125,8 +128,14 @@ class Intake:
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
         self.sources.append(FileSource(path, generation))
+        self._note_process(len(self.sources) - 1)
         self.tallies.file(path)
         return len(self.sources) - 1
+
+    def _note_process(self, number: int) -> None:
+        source = self.sources[number]
+        first = self._first_files.setdefault((file_of_process(source.path), source.generation), number)
+        self.processes.append(first)
 
     def note_scanned(self, rows: range) -> None:
         """Take note that the records of rows have a layout that is scanned, except for what is skipped there."""
@@ -164,6 +173,10 @@ class Intake:
     def take_numbers(self, files: Sequence[int], rows: Sequence[int], traces: Sequence[int]) -> None:
         """Renumber files, rows and traces; each list has the new number at each old one."""
         self.details.take_numbers(files)
+        self._first_files.clear()
+        self.processes.clear()
+        for number in range(len(self.sources)):
+            self._note_process(number)
         self._duplicates.take_numbers(files, rows)
         self.replaced = array("I", map(rows.__getitem__, self.replaced))
         self._snapshots = {int(rows[row]): known.renumbered(files) for row, known in self._snapshots.items()}

@@ -46,6 +46,7 @@ class Store:
         self.names = self.intake.names
         self.services = self.intake.services
         self.sources = self.intake.sources
+        self.processes = self.intake.processes
         self.tallies = self.intake.tallies
         self.is_growing = False
         """Whether another thread adds to it: then not all of it can be looked at in one step."""

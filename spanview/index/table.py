@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from dataclasses import dataclass, field
 from functools import partial
@@ -27,6 +28,8 @@ _MAX_DIGEST_LENGTH: Final = 80
 """Characters for the length and the digest of a text that isn't kept whole."""
 NO_ROW: Final = 0xFFFFFFFF
 """The row number for none."""
+# The stem of ip-10-0-0-5-8714-1717000000.2.started.jsonl, and its ending.
+_OF_PROCESS: Final = re.compile(r"(-[0-9]{1,7}-[0-9]{9,20})(?:\.[0-9]+)?(?:\.started)?(\.jsonl(?:\.gz|\.zst)?$)")
 
 
 class Interned(dict[str, int]):
@@ -64,6 +67,14 @@ class Interned(dict[str, int]):
         if max(map(len, texts), default=0) > MAX_TEXT_LENGTH:
             return [*map(self.number, texts)]
         return [*map(self.__getitem__, texts)]
+
+
+def file_of_process(path: str) -> str:
+    """Return the first file of a process's spans, where a file has more of them, or those that it started.
+
+    Every other path is returned as it is.
+    """
+    return _OF_PROCESS.sub(r"\1\2", path)
 
 
 @dataclass(slots=True)
@@ -155,6 +166,11 @@ class TraceTable:
         for times in (self.start_ns, self.end_ns):
             times.extend(array("q", [NO_TIME]) * count)
         self.id_low.frombytes(lows)
+
+    def duration_ns(self, trace: int) -> int | None:
+        """Return nanoseconds from the least start to the greatest end; None where one is missing."""
+        start, end = self.start_ns[trace], self.end_ns[trace]
+        return None if NO_TIME in (start, end) else end - start
 
     def version(self, trace: int) -> int:
         """Return a number that grows whenever there is something new in a trace."""

@@ -5,4 +5,5 @@ ids       trace and span ids
 times     times
 problems  warnings on a span, problems of a file, errors
 span      spans and their parts
+stretch   a stretch of a file, recognised later by its checksum
 """

@@ -130,3 +130,7 @@ class DiffError(SpanviewError):
 
 class ExportError(SpanviewError):
     """The export's target can't be written, or there is nothing that can be written to it."""
+
+
+class CollectError(SpanviewError):
+    """Span files can't be collected: no cluster answers, or the folder can't be written."""

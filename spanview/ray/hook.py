@@ -17,8 +17,9 @@ OpenTelemetry's own variables hold, too: OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIB
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Final
+
+from spanview.ray.notices import say
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import SpanProcessor
@@ -47,8 +48,12 @@ def setup_tracing() -> None:
             trace.set_tracer_provider(provider)
         for processor in span_processors():
             provider.add_span_processor(processor)
+        from spanview.ray.calls import mend_calls
+
+        if difference := mend_calls():
+            say(f"generators and static methods are traced as Ray does it, because {difference} in this release.")
     except Exception as error:  # noqa: BLE001 - tracing never breaks a program
-        _say(f"no spans are written: {_advice(error)}")
+        say(f"no spans are written: {_advice(error)}")
 
 
 def span_processors() -> list[SpanProcessor]:
@@ -60,7 +65,7 @@ def span_processors() -> list[SpanProcessor]:
     global _processor  # noqa: PLW0603 - the provider that it belongs to is global, too
     if _processor is not None:
         if os.environ.get(_SERVE_RATIO, "1.0") not in ("1", "1.0"):
-            _say(
+            say(
                 f"Ray Serve's spans are written by Ray's hook, so {_SERVE_RATIO} has no effect. "
                 "What counts are OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG."
             )
@@ -75,7 +80,7 @@ def span_processors() -> list[SpanProcessor]:
             keep=_number("SPANVIEW_KEEP"),
         )
     except Exception as error:  # noqa: BLE001 - tracing never breaks a program
-        _say(f"no spans are written: {_advice(error)}")
+        say(f"no spans are written: {_advice(error)}")
         return []
     return [_processor]
 
@@ -83,7 +88,7 @@ def span_processors() -> list[SpanProcessor]:
 def _number(variable: str) -> int:
     text = os.environ.get(variable, "")
     if text and not (text.isascii() and text.isdecimal()):
-        _say(f"{variable} is no whole number, and is ignored: {text[:40]!r}")
+        say(f"{variable} is no whole number, and is ignored: {text[:40]!r}")
         return 0
     return int(text or 0)
 
@@ -92,8 +97,3 @@ def _advice(error: Exception) -> str:
     if isinstance(error, ImportError) and (error.name or "").startswith("opentelemetry"):
         return f"{error}. Install opentelemetry-sdk where Ray runs."
     return f"{type(error).__name__}: {error}"
-
-
-def _say(text: str) -> None:
-    if sys.stderr is not None:
-        sys.stderr.write(f"spanview: {text}\n")

@@ -11,7 +11,6 @@ a line of its own (a log record) when writing works again.
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 import weakref
@@ -22,6 +21,7 @@ from opentelemetry.trace import SpanKind
 
 from spanview.ray.identity import identity_of
 from spanview.ray.lines import frame_of, line_of, loss_line_of
+from spanview.ray.notices import say
 from spanview.ray.runtime import ray_process, task_attributes
 from spanview.ray.span_file import SpanFile
 
@@ -76,7 +76,8 @@ class SpanFiles(SpanProcessor):
                 _note_task(span)
             if self._marks and span.context.trace_flags.sampled:
                 with self._lock:
-                    self._started.write(line_of(span, self._frame(span)))
+                    line = line_of(span, self._frame(span))
+                    self._started.write(line)
         except Exception as error:  # noqa: BLE001 - tracing never breaks a program
             self._losses.say_once(error, self._started.path)
 
@@ -169,16 +170,6 @@ class _Losses:
         if not self._is_said:
             self._is_said = True
             say(f"spans can't be written to {path}: {_reason(error)}. The program goes on without them.")
-
-
-def say(text: str) -> None:
-    """Print a line on standard error, if there is one: a worker's `.err` file in Ray."""
-    try:
-        sys.stderr.write(f"spanview: {text}\n")
-        sys.stderr.flush()
-    except (OSError, ValueError, AttributeError):
-        # It is closed, full or None.
-        pass
 
 
 def _reason(error: Exception) -> str:

@@ -1,6 +1,6 @@
 """What Ray knows of this process and of the task that it runs.
 
-Ray says most of it through members that it doesn't document. All use of these is here, or in `generators`, and whatever
+Ray says most of it through members that it doesn't document. All use of these is here, or in `calls`, and whatever
 they don't say is left out.
 
 ray.get_runtime_context() aborts a process that isn't connected yet, and warns when a driver asks for a task: so it is

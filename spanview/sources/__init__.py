@@ -1,23 +1,24 @@
 """Where bytes come from: places, files, standard input, and what changes in them while spanview watches.
 
-terms        what a session is given, and what it reports
-places       the default places, and spanview's own folders
-discover     from PATHs to regular files
-descriptors  how many files may be open at once, and reading by descriptor
-details      records read again, from the spool or from their files
-spool        what can't be read again, in a temporary file
-content      what can't be read again, while it is decoded
-tail         one file, read once or while it grows
-held         which files are held open
-unpacking    gzip and zstd, piece by piece
-reading      from one file's or stream's bytes into the sink
-packed       compressed files, read as they grow
-quickly      large folders, scanned by several processes
-kept         the index of a large folder, kept for the next session
-session      PATHs into a sink, once or for as long as they change
-follow       hints of changes, and a search all the same
-loading      the short way from PATHs to a store
-line_file    a file of lines that may be huge, read where it is looked at
-logs         the logs that Ray leaves beside spans, and the lines of a span
-processes    what the processes of this host show: who is alive, and what Ray's workers run
+terms         what a session is given, and what it reports
+places        the default places, and spanview's own folders
+discover      from PATHs to regular files
+descriptors   how many files may be open at once, and reading by descriptor
+details       records read again, from the spool or from their files
+spool         what can't be read again, in a temporary file
+content       what can't be read again, while it is decoded
+tail          one file, read once or while it grows
+held          which files are held open
+unpacking     gzip and zstd, piece by piece
+reading       from one file's or stream's bytes into the sink
+packed        compressed files, read as they grow
+quickly       large folders, scanned by several processes
+kept          the index of a large folder, kept for the next session
+session       PATHs into a sink, once or for as long as they change
+follow        hints of changes, and a search all the same
+loading       the short way from PATHs to a store
+line_file     a file of lines that may be huge, read where it is looked at
+logs          the logs that Ray leaves beside spans, and the lines of a span
+worker_exits  what Ray's files say of the end of a worker
+processes     what the processes of this host show: who is alive, and what Ray's workers run
 """

@@ -64,12 +64,10 @@ def _own_folder(folder_of: Callable[..., str]) -> str | None:
     return folder if os.path.isabs(folder) else None
 
 
-TURN_ON_RAY: Final = (
-    'Ray:       ray.init(_tracing_startup_hook="ray.util.tracing.setup_local_tmp_tracing:setup_tracing")'
-)
+TURN_ON_RAY: Final = 'Ray:       ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")'
 TURN_ON_SERVE: Final = (
-    "Ray Serve: export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH="
-    "ray.serve._private.tracing_utils:default_tracing_exporter RAY_SERVE_TRACING_SAMPLING_RATIO=1.0"
+    "Ray Serve: export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors "
+    "RAY_SERVE_TRACING_SAMPLING_RATIO=1.0"
 )
 LOOK_AROUND: Final = "spanview --demo shows a recording that comes with spanview"
 SAMPLING: Final = "           (Serve's sampling ratio is 0.01 unless it is set: an almost empty folder is normal then)"

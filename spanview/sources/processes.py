@@ -8,6 +8,7 @@ of this host, as far as the spans name one                unknown               
 there, and no zombie                                      GONE                              the next question
 older than the span (PIDs are reused)                     GONE                              the next question
 holding the file open                                     the next question                 HOLDS, that is certain
+named by the span itself, and its host, too               the next question                 LIKELY
 a kernel's thread, a shell, a daemon of the system        GONE                              the next question
 one whose open files can be listed                        LIKELY, if it is Python           unknown
 
@@ -20,13 +21,15 @@ from __future__ import annotations
 import os
 import platform
 import re
+import sys
 import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.running import Life, RayWorker
 from spanview.analysis.workers import is_same_host, job_of_file
+from spanview.analysis.writers import Life, RayWorker
+from spanview.sources.worker_exits import exit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -34,6 +37,8 @@ if TYPE_CHECKING:
     import psutil
 
 _CACHE_DURATION_S: Final = 1.0
+_LIFE_KEPT_S: Final = 0.5
+"""So long an answer about one process is kept: it has to show soon that one has ended."""
 _START_TOLERANCE_S: Final = 2.0
 """The system's start times are only roughly right."""
 _PYTHON: Final = re.compile(r"(?:python|pypy|ray::)")
@@ -79,7 +84,7 @@ class _ProcessInfo:
 
 
 class Processes:
-    """Asks the system about processes, about each once a second at the most."""
+    """Asks the system about processes, about each twice a second at the most."""
 
     host: Final = platform.node()
     """The name of this host."""
@@ -87,15 +92,18 @@ class Processes:
     def __init__(self) -> None:
         self._known: dict[int, tuple[float, _ProcessInfo | None]] = {}
         """When each was asked, by the monotonic clock, and the answer, None for those that are gone."""
+        self._exits: dict[str, tuple[float, str]] = {}
+        """When it was looked for, and what was found, by worker."""
         self._workers: tuple[float, Sequence[RayWorker]] | None = None
 
-    def life(self, pid: int, host: str, path: str, seen_ns: int) -> Life:
+    def life(self, pid: int, host: str, path: str, seen_ns: int, *, is_named: bool = False) -> Life:
         """Tell whether a process that has written a span is alive: its id can be another's by now.
 
         Args:
             host: The host that it ran on, as the spans name it; empty where they don't.
             path: The file that it wrote into.
             seen_ns: When it was seen to run, in nanoseconds since 1970.
+            is_named: Whether the span itself names host and process.
         """
         if host and not is_same_host(host, self.host):
             return Life.UNKNOWN
@@ -105,9 +113,34 @@ class Processes:
         files = info.files
         if files is not None and _holds(files, path):
             return Life.HOLDS
+        if host and is_named:
+            return Life.LIKELY
         if not info.name or _NO_WRITER.fullmatch(info.name):
             return Life.GONE
         return Life.LIKELY if files is None and _PYTHON.match(info.name) else Life.UNKNOWN
+
+    def written_ns(self, path: str) -> int:
+        """Return when a file was written last, or copied with its times; 0 where it isn't there."""
+        try:
+            stat = os.stat(path)
+        except (OSError, ValueError):
+            return 0
+        # A copy that keeps the time of writing can't keep the other one, which Windows doesn't have.
+        return stat.st_mtime_ns if sys.platform == "win32" else max(stat.st_mtime_ns, stat.st_ctime_ns)
+
+    def exit_of(self, path: str, worker_id: str) -> str:
+        """Return what Ray's files say of the end of a worker; empty where they say nothing.
+
+        Args:
+            path: A file of its spans.
+            worker_id: The worker's.
+        """
+        now = time.monotonic()
+        asked_at, said = self._exits.get(worker_id, (0.0, ""))
+        if not asked_at or (not said and now - asked_at > _CACHE_DURATION_S):
+            said = exit_of(path, worker_id)
+            self._exits[worker_id] = now, said
+        return said
 
     def logs_of(self, pid: int) -> str:
         """Return the folder that the Ray session of a process logs to; empty where it isn't known."""
@@ -142,7 +175,7 @@ class Processes:
     def _info(self, pid: int) -> _ProcessInfo | None:
         asked_at, info = self._known.get(pid, (0.0, None))
         now = time.monotonic()
-        if not asked_at or now - asked_at > _CACHE_DURATION_S:
+        if not asked_at or now - asked_at > _LIFE_KEPT_S:
             info = _info_of(pid)
             self._known[pid] = now, info
         return info

@@ -8,11 +8,12 @@ import stat
 import time
 from array import array
 from contextlib import suppress
-from hashlib import blake2b
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 from zlib import crc32
 
 from spanview.formats.decoder import Decoder
+from spanview.model.stretch import Stretch
 from spanview.sources.descriptors import read_at
 from spanview.sources.details import open_file
 from spanview.sources.discover import STAT_BLOCK_BYTES
@@ -66,8 +67,8 @@ class FileTail:
         """Since when it hasn't grown, in monotonic seconds, if no PATH leads to it any more; else None."""
         self._cap, self._attempts = cap, attempts
         self._descriptor = descriptor
-        self._head = _Stretch(0)
-        self._checked = _Stretch(0)
+        self._head = Stretch(0)
+        self._checked = Stretch(0)
         self._blocks = _Blocks()
         self._known_stamp: _Stamp = (file.size, file.modified_ns, file.changed_ns)
         """As it was seen last, whatever was read since."""
@@ -129,7 +130,7 @@ class FileTail:
         self._is_flushed = not self.decoder.waiting
         with suppress(OSError):
             self._head.extend(0, head or read_at(self.hold(), min(_HEAD_BYTES, position), 0), _HEAD_BYTES)
-        self._checked = _Stretch(position - len(last))
+        self._checked = Stretch(position - len(last))
         self._checked.extend(position - len(last), last, BLOCK_BYTES)
 
     def renew(self) -> FileTail:
@@ -206,7 +207,7 @@ class FileTail:
         """
         descriptor = self.hold()
         return os.fstat(descriptor).st_size < self.position or not all(
-            stretch.is_in(descriptor) for stretch in (self._head, self._checked)
+            stretch.is_read_by(partial(read_at, descriptor)) for stretch in (self._head, self._checked)
         )
 
     @property
@@ -285,7 +286,7 @@ class FileTail:
         batch = self.decoder.feed(data)
         if batch.offsets:
             last = batch.offsets[-1]
-            self._checked = _Stretch(last)
+            self._checked = Stretch(last)
             record = data[last - start :] if last >= start else b"".join([*unread, data])[last - decoded :]
             self._checked.extend(last, record, BLOCK_BYTES)
         else:
@@ -307,33 +308,6 @@ class FileTail:
             return None
         self._is_flushed = True
         return self.decoder.tail()
-
-
-class _Stretch:
-    """Bytes that are known by their checksum, which is made from what was read, never from what is there later.
-
-    Args:
-        offset: Where they begin in the file.
-    """
-
-    __slots__ = ("_hash", "_length", "_offset")
-
-    def __init__(self, offset: int) -> None:
-        self._offset, self._length, self._hash = offset, 0, blake2b(digest_size=16)
-
-    def extend(self, offset: int, data: bytes, most: int) -> None:
-        """Take in the bytes at an offset where they follow, up to so many in all."""
-        if data and offset == self._offset + self._length and self._length < most:
-            taken = data[: most - self._length]
-            self._hash.update(taken)
-            self._length += len(taken)
-
-    def is_in(self, descriptor: int) -> bool:
-        """Tell whether a file has these bytes."""
-        if not self._length:
-            return True
-        data = read_at(descriptor, self._length, self._offset)
-        return blake2b(data, digest_size=16).digest() == self._hash.digest()
 
 
 class _Blocks:

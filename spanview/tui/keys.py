@@ -38,11 +38,12 @@ class KeyGroup(Enum):
 
 _GROUPS: Final = {
     KeyGroup.GO: "help view move page edge open back leave parent sibling next_pane log next_log own_lines palette",
-    KeyGroup.FIND: "search match only_matches same_name error pick mark",
+    KeyGroup.FIND: "search match only_matches same_name error only_failed pick mark",
     KeyGroup.ZOOM: "zoom pan fit whole",
     KeyGroup.COPY: "copy copy_json copy_trace_id copy_command copy_text picture",
 }
 """The groups of actions; all others are of `DISPLAY`."""
+_GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in names.split()}
 _OTHER_WORDS: Final = {
     "view('GROUPS')": "endpoints routes group by name",
     "view('CALLS')": "tasks actors methods slowest waits",
@@ -54,6 +55,7 @@ _OTHER_WORDS: Final = {
     "view('CHECK')": "doctor diagnose findings problems warnings",
     "search": "query grep search filter",
     "error": "failure failed exception stack trace traceback",
+    "only_failed": "failure errors exceptions status filter",
     "critical": "slowest bottleneck longest",
     "sort": "slowest longest fastest newest order",
     "color": "color legend",
@@ -96,7 +98,7 @@ class Key:
     @property
     def group(self) -> KeyGroup:
         """What it is for."""
-        return next((group for group, names in _GROUPS.items() if self._name in names.split()), KeyGroup.DISPLAY)
+        return _GROUP_OF.get(self._name, KeyGroup.DISPLAY)
 
     @property
     def other_words(self) -> str:
@@ -137,7 +139,9 @@ class View(Enum):
 _TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
 _TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
 """Screens whose lists have columns to sort by."""
-_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.CALLS | On.WORKERS
+_COUNTED: Final = On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF
+"""Screens whose rows count failures."""
+_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.WORKERS
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
     *(
@@ -194,10 +198,11 @@ KEYS: Final = (
         "e",
         "error(1)",
         "e",
-        "next failure, then the trace that failed before; on Traces: the newest that failed",
+        "next failure, then the trace that failed before; on Traces: the newest failure",
         _WITH_ERRORS,
         "error",
     ),
+    Key("e", "error(1)", "e", "next row, or block, with a failure", _COUNTED),
     Key("E", "error(-1)", "E", "previous failure", On.TRACE | On.WORKERS),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in around the selected block", On.WORKERS, "zoom"),
@@ -229,6 +234,7 @@ KEYS: Final = (
     Key("b", "group", "b", "group by the next thing: name, service, kind, …", On.STATS, "group by"),
     Key("b", "group", "b", "count by the next thing: function, actor, node, job", On.CALLS, "group by"),
     Key("B", "by_key", "B", "statistics by any attribute: type its key", On.STATS, "attribute"),
+    Key("f", "only_failed", "f", "only traces that failed, with an error or without; or all", On.TRACES),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key("P", "picture", "P", "save a picture of what is shown, as SVG, in the current folder", On.TRACE),

@@ -102,7 +102,7 @@ class Viewer(Protocol):
         """Show a theme, and keep it."""
 
     def say(self, text: str) -> None:
-        """Show for a while, in the footer, what a key did."""
+        """Show for a while, above the footer, what a key did."""
 
     def said_on(self, screen: object) -> str:
         """Return what the last key did, for the screen on which it was pressed."""
@@ -144,7 +144,7 @@ class Viewer(Protocol):
         """
 
     def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
-        """Show one trace, by its row in the trace table; begin at its first error, or at a span's row."""
+        """Show one trace, by its row in the trace table; begin at its newest failure, or at a span's row."""
 
     def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]:
         """Show a log at a line, with those that belong to the span of a name, which is safe to print."""

@@ -218,6 +218,19 @@ def _empty(folder: Path) -> None:
         (folder / f"{number}.txt").write_bytes(b"")
 
 
+def _batched(folder: Path, calls: int = 3, attempts: int = 0) -> None:
+    build = Builder()
+    spans = [build.span("f ray.remote", trace=at + 1, span=at + 1, kind="PRODUCER") for at in range(calls)]
+    ran = [
+        build.span("f ray.remote_worker", trace=at + 1, span=at + 50, parent=at + 1, kind="CONSUMER")
+        for at in range(attempts)
+    ]
+    (folder / "driver.json").write_bytes(file_of(spans + ran))
+    (folder / "elsewhere").mkdir()
+    for name in ("1.json", "2.json", "elsewhere/3.json"):
+        (folder / name).touch()
+
+
 def _odd(folder: Path) -> None:
     build = Builder()
     spans = [build.span("usual"), build.span("no id", trace=2), build.span("no kind", trace=3) | {"kind": 7}]
@@ -290,6 +303,9 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "a log with gaps": (partial(_log, has_lost=True), {"deduplicated": 5, "foreign": 1}),
     "a log": (partial(_log, has_lost=False), {"prefixed": 3, "foreign": 1}),
     "empty files": (_empty, {"all_empty": 3}),
+    "workers that hold their spans": (_batched, {"batched": 2, "no_attempt": 3}),
+    "calls that haven't run yet": (partial(_batched, calls=2), {"no_attempt": 2}),
+    "a worker that has written": (partial(_batched, attempts=1), {"no_attempt": 2}),
     "odd values": (_odd, {"bad_id": 1, "odd_value": 1}),
     "health checks": (partial(_health, checks=20, others=80), {"health_checks": 20}),
     "few health checks": (partial(_health, checks=20, others=81), {}),

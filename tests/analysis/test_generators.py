@@ -112,6 +112,16 @@ def test_what_is_not_known_of_a_generator() -> None:
     assert (found["cold_starts"], found["cold_wait_ns"]) == (1, 1_000)
 
 
+def test_generators_of_spanviews_hook() -> None:
+    """Their spans last until they are exhausted, which the first attempt and the last one say."""
+    name = "ray.data._internal.execution.operators.map_operator._map_task"
+    lasting = {"ray.remote": "function", "ray.generator": True}
+    whole = [attempt(start, name, attributes=lasting) for start in (0, 10, 20)]
+    assert generators(*whole) == {}
+    assert generators(*whole, attempt(30, name)) == {name: Certainty.CERTAIN}
+    assert generators(attempt(0, name), *whole[1:]) == {name: Certainty.CERTAIN}
+
+
 def test_nothing_compares_the_times_of_generators(tmp_path: Path) -> None:
     """Details don't say how quick an attempt is among its like, and statistics by name say that its run isn't known."""
     data = file_of([attempt(), root(), attempt(10), root(15), attempt(20, "g"), attempt(40, "g", duration=20)])

@@ -23,7 +23,7 @@ from span_graphs import forests, graphs
 from spanview.analysis.intervals import Covered
 from spanview.analysis.lanes import Lanes, joined, lanes_in
 from spanview.analysis.ray_names import rays_own_names
-from spanview.analysis.workers import Role, Worker, named, worker_of
+from spanview.analysis.workers import Role, Worker, is_of_one_process, named, node_of, worker_of, writer_of
 from spanview.formats.decoder import Decoder
 from spanview.index.forest import forest_of
 from spanview.index.table import NO_ROW
@@ -303,6 +303,22 @@ def test_named(path: str, worker: Worker) -> None:
     assert named(path) == worker
 
 
+@pytest.mark.parametrize(
+    ("path", "is_one"),
+    [
+        ("64410e981ec1-2997-1795431217909.jsonl", True),
+        ("64410e981ec1-2997-1795431217909.started.jsonl", True),
+        ("64410e981ec1-2997-1795431217909.2.jsonl", True),
+        ("64410e981ec1-2997-1795431217909.12.started.jsonl", True),
+        ("64410e981ec1-2997-1795431217909.ended.jsonl", False),
+        ("64410e981ec1.jsonl", False),
+    ],
+)
+def test_files_of_spanviews_hook(path: str, is_one: bool) -> None:  # noqa: FBT001 - a table
+    """Each is of one process, also the second one, and what has started there."""
+    assert is_of_one_process(path) == is_one
+
+
 def test_told_by_records() -> None:
     """A pid, a node and an actor; the actor that a driver calls isn't the driver's."""
     build = Builder()
@@ -340,6 +356,22 @@ def test_workers_of_recordings() -> None:
     assert {worker.node[:4] for worker in workers} == {"5d44"}
     found = {worker.pid: worker.actor for worker in workers}
     assert found | {"8367": "", "8714": "Counter", "8715": "Counter", "8771": "Async"} == found
+
+
+@pytest.mark.parametrize("folder", ["worker-7@3f2a9c01b2d4", "worker-7@3f2a9c01b2d4.2"])
+def test_where_a_file_was_collected(tmp_path: Path, folder: str) -> None:
+    """The folder of `spanview collect` says on which node and host a file was, whatever else it says."""
+    path = tmp_path / folder / "tmp" / "spans" / "8714.txt"
+    path.parent.mkdir(parents=True)
+    path.write_bytes((FIXTURES / "ray-tasks-bundled-hook" / "spans" / "8714.txt").read_bytes())
+    store = load_store(str(tmp_path))
+    (lane,) = lanes_in(forest_of(store)).lanes
+    assert worker_of(store, lane).node == "3f2a9c01b2d4"
+    span = store.span(0)
+    assert node_of(span) == "3f2a9c01b2d4"
+    writer = writer_of(span, span.source.file, "here")
+    assert writer is not None
+    assert (writer.pid, writer.host) == (8714, "worker-7")
 
 
 @pytest.mark.parametrize("path", ["all.jsonl", "1.txt"])

@@ -17,9 +17,12 @@ import pytest
 
 from builders import Builder, file_of, store_of_files
 from independent_states import Truth, truths
+from spanview.analysis.answer import answer_of
 from spanview.analysis.calls import calls_of, functions_of
-from spanview.analysis.diagnosis.finding import Certainty
-from spanview.analysis.reasons import Reason, Why, reason_of, reasons_of
+from spanview.analysis.diagnosis.finding import Certainty, Kind
+from spanview.analysis.diagnosis.report import diagnose
+from spanview.analysis.reasons import Reason, Why, reason_of, reasons_of, without_attempt
+from spanview.analysis.silent import silent_failures
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -411,3 +414,20 @@ def test_what_is_proven_of_one_call_holds_for_others() -> None:
     other = program.call("A.gen", 50, "b")
     why = program.reasons()[other]
     assert (why.reason, why.may_run) == (Reason.UNTRACED, False)
+
+
+@pytest.mark.parametrize("folder", ["ray-odd-ends", "ray-existing-actors", "ray-tasks-bundled-hook", "killed-workers"])
+def test_calls_without_an_attempt_are_counted_alike(folder: str) -> None:
+    """In functions, in the answers of traces, among silent failures, and by the check."""
+    store = load_store([str(FIXTURES / folder)])
+    traces = range(len(store.trace_table))
+    for chosen in ([*traces], *([trace] for trace in traces)):
+        calls = calls_of(store, chosen)
+        number = len(without_attempt(store, reasons_of(store, calls)))
+        assert sum(function.no_attempt for function in functions_of(store, calls)) == number
+        assert sum(len(answer_of(store, trace).unseen_calls.without_attempt) for trace in chosen) == number
+        silent, _ = silent_failures(store, chosen, lambda _: False)
+        assert sum(failure.label == "no attempt" for failure in silent.values()) == number
+        if len(chosen) == len(traces):
+            findings = {finding.kind: finding.count for finding in diagnose(store).findings}
+            assert findings.get(Kind.NO_ATTEMPT, 0) == number

@@ -19,6 +19,7 @@ import pytest
 from builders import Builder, store_of
 from independent_reader import read_folder
 from programs import spanview as run
+from spanview.analysis.flame import flame
 from spanview.analysis.root_groups import RootGroups
 from spanview.sources.loading import load_store
 from spanview.tui.traces import traces_model
@@ -155,3 +156,15 @@ async def test_in_the_viewer() -> None:
         await look.press("enter")
         listed = "\n".join(look.lines)
         assert all(f"{PROXY}/cart/{number}" in listed for number in range(1, 4))
+
+
+def test_call_paths_go_by_the_route_as_groups_do() -> None:
+    """Requests of one route are one call path; a proxy that is called so without a known route is the same."""
+    store = store_of(
+        *request(1, f"{PROXY}/cart/7", "/cart/{n}"),
+        *request(2, f"{PROXY}/cart/8", "/cart/{n}"),
+        *request(3, f"{PROXY}/cart/{{n}}", None),
+        *request(4, f"{PROXY}/nowhere", None),
+    )
+    counts = {path.name: path.count for path in flame(store).paths if path.depth == 0}
+    assert counts == {f"{PROXY}/cart/{{n}}": 3, f"{PROXY}/nowhere": 1}

@@ -413,3 +413,24 @@ def test_recordings_of_what_ended_long_ago(name: str) -> None:
     assert running.growing() == set()
     alone = [call.row for call in calls_of(store) if call.outcome is Outcome.NO_ATTEMPT]
     assert all(running.assessment_of(row).text.endswith("isn't running here") for row in alone)
+
+
+def test_a_call_of_a_growing_trace_may_run() -> None:
+    """Its caller may be where processes can't be seen; ten seconds after the last span has come it's over."""
+    asked = Asked(filled(), alive=frozenset())
+    assert asked.say(F) == GONE
+    asked.data.add(Builder().span("late", trace=F, span=900), path="spans/elsewhere.txt")
+    assert asked.say(F, after_s=9.9) == "may run: its trace, or its caller's file, still grows"
+    assert asked.say(G) == GONE
+    asked.data.add(Builder().span("other", trace=77, span=901), path=f"spans/{CALLER}.txt")
+    assert asked.say(G).startswith("may run: its trace")
+    assert asked.say(G, after_s=10.1) == GONE
+
+
+def test_nothing_is_open_of_which_nothing_is_known() -> None:
+    """That a call may run isn't known to be so where its process can't be looked up."""
+    asked = Asked(filled())
+    assert asked.thought(F).is_open
+    asked.host.unknown.add(CALLER)
+    assert asked.thought(F).may_run
+    assert asked.thought(F).is_open is None

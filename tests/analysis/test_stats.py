@@ -267,3 +267,13 @@ def test_no_attribute_is_not_an_empty_one() -> None:
     assert [group["key"] for group in to_json(groups, "k")["groups"]] == ["x", "", None]
     column = column_of(store, "k")
     assert [spans_of(store, column, key, None, 9) for key in (None, "", "x")] == [[0], [1], [2]]
+
+
+@pytest.mark.parametrize("limit", [1, 4, 5, 6, 9, 99])
+def test_the_slowest(limit: int) -> None:
+    """Of a group, only as many as are asked for; of equals those that come first."""
+    lasting = [3, 7, 7, 1, 7, 2, 7, 9]
+    builder = Builder()
+    store = store_of(*(builder.span("a", duration=us) for us in lasting))
+    expected = sorted(range(len(lasting)), key=lambda row: -lasting[row])
+    assert spans_of(store, column_of(store, "name"), "a", None, limit) == expected[:limit]

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from . import each_key, following, inside, peers, processes, trace_keys, viewer
+from . import each_key, following, inside, peers, processes, trace_keys, viewer, writing
 from .figures import Figure, as_installed, table
 from .folders import PROCESSES, Form, Layout, Shape, folder_of
 from .key_scripts import LISTED, OPENED
@@ -23,8 +23,10 @@ _LARGER: Final = 5
 """So many times more spans have the folders of what is measured on large ones."""
 _SMALL: Final = 10
 """Spans of each trace where many traces are wanted."""
+_PER_REQUEST: Final = 100
+"""Spans for each request of Ray Serve, where every view is to have something to show."""
 _MANY_FILES: Final = 2_000
-_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "keys", "peers")
+_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "P19", "keys", "peers")
 
 
 def main(words: Sequence[str]) -> int:
@@ -79,8 +81,11 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         long = folder_of(Shape(spans // 2, spans // 2))
         return viewer.keys_in_trace(long, folder_of(Shape(spans // 200, spans // 200)), 8 * rounds)
 
+    def listed() -> Path:
+        return folder_of(Shape(many, _SMALL, requests=many // _PER_REQUEST))
+
     def one_trace(form: Form) -> Path:
-        return folder_of(Shape(spans // 2, spans // 2, form=form))
+        return folder_of(Shape(spans // 2, spans // 2, form=form, requests=spans // _PER_REQUEST))
 
     def followed(files: int, writers: int, most_idle: float, most_ms: float | None = None) -> list[Figure]:
         spans = 60 * rounds // writers
@@ -97,8 +102,8 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P6", in_list),
         ("P6", in_trace),
         ("P7", lambda: viewer.keys_while_loading(folder_of(Shape(many)), rounds)),
-        ("keys", lambda: each_key.each_key(folder_of(Shape(many, _SMALL)), LISTED, rounds)),
-        ("keys", lambda: each_key.each_key(folder_of(Shape(many, _SMALL)), LISTED, rounds, followed=True)),
+        ("keys", lambda: each_key.each_key(listed(), LISTED, rounds)),
+        ("keys", lambda: each_key.each_key(listed(), LISTED, rounds, followed=True)),
         ("keys", lambda: each_key.each_key(one_trace(Form.USUAL), OPENED, rounds)),
         ("keys", lambda: each_key.each_key(one_trace(Form.WIDE), OPENED, rounds)),
         ("P8", lambda: viewer.first_rows(folder_of(Shape(spans)), folder_of(Shape(200)), rounds)),
@@ -110,6 +115,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P12", lambda: inside.query(folder_of(Shape(spans)), rounds)),
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
         ("P14", lambda: trace_keys.keys_of_trace(spans // 2, rounds)),
+        ("P19", lambda: writing.a_span(rounds)),
         ("peers", lambda: peers.peers(folder_of(Shape(spans)), rounds)),
     ]
 

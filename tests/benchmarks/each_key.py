@@ -17,11 +17,11 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from .figures import Figure
+from .figures import Figure, share_of
 from .folders import Text, late_span, write_logs
 from .key_scripts import REST, SIZE, pressed, sent
 from .terminal import Terminal
-from .timed_viewer import DONE, TIMES
+from .timed_viewer import BUSY, DONE, TIMES
 from .viewer import LOADED
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: 
     # What a key took is written down when the next one comes.
     for place, key in (*keys, (keys[0][0], "g")):
         if key == REST:
-            _rest(terminal, most_s)
+            _rest(terminal, done.with_name(BUSY), most_s)
             continue
         if key.startswith(SIZE):
             terminal.resize(*map(int, key.removeprefix(SIZE).split("x")))
@@ -102,10 +102,10 @@ def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: 
         _wait(terminal, chance.uniform(0, _BETWEEN_S))
 
 
-def _rest(terminal: Terminal, most_s: float) -> None:
-    """Read what is written until all is quiet."""
+def _rest(terminal: Terminal, busy: Path, most_s: float) -> None:
+    """Read what is written until all is quiet, and what is shown has been computed."""
     until = time.monotonic() + most_s
-    while time.monotonic() < until and terminal.read(_QUIET_S):
+    while (terminal.read(_QUIET_S) and time.monotonic() < until) or busy.exists():
         pass
 
 
@@ -121,6 +121,7 @@ def _figures(times: Path, when: str) -> Iterator[Figure]:
     for line in times.read_text("utf-8").splitlines():
         values = json.loads(line)
         taken.setdefault((values.pop("screen"), values.pop("key")), []).append(values)
+    yield from _summary(taken, when)
     for (screen, key), every in sorted(taken.items()):
         what = f"{when}{screen}: {key}"
         own = [each["own"] for each in every]
@@ -133,6 +134,17 @@ def _figures(times: Path, when: str) -> Iterator[Figure]:
         )
         yield Figure("keys", f"{what}, by the clock, median", median([each["taken"] for each in every]), "ms")
         yield Figure("keys", f"{what}, by the clock, longest", max(each["taken"] for each in every), "ms")
+
+
+def _summary(taken: dict[tuple[str, str], list[dict[str, float]]], when: str) -> Iterator[Figure]:
+    """Yield what all kinds of keys take; each counts once, with its median."""
+    usual = {f"{screen}: {key}": median([each["own"] for each in every]) for (screen, key), every in taken.items()}
+    slowest, kinds = max(usual, key=usual.__getitem__), [*usual.values()]
+    what = f"{when}{len(kinds)} kinds of keys, processor's time until painted"
+    yield Figure("keys", f"{what}, median", median(kinds), "ms")
+    yield Figure("keys", f"{what}, p95", share_of(kinds, 95), "ms", None, _LIMIT_MS)
+    yield Figure("keys", f"{what}, so many over {_LIMIT_MS} ms", sum(each > _LIMIT_MS for each in kinds), "kinds")
+    yield Figure("keys", f"{what}, longest: {slowest}", usual[slowest], "ms")
 
 
 class _Writer:

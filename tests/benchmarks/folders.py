@@ -5,6 +5,10 @@ worker 1                |f ray.remote_worker ==============|     CONSUMER, its c
 worker 1                   |g ray.remote|                        PRODUCER, a call that the task makes
 worker 2                             |g ray.remote_worker|       CONSUMER
 
+proxy           |proxy_http_request ===============|             SERVER, no parent; left out below a task
+proxy             |route_to_replica ============|                SERVER
+replica              |replica_handle_request ======|             SERVER
+
 Each process writes a file of its own, a span when it ends. The text is the SDK's: `ReadableSpan.to_json`, or that of
 `spanview.ray.lines`.
 
@@ -50,12 +54,30 @@ TASK_KEY: Final = "ray.task_id"
 """The attribute that each attempt has with a value of its own."""
 _FUNCTIONS: Final = 24
 _ERRORS: Final = 0.01
+_PROXY, _REPLICAS = 4, range(5, 13)
+"""The processes of Ray Serve."""
 _STARTED_US: Final = 1_780_000_000_000_000
 _TRACE_ID: Final = 0xA1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1
 _SPAN_ID, _PARENT_ID, _TASK_ID = 0xB1B1B1B1B1B1B1B1, 0xC1C1C1C1C1C1C1C1, "d1" * 24
 _PID, _WORKER_ID, _INSTANCE_ID = "e1" * 4, "f1" * 28, "a2" * 16
+_NODE_ID: Final = "e6d34bd8280b0085e859ecade1d67d9d48f428b2136ee788fefdd495"
 _LOG_LINES: Final = 20_000
 _START_NS, _END_NS = 1_111_111_111_111_111_000, 1_222_222_222_222_222_000
+
+
+class Role(StrEnum):
+    """What a span is of, and its name or the end of it."""
+
+    SUBMITTED = " ray.remote"
+    ATTEMPT = " ray.remote_worker"
+    PROXY = "proxy_http_request Model GET /predict"
+    ROUTE = "route_to_replica Model __call__"
+    REPLICA = "replica_handle_request Model __call__"
+
+    @property
+    def is_of_serve(self) -> bool:
+        """Whether it is a part of a request."""
+        return self in {Role.PROXY, Role.ROUTE, Role.REPLICA}
 
 
 class Layout(StrEnum):
@@ -99,6 +121,8 @@ class Shape:
     """One of each process."""
     layout: Layout = Layout.INDENTED
     form: Form = Form.USUAL
+    requests: int = 0
+    """So many requests of Ray Serve come besides, each a trace of its own; in a single trace below its first task."""
 
     @property
     def name(self) -> str:
@@ -106,7 +130,13 @@ class Shape:
         files = f"-{self.files}files" if self.files != PROCESSES else ""
         layout = f"-{self.layout}" if self.layout is not Layout.INDENTED else ""
         form = f"-{self.form}" if self.form is not Form.USUAL else ""
-        return f"v{VERSION}-{self.spans}-{self.trace}{files}{layout}{form}"
+        requests = f"-{self.requests}requests" if self.requests else ""
+        return f"v{VERSION}-{self.spans}-{self.trace}{files}{layout}{form}{requests}"
+
+    @property
+    def is_single(self) -> bool:
+        """Whether there is one trace only."""
+        return self.trace >= self.spans
 
     def text(self, process: int) -> Text:
         """Return what a process writes."""
@@ -124,12 +154,14 @@ class _Written:
     start_us: int
     process: int
     function: int
-    is_attempt: bool
+    role: Role
     failed: bool
     trace_id: int
     span_id: int
     parent_id: int
     """0 for none."""
+    request: int = 0
+    """The request's id; 0 for what is no part of one."""
 
 
 def folder_of(shape: Shape) -> Path:
@@ -163,6 +195,7 @@ def _write(folder: Path, shape: Shape) -> None:
         calls = max(1, (shape.trace or _usual_size(chance)) // 2)
         spans += _trace(chance, min(calls, max(1, (shape.spans - len(spans)) // 2)), now_us, shape.files, shape.form)
         now_us += chance.randrange(200, 20_000)
+    spans += _requests(chance, shape, spans, now_us)
     spans.sort(key=lambda span: span.end_us)
     written: list[list[tuple[_Written, int]]] = [[] for _ in range(shape.files)]
     for span in spans:
@@ -208,12 +241,35 @@ def _trace(chance: random.Random, calls: int, now_us: int, processes: int, form:
         parent = ids[2 * caller + 1] if at else 0
         process = chosen[caller] if at else driver
         end = submitted[at] + chance.randrange(60, 290)
-        spans.append(_Written(end, submitted[at], process, function, False, False, trace_id, ids[2 * at], parent))
+        spans.append(
+            _Written(end, submitted[at], process, function, Role.SUBMITTED, False, trace_id, ids[2 * at], parent)
+        )
         span = _Written(
-            ended[at], started[at], chosen[at], function, True, failed, trace_id, ids[2 * at + 1], ids[2 * at]
+            ended[at], started[at], chosen[at], function, Role.ATTEMPT, failed, trace_id, ids[2 * at + 1], ids[2 * at]
         )
         spans.append(span)
     return spans
+
+
+def _requests(chance: random.Random, shape: Shape, spans: list[_Written], until_us: int) -> list[_Written]:
+    """Return the spans of requests, which come all the time that the others take."""
+    written: list[_Written] = []
+    for _ in range(shape.requests):
+        request, ids = chance.getrandbits(128), [chance.getrandbits(64) | 1 for _ in range(3)]
+        failed, start = chance.random() < _ERRORS, chance.randrange(_STARTED_US, until_us)
+        queue, handling = chance.randrange(300, 3_000), 500 + int(chance.expovariate(1 / 8_000))
+        routed = start + 400 + queue
+        if shape.is_single:
+            trace_id, parent = spans[1].trace_id, spans[1].span_id
+        else:
+            trace_id, parent = request, ids[0]
+            end = routed + handling + 600
+            written.append(_Written(end, start, _PROXY, 0, Role.PROXY, failed, trace_id, parent, 0, request))
+        route = _Written(routed + 200, start + 400, _PROXY, 0, Role.ROUTE, False, trace_id, ids[1], parent, request)
+        replica, end = chance.choice(_REPLICAS), routed + handling
+        written.append(route)
+        written.append(_Written(end, routed, replica, 0, Role.REPLICA, failed, trace_id, ids[2], ids[1], request))
+    return written
 
 
 def late_span(process: int, task: int, layout: Text) -> str:
@@ -225,38 +281,44 @@ def late_span(process: int, task: int, layout: Text) -> str:
         layout: Its text.
     """
     end_us = _STARTED_US + 10**12 + task % 10**9
-    span = _Written(end_us, end_us - 1_000, process, process % _FUNCTIONS, True, False, task, task % 2**64, 0)
+    span = _Written(end_us, end_us - 1_000, process, process % _FUNCTIONS, Role.ATTEMPT, False, task, task % 2**64, 0)
     return _text(span, task, layout)
 
 
 @cache
-def _template(function: int, layout: Text, *, is_attempt: bool, failed: bool, has_ended: bool) -> list[str]:
+def _template(function: int, role: Role, layout: Text, *, failed: bool, has_ended: bool) -> list[str]:
     """Return what is written for such a span, cut where ids, times and so on belong."""
-    name = f"pipeline.stage_{function:02d}"
-    attributes = {
+    stage = f"pipeline.stage_{function:02d}"
+    attributes: dict[str, str | int] = {
         "ray.remote": "function",
-        "ray.function": name,
+        "ray.function": stage,
         "ray.pid": _PID,
         "ray.job_id": JOB_ID,
-        "ray.node_id": "e6d34bd8280b0085e859ecade1d67d9d48f428b2136ee788fefdd495",
-        **({TASK_KEY: _TASK_ID} if is_attempt else {}),
+        "ray.node_id": _NODE_ID,
+        **({TASK_KEY: _TASK_ID} if role is Role.ATTEMPT else {}),
         "ray.worker_id": _WORKER_ID,
     }
+    name, kind = f"{stage}{role}", SpanKind.CONSUMER if role is Role.ATTEMPT else SpanKind.PRODUCER
+    if role.is_of_serve:
+        name, kind = str(role), SpanKind.SERVER
+        attributes = {"request_id": _TASK_ID, "deployment": "Model", "app": "default", "http.route": "/predict"}
+        attributes |= {"http.status_code": 500 if failed else 200} if role is Role.PROXY else {}
+    has_raised, is_error = failed and role is not Role.PROXY, failed and role is not Role.REPLICA
     failure = {"exception.type": "RuntimeError", "exception.message": "no more", "exception.escaped": "False"}
     span = ReadableSpan(
-        name=f"{name} ray.remote_worker" if is_attempt else f"{name} ray.remote",
+        name=name,
         context=SpanContext(_TRACE_ID, _SPAN_ID, is_remote=False),
         parent=SpanContext(_TRACE_ID, _PARENT_ID, is_remote=True),
-        kind=SpanKind.CONSUMER if is_attempt else SpanKind.PRODUCER,
-        status=Status(StatusCode.ERROR, "RuntimeError: no more") if failed and has_ended else Status(),
+        kind=kind,
+        status=Status(StatusCode.ERROR, "RuntimeError: no more") if is_error and has_ended else Status(),
         attributes=attributes,
-        events=[Event("exception", failure, _END_NS)] if failed and has_ended else [],
+        events=[Event("exception", failure, _END_NS)] if has_raised and has_ended else [],
         resource=Resource.create({"service.instance.id": _INSTANCE_ID}),
         start_time=_START_NS,
         end_time=_END_NS if has_ended else None,
     )
     if layout is Text.OTLP:
-        of_ray = {"ray.node_id": attributes["ray.node_id"], "ray.worker_id": _WORKER_ID, "ray.job_id": JOB_ID}
+        of_ray = {"ray.node_id": _NODE_ID, "ray.worker_id": _WORKER_ID, "ray.job_id": JOB_ID}
         of_process = {"service.name": "pipeline.py", "host.name": "node-1", "process.pid": _PID, "ray.session": "s-1"}
         scope = InstrumentationScope("ray.util.tracing.tracing_helper")
         text = line_of(span, frame_of({**span.resource.attributes, **of_process, **of_ray}, "", scope)).decode()
@@ -276,7 +338,7 @@ def _marks(layout: Text) -> tuple[str, ...]:
 
 def _text(span: _Written, task: int, layout: Text, *, has_ended: bool = True) -> str:
     """Return the text of a span."""
-    template = _template(span.function, layout, is_attempt=span.is_attempt, failed=span.failed, has_ended=has_ended)
+    template = _template(span.function, span.role, layout, failed=span.failed, has_ended=has_ended)
     start, end = span.start_us * 1_000, span.end_us * 1_000
     if layout is Text.OTLP:
         parent = f'"parentSpanId":"{span.parent_id:016x}",' if span.parent_id else ""
@@ -285,9 +347,12 @@ def _text(span: _Written, task: int, layout: Text, *, has_ended: bool = True) ->
         parent = f'"0x{span.parent_id:016x}"' if span.parent_id else "null"
         times = _time(start), _time(end)
     ids, process = (f"{span.trace_id:032x}", f"{span.span_id:016x}"), (f"{span.process:056x}", f"{span.process:032x}")
-    values = parent, *ids, *times, str(10_000 + span.process), f"{task:048x}", *process
+    own = f"{span.request:032x}" if span.role.is_of_serve else f"{task:048x}"
+    values = parent, *ids, *times, str(10_000 + span.process), own, *process
     value_of = dict(zip(_marks(layout), values, strict=True))
-    return "".join([value_of.get(part, part) for part in template])
+    # A line says twice who wrote it, before its span and in it.
+    take = value_of.get if layout is Text.OTLP else value_of.pop
+    return "".join([take(part, part) for part in template])
 
 
 def _time(ns: int) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from textual.keys import key_to_character
 
 from spanview.tui.app.themes import NAMES
-from spanview.tui.keys import On, View, keys_on
+from spanview.tui.keys import On, keys_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,9 +30,11 @@ PLACES: Final = {
     "functioncalls": On.CALLS,
     "workers": On.WORKERS,
     "serve": On.SERVE,
+    "requests": On.SPANS,
     "log": On.LOG,
     "check": On.CHECK,
     "help": On.HELP,
+    "page": On.HELP,
 }
 """The screens, by the names that figures have."""
 REST, SIZE = "~", "="
@@ -67,7 +69,9 @@ _HELP: Final[Script] = (
     ("", "question_mark"),
     ("help", f"{_MOVE} y {_THEMES} {_SIZES} colon"),
     ("palette", "escape"),
-    ("help", "enter q"),
+    ("help", "enter G enter"),
+    ("page", f"~ {_MOVE} y escape"),
+    ("help", "q"),
     ("", "question_mark"),
     ("help", "escape"),
 )
@@ -80,10 +84,10 @@ def _on(place: str, *more: tuple[str, str]) -> Script:
 
 _STATS: Final[Script] = (
     ("stats", "~"),
-    *_on("stats", ("stats", "s s s s s s S b ~ b ~ b ~ b ~ b ~ B")),
+    *_on("stats", ("stats", "s s s s s s S e b ~ b ~ b ~ b ~ b ~ B")),
     ("stats, typed", "r a y full_stop p i d enter"),
     ("stats", "~ down b ~ enter"),
-    *_on("spans", ("spans", "s S s s down enter")),
+    *_on("spans", ("spans", "s S s s e down enter")),
     ("trace", "~ escape"),
     ("spans", "q"),
     ("stats", "enter"),
@@ -92,13 +96,13 @@ _STATS: Final[Script] = (
 )
 _FLAME: Final[Script] = (
     ("flame", "~"),
-    *_on("flame", ("flame", "right left down right left s s enter enter")),
+    *_on("flame", ("flame", "right left down right left e g down s s enter enter")),
     ("trace", "~ escape"),
     ("flame", "escape q"),
 )
 _DIFF: Final[Script] = (
     ("diff", "~"),
-    *_on("diff", ("diff", "s s s s s S S down enter ~")),
+    *_on("diff", ("diff", "s s s s s S S e down enter ~")),
     ("spans", "escape"),
     ("diff", "escape"),
 )
@@ -130,7 +134,15 @@ _WORKERS: Final[Script] = (
     ("trace", "~ escape"),
     ("workers", "escape"),
 )
-_SERVE: Final[Script] = (("serve", "~"), *_on("serve", ("serve", "s s s S enter q")))
+_SERVE: Final[Script] = (
+    ("serve", "~"),
+    *_on("serve", ("serve", "s s s S e ~ enter")),
+    ("requests", "~"),
+    *_on("requests", ("requests", "s s s s s s S S down enter")),
+    ("trace", "~ escape"),
+    ("requests", "escape"),
+    ("serve", "q"),
+)
 _CHECK: Final[Script] = (("check", "~"), *_on("check", ("check", "down enter escape")))
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""
@@ -146,6 +158,76 @@ def _of_ray(place: str) -> Script:
     return tuple(step for steps in (*seen, *left_otherwise) for step in steps)
 
 
+_VIEWS: Final = {
+    "A": "calls",
+    "L": "workers",
+    "H": "serve",
+    "t": "stats",
+    "F": "flame",
+    "exclamation_mark": "check",
+}
+"""The keys that lead to a view from everywhere, but those to groups and to what is compared."""
+
+
+def _switched() -> Iterator[tuple[str, str]]:
+    """Yield the keys that go from each view to each other one, in one way through all of them, from the list."""
+    views = [*_VIEWS.items()]
+    # 0 1 0 2 … 0 5 1 2 1 3 … 4 5 0
+    pairs = [(one, other) for at, one in enumerate(views) for other in views[at + 1 :]]
+    place = "traces"
+    for key, to in (*(view for pair in pairs for view in pair), views[0]):
+        yield place, f"~ {key}"
+        place = to
+    yield place, "~ escape"
+
+
+def _left_for_views(way: Script, place: str, own: str, *, base: str = "traces", anew: Script = ()) -> Script:
+    """Return what is pressed to leave a screen for each view, and to come back to what it was opened from.
+
+    Args:
+        way: What leads there from its base.
+        place: The screen.
+        own: The key of the view that it belongs to; it leads back to the base.
+        base: The list of traces, or a trace.
+        anew: What leads to the base from the list of traces.
+    """
+    steps: list[tuple[str, str]] = []
+    for key, view in _VIEWS.items():
+        steps += [*way, (place, key), (base, REST) if key == own else (view, "~ escape")]
+    steps += [*way, (place, "r"), ("groups", "r"), *anew]
+    if own == "D":
+        steps += [*way, (place, "D"), ("traces", REST)]
+    elif base == "traces":
+        steps += [*way, (place, "D"), ("otherside, typed", "escape")]
+    else:
+        # A single trace can't be compared.
+        steps += [*way, (place, "D"), (place, "escape")] if way else [(place, "D")]
+    return tuple(steps)
+
+
+_LEFT: Final[Script] = tuple(
+    step
+    for steps in (
+        *(_left_for_views((("traces", key),), place, key) for key, place in _VIEWS.items()),
+        _left_for_views((("traces", "t"), ("stats", "~ enter ~")), "spans", "t"),
+        _left_for_views((("traces", "A"), ("calls", "~ enter"), ("functioncalls", "~ v ~")), "log", "A"),
+        _left_for_views((("traces", "question_mark"),), "help", ""),
+        (("traces", "d down"), *_left_for_views((("traces", "d"),), "diff", "D"), ("traces", "up d")),
+    )
+    for step in steps
+)
+_GROUPS_LEFT: Final[Script] = tuple(
+    step for key, place in _VIEWS.items() for step in (("groups", key), (place, "~ escape"))
+)
+_PREVIEWED: Final[Script] = (
+    ("traces", "=200x50 ~ down ~ down ~ up ~ pagedown ~ G ~ g ~ s ~ S ~ s s s s s s s S space space y"),
+    ("traces", "slash"),
+    ("traces, typed", "s t a g e underscore 1 enter"),
+    ("traces", "~ down ~ escape ~ enter"),
+    ("trace", "~ down up e escape"),
+    ("traces", "~ =120x40 ~"),
+)
+"""Where the screen is wide, the selected trace is shown beside the list."""
 _FILTERED: Final[Script] = (
     ("traces", "slash"),
     ("traces, typed", "s t a g e underscore 1 enter"),
@@ -153,13 +235,15 @@ _FILTERED: Final[Script] = (
     ("traces, typed", "2 backspace enter"),
 )
 LISTED: Final[Script] = (
-    *_on("traces", ("traces", "s s s s S S s pagedown left_curly_bracket pagedown right_curly_bracket escape")),
+    *_on("traces", ("traces", "f ~ f s s s s S S s pagedown left_curly_bracket pagedown right_curly_bracket escape")),
     *_FILTERED,
     ("traces", "~ D"),
     ("otherside, typed", "~ enter"),
     ("diff", "~ q"),
-    ("traces", "escape e"),
-    ("trace", "escape"),
+    ("traces", "escape"),
+    *_PREVIEWED,
+    ("traces", "e"),
+    ("trace", "e e e escape"),
     ("traces", "enter"),
     ("trace", "escape"),
     ("traces", "X t"),
@@ -167,6 +251,8 @@ LISTED: Final[Script] = (
     ("traces", "F"),
     *_FLAME,
     *_of_ray("traces"),
+    *_switched(),
+    *_LEFT,
     ("traces", "d d d down d"),
     *_DIFF,
     ("traces", "escape r"),
@@ -174,10 +260,7 @@ LISTED: Final[Script] = (
     ("trace", "escape"),
     ("groups", "enter"),
     ("traces", "G g s S escape"),
-    ("groups", "t"),
-    ("stats", "~ escape"),
-    ("groups", "F"),
-    ("flame", "~ escape"),
+    *_GROUPS_LEFT,
     ("groups", "d down d"),
     ("diff", "~ escape"),
     ("groups", "slash"),
@@ -197,6 +280,7 @@ _SPAN: Final[Script] = (
     *_LOG,
     ("span", "escape"),
 )
+_AGAIN: Final[Script] = (("traces", "enter"), ("trace", "~"))
 OPENED: Final[Script] = (
     ("traces", "enter"),
     ("trace", "~ left_square_bracket right_square_bracket R left right ~ G R w W p e E"),
@@ -222,6 +306,8 @@ OPENED: Final[Script] = (
     *_FLAME,
     ("trace", "a ~ a ~"),
     *_of_ray("trace"),
+    *_left_for_views((), "trace", "", base="trace", anew=_AGAIN),
+    *_left_for_views((("trace", "enter"),), "span", "", base="trace", anew=_AGAIN),
     ("trace", "q"),
 )
 """From the list of one trace, on its screen, and back."""
@@ -245,13 +331,11 @@ def sent(key: str) -> bytes:
 
 
 def left_out(scripts: Iterable[Script]) -> Sequence[tuple[str, str]]:
-    """Return the screens and keys of the viewer's table that no script presses there; a view's once on any screen."""
+    """Return the screens and keys of the viewer's table that no script presses there."""
     there = {(PLACES[place], key) for script in scripts for place, key in pressed(script) if place in PLACES}
-    views, anywhere = {view.action for view in View}, {key for _, key in there}
     return [
         (str(screen.name), key.keys)
         for screen in On.EVERYWHERE
         for key in keys_on(screen)
-        if not (key.action in views and key.keys in anywhere)
-        and not any((screen, each) in there or (screen, each) == _QUITS for each in key.keys.split(","))
+        if not any((screen, each) in there or (screen, each) == _QUITS for each in key.keys.split(","))
     ]

@@ -5,7 +5,8 @@ key comes      acts          painted        next key
 |           taken            |     beats     |
 |      processor time        | the longest   |
 
-`times` in the folder has a line a key, as JSON; `done` grows by a line when one was painted: its screen.
+`times` in the folder has a line a key, as JSON; `done` grows by a line when one was painted: its screen. `busy` is
+there while what the screen shows is being computed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from spanview.tui.traces.traces_screen import TracesScreen
 if TYPE_CHECKING:
     from textual.events import Event
 
-TIMES, DONE = "times", "done"
+TIMES, DONE, BUSY = "times", "done", "busy"
 _BEAT_S: Final = 0.002
 _NOTHING_TO_PAINT_S: Final = 0.1
 
@@ -69,7 +70,7 @@ class TimedViewer(SpanviewApp):
         super().__init__(*arguments, **named)
         self._pressed: Pressed | None = None
         self._came = self._acted = self._own = self._process = 0.0
-        self._is_painted = True
+        self._is_painted, self._is_busy = True, False
 
     def on_mount(self) -> None:
         """Begin to look at the clock; what the viewer does then is called by Textual, too."""
@@ -121,8 +122,16 @@ class TimedViewer(SpanviewApp):
             if self._pressed is not None:
                 self._pressed.held = max(self._pressed.held, 1000 * (now - before))
             before = now
+            self._say_if_busy()
             if self._acted and not self._is_painted and time.monotonic() - self._acted > _NOTHING_TO_PAINT_S:
                 self._say_it_is_painted()
+
+    def _say_if_busy(self) -> None:
+        live = getattr(self.screen, "live", None) if self.screen_stack else None
+        is_busy = live is not None and live.is_asked
+        if is_busy != self._is_busy:
+            self._is_busy = is_busy
+            (self.folder / BUSY).touch() if is_busy else (self.folder / BUSY).unlink()
 
     def _write_down(self) -> None:
         if self._pressed is not None:

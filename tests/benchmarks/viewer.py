@@ -20,10 +20,8 @@ _ROW: Final = re.compile(rb"\d\d:\d\d:\d\d\.\d{3}")
 """The start of a trace, which every row has, and nothing else on the screen."""
 _CURSOR: Final = re.compile(rb"\x1b\[(\d+);1H(?:\x1b\[1;[\d;]+m(?:\x1b\[0m)?)+(\d\d:\d\d:\d\d\.\d{3})")
 """The row under the cursor, the only bold one: its line on the screen and the start of its trace."""
-LOADED: Final = re.compile(
-    rb"\x1b\[1;1H\x1b\[[\d;]+m spanview  (?:(?!reading )[^\x1b])+ traces?\b(?:(?!reading )[^\x1b])*\x1b"
-)
-"""The header when all was read: how many traces there are, and no word of reading."""
+LOADED: Final = re.compile(rb"\x1b\[1;1H\x1b\[[\d;]+m (?:(?!reading )[^\x1b])+ traces?\b(?:(?!reading )[^\x1b])*\x1b")
+"""The header when all was read: how many traces there are, and no word of reading. A long path stands in it alone."""
 _TEXT: Final = "one line of text"
 _LINE: Final = re.compile(_TEXT.encode())
 _SMALLEST_APP: Final = f"""

@@ -7,20 +7,23 @@ driver 0-100                          100 µs = 60 µs waiting before f ran + 40
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from spanview.analysis.answer import answer_of, typical_answers
 from spanview.display.answer_text import answer_texts, typical_texts
-from spanview.display.units import duration, last_digit, rounded, shares
+from spanview.display.units import last_digit, rounded, shares
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from builders import Document
 
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 KINDS = {" ray.remote": "PRODUCER", " ray.remote_worker": "CONSUMER"}
 
 
@@ -53,11 +56,11 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
         ),
         (
             "driver 0-100\n" + of_call("m.f", "10-12", "72-90"),
-            "100 µs = 60 µs waiting before f ran (cold start) + 40 µs running (20 µs in driver)",
+            "100 µs = 60 µs waiting before f ran + 40 µs running (20 µs in driver)",
         ),
         (
             of_call("m.f", "0-100", "900-1000", indent=0),
-            "1 ms = 800 µs waiting before f ran (cold start) + 100 µs submitting f + 100 µs running",
+            "1 ms = 800 µs waiting before f ran + 100 µs submitting f + 100 µs running",
         ),
         (
             "driver 0-300\n" + of_call("m.f", "0-1", "50-51") + of_call("m.g", "51-52", "290-295"),
@@ -71,17 +74,32 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
         ("a 0-10\nb 20-100", "100 µs = 80 µs in b + 20 µs before b began   not sure: there are 2 roots"),
         ("a 0-100\n  b 50-?", "100 µs, all in a   not sure: 1 span has no end"),
         ("a 5-?", "not sure: 1 span has no end"),
+        ("a 5-5\n  b 5-5", "0 µs: it ends when it starts"),
         (
             "proxy_http_request GET / 0-100\n  route_to_replica App f 10-60\n    replica_handle_request App f 40-90",
             "100 µs = proxy 10 µs + queue 30 µs + handling 50 µs + response 10 µs",
         ),
-        ("route_to_replica App f 10-60\n  replica_handle_request App f 10-90", "80 µs, all handling"),
+        ("route_to_replica App f 10-60\n  replica_handle_request App f 10-90", "80 µs, all in the handler"),
     ],
 )
 def test_drawings(drawing: str, text: str) -> None:
     """Each drawing comes to its sentence, whose parts add up."""
     store = store_of(*drawn(drawing))
     assert answer_texts(answer_of(store, 0))[0] == text
+
+
+@pytest.mark.parametrize(
+    ("open_calls", "text"),
+    [
+        (0, "6 calls left no attempt (1 likely never ran)"),
+        (2, "6 calls left no attempt (1 likely never ran; 2 may still run)"),
+        (6, "6 calls not yet seen to run"),
+    ],
+)
+def test_calls_without_an_attempt(open_calls: int, text: str) -> None:
+    """All of them are counted; it is said which never ran, and which may still run."""
+    answer = answer_of(load_store([str(FIXTURES / "ray-odd-ends")]), 0)
+    assert f"not sure: {text}" in answer_texts(answer, open_calls=open_calls)[0]
 
 
 def test_it_gets_shorter_where_there_is_less_room() -> None:
@@ -114,11 +132,13 @@ def test_of_many_traces_the_median_and_the_slowest() -> None:
 
 
 @given(st.lists(st.integers(0, 10**15), min_size=1, max_size=8))
+@example([1_211_000, 1_065_000, 19_000])
+@example([1_010_000, 283_000, 92_000])
 def test_shares_add_up(parts: list[int]) -> None:
     """Rounded parts add up to what is shown of the whole, and none is further from its value than one last digit."""
     total = sum(parts)
     shown, step = shares(total, parts), last_digit(total)
-    assert duration(sum(shown)).split() == duration(round(total / step) * step).split()
+    assert rounded(sum(shown)) == rounded(total)
     assert all(abs(part - ns) < step for part, ns in zip(parts, shown, strict=True))
 
 

@@ -37,7 +37,7 @@ def test_what_is_to_be_read() -> None:
     """Name, title, round times, each row's name and duration, what is left out, and what shapes mean."""
     root = drawn(picture(row("first", bar=(0, 1), own=((0, 1),)), row("second", 1, marks="✖"), left_out="… 3 more"))
     assert texts(root)[:2] == ["root", TITLE]
-    assert {"0 µs", "20 ns", "40 ns", "60 ns", "100 ns", "duration"} <= {*texts(root)}
+    assert {"0 µs", "20 ns", "40 ns", "60 ns", "100 ns", "DURATION"} <= {*texts(root)}
     assert [text for text in texts(root) if text in {"first", "second", "✖", "5 ms"}] == [
         *("first", "5 ms"),
         *("second", "✖", "5 ms"),
@@ -105,7 +105,7 @@ def test_several_pictures() -> None:
     root = drawn(picture(row("short")), picture(row("a longer name " * 2, bar=(0, 1), own=((0, 1),))))
     groups = [each for each in root if each.tag == f"{SVG}g"]
     assert [each.get("transform") for each in groups] == ["translate(0 0)", f"translate(0 {84 + 20 + 20 + 16})"]
-    places = [next(each.get("x") for each in group.iter() if each.text == "duration") for group in groups]
+    places = [next(each.get("x") for each in group.iter() if each.text == "DURATION") for group in groups]
     assert places[0] == places[1]
     assert float(root.get("height")) == 2 * (84 + 20 + 20 + 16)
 

@@ -98,7 +98,7 @@ def test_a_narrow_title_is_wrapped() -> None:
 def test_a_name_keeps_its_room() -> None:
     """Where there is little room, figures give way to the name, and many levels to their number."""
     many = row("a long name of a span", marks=("×8 ✖1 max 2 ms", "×8 ✖1"))
-    assert [*picture_lines(picture(many), WIDTH)][2].startswith("  a long name o… ×8 ✖1 ")
+    assert [*picture_lines(picture(many), WIDTH)][2].startswith("  a lo…of a span ×8 ✖1 ")
     assert [*picture_lines(picture(row("deep", depth=1000)), WIDTH)][2].startswith("1000│   deep")
 
 

@@ -24,22 +24,13 @@ from spanview.display.span_in_tree import SpanInTree
 from spanview.display.span_text import SECTIONS, detail_lines, empty_sections, section_titles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from builders import Document
     from spanview.index.store import Store
 
 WIDTH = 60
 
 
-@pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the local zone be UTC."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        time.tzset()
-        yield
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("universal_time")
 
 
 def subject_in(store: Store, node: int) -> SpanInTree:
@@ -284,11 +275,12 @@ def test_timing_of_a_generator() -> None:
     build = Builder()
     documents = [
         build.span(f"{name} ray.remote", span=1, kind="PRODUCER", start=0, duration=2),
-        build.span(f"{name} ray.remote_worker", span=2, parent=1, kind="CONSUMER", start=20, duration=2),
+        build.span(f"{name} ray.remote_worker", span=2, parent=1, kind="CONSUMER", start=200_000, duration=2)
+        | {"attributes": {"ray.remote": "function"}},
     ]
     lines = shown(lines_of("Timing", *documents, node=1, width=120))
     assert ("run time", "a generator, run time not known: its span ends when the generator is made") in lines
-    assert ("", "the first call of its worker process: the wait may include the start of the process") in lines
+    assert ("", "likely for a worker to start: its process ran nothing before") in lines
 
 
 def test_timing_of_damaged_spans() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,19 +10,10 @@ from builders import Builder, store_of
 from spanview.display.tree_text import error_text, trace_title, tree_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from builders import Document
 
 
-@pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the local zone be UTC."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        time.tzset()
-        yield
-    time.tzset()
+pytestmark = pytest.mark.usefixtures("universal_time")
 
 
 def lines_of(*documents: Document) -> list[str]:
@@ -42,7 +32,7 @@ def test_a_trace() -> None:
     """Starts, durations and names stand in columns, each span below its parent."""
     documents = Builder().draw("a 0-1000\n  b 100-400\n    c 150-?\n  d 500-900")
     assert lines_of(*documents) == [
-        f"trace {1:032x} · 2023-11-14 22:13:20.000000 UTC · 1 ms · 4 spans · complete",
+        f"trace {1:032x} · 2023-11-14 22:13:20.000000 UTC · 1 ms · 4 spans · 1 span without an end",
         "     +0 µs      1 ms  a",
         "   +100 µs    300 µs  ├─ b",
         "   +150 µs    no end  │  └─ c",

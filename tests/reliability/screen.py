@@ -5,6 +5,7 @@ what is done                              what is to be seen
 all screens are walked by keys            each field, literal or with stand-ins; no byte that acts
 what is seen is clicked                   the same screens, and nothing that markup asks for
 texts are typed and pasted into prompts   the texts with stand-ins, and what is typed behind them
+a session with logs, on a wide screen     the same in the preview, in details beside the tree, and in logs
 random bytes are sent                     a viewer that runs, or that was told to quit
 """
 
@@ -19,7 +20,19 @@ from functools import partial
 from itertools import cycle, islice, product
 from typing import TYPE_CHECKING, Final, Self
 
-from hostile import ALL, MARKUP, RAW, in_file_names, in_json, make_folder, shown, shown_lines
+from hostile import (
+    ALL,
+    MARKUP,
+    RAW,
+    in_file_names,
+    in_json,
+    in_lines,
+    in_name,
+    make_folder,
+    make_session,
+    shown,
+    shown_lines,
+)
 from terminals import ESCAPE, Terminal, click, paste, unprintable
 
 from .figures import Figures, Row
@@ -32,6 +45,8 @@ if TYPE_CHECKING:
 _PATIENCE_S: Final = 15.0
 _WIDE: Final = (148, 100)
 _USUAL: Final = (160, 48)
+_WIDEST: Final = (200, 50)
+"""Where the list has a preview and a trace its details at the right."""
 _LIST: Final = "PROCS"
 _GROUPS: Final = "P95"
 _TRACE: Final = "⏎ open  Esc back  → fold"
@@ -45,6 +60,10 @@ _WIDEST_SIDE: Final = 47
 """Cells of what a side is, where it is one trace."""
 _WIDEST_FUNCTION: Final = 32
 """Cells of what a colour stands for, with what stands before it."""
+_SHORTEST_NAME: Final = 12
+"""Cells of the end of a name, of which the middle is left out."""
+_SHORTEST_START: Final = 5
+"""Cells of its beginning that are left, or of its end."""
 _MOST_BACK: Final = 6
 """Steps back from any screen to the list of traces without a filter, groups and a mark."""
 _WIDEST_KEY: Final = 32
@@ -100,6 +119,35 @@ def _steps(text: str) -> Iterator[_Step]:
     yield _Step(b"\rgj\r\t\t\t\t", ESCAPE + b"j\r\t\t\t\t", _SPAN, tuple(texts))
 
 
+def _session_steps(text: str) -> Iterator[_Step]:
+    """Yield the screens of a session with logs, where there is room for everything, and what is to be seen there."""
+    call, root, line = f"nm{shown(in_name(text))}", f"rt{shown(in_name(text))}", f"ll{shown(in_lines(text))}"
+    folder, answer = f"dn{shown(in_file_names(text))}", f"before {call} ran"
+    yield _Step(b"", b"", _LIST, (folder, f"{root}   9 ms   3 spans", answer, f" {call} "))
+    # Of a file, what stands behind its folder is shown; and a line of a stack trace has no end in it.
+    is_plain = text.isascii() and not {*text}.intersection("/\\\t") and text.splitlines() == [text]
+    frames = [f"{tag}{shown(text)}" for tag in ("ff", "fu", "co")] if is_plain else []
+    # Lines end, and tabs take as many cells as they need.
+    first = shown(re.split("[\n\t]", text)[0])
+    head = (f"in {root}", f"in {call}) + ", f"✖ E: em{first}"[:40])
+    yield _Step(b"\re", b"\re", "Events 1", (*head, *frames, f" {call} "))
+    yield _Step(b"\re\r", b"\r", "Events 1", (f"‹ {root} › md.{call}"[:60], *frames, "Log 3"))
+    log = (f"under it {line}", f"printed {line}")
+    yield _Step(b"\re\r\t\t\t", b"\t\t\t", "Log 3", log)
+    yield _Step(b"r", ESCAPE * 2 + b"r", _GROUPS, (answer, root))
+    yield _Step(b"rA", b"A", "TOTAL WAIT", (call[:_SHORTEST_START], call[-_SHORTEST_START:]))
+    yield _Step(b"rA\r", b"\r", "WAIT+RUN", (f"‹ calls of {call}"[:60], f"{folder}/logs", f"in {root}"))
+    yield _Step(b"rA\rv", b"v", "span's lines", (f"of md.{call} ray.remote_worker"[:40], f"under it {line}"))
+    request = f"ap{shown(text)} › de{shown(text)}"
+    yield _Step(b"H", ESCAPE * 3 + b"H", "HANDLING", (request[:10], f"/ro{shown(text)}"[-_SHORTEST_NAME:]))
+    yield _Step(b"H\r", b"\r", "REQUEST ID", (request[:_WIDEST_SIDE], "proxy › route › replica"))
+    yield _Step(b"L", ESCAPE * 2 + b"L", "workers in", (f"■ {root}"[:_WIDEST_FUNCTION], root))
+    yield _Step(
+        b"/\x15ray.actor_class=", ESCAPE + b"/\x15ray.actor_class=", "ray.actor_class", (f"ac{shown(text)}"[:20],)
+    )
+    yield _Step(b":", ESCAPE * 2 + b":", "some words of an action", ("actions",))
+
+
 class _Viewer:
     """The viewer on a folder that is made of a text, in a context that ends it.
 
@@ -107,14 +155,16 @@ class _Viewer:
         parent: Where the folder is made.
         text: What it is made of.
         follows: Whether it follows, and waits for another folder with such a name.
-        size: Cells across and down.
+        size: Cells across and down; the widest is for a session with logs.
     """
 
     def __init__(self, parent: Path, text: str, *, follows: bool = False, size: tuple[int, int] = _WIDE) -> None:
         parent.mkdir()
         self.text = text
-        name, words = in_file_names(text), [os.path.basename(make_folder(parent, text))]
-        self.at_first = [f"ln{shown(name)}: a symbolic link in a folder"]
+        is_session = size == _WIDEST
+        make = make_session if is_session else make_folder
+        name, words = in_file_names(text), [os.path.basename(make(parent, text))]
+        self.at_first = [] if is_session else [f"ln{shown(name)}: a symbolic link in a folder"]
         """What is to be seen at the start only."""
         if not re.search("[\0\ud800-\udfff]", text):
             # A filter that keeps everything.
@@ -124,7 +174,7 @@ class _Viewer:
         if follows:
             words += ["-f", f"wt{name}"]
             self.at_first.append(f"  wt{shown(name)}"[:20])
-        else:
+        elif not is_session:
             self.at_first.append("1 torn")
         self.terminal = Terminal(*words, size=size, folder=parent)
 
@@ -174,15 +224,16 @@ def _seen(terminal: Terminal, figures: Figures, texts: Iterable[str], where: obj
     return True
 
 
-def _walk(trials: int, folder: Path, *, texts: Sequence[str]) -> Figures:
+def _walk(trials: int, folder: Path, *, texts: Sequence[str], size: tuple[int, int] = _WIDE) -> Figures:
     """Walk over all screens by keys."""
     figures = Figures()
+    steps = _session_steps if size == _WIDEST else _steps
     for number, text in enumerate(cycle(texts)):
         if figures.trials >= trials or not figures.is_clean:
             break
-        with _Viewer(folder / f"{number}", text, follows=bool(number % 2)) as viewer:
+        with _Viewer(folder / f"{number}", text, follows=bool(number % 2), size=size) as viewer:
             is_well = _seen(viewer.terminal, figures, viewer.at_first, ascii(text))
-            for step in _steps(text) if is_well else ():
+            for step in steps(text) if is_well else ():
                 viewer.terminal.send(step.further)
                 if not _seen(viewer.terminal, figures, (step.mark, *step.texts), (ascii(text), step.keys)):
                     break
@@ -365,8 +416,10 @@ def _anything(trials: int, folder: Path) -> Figures:
 ROWS: Final = (
     Row("17a", "markup in any string", "places", 1_100, 55, partial(_walk, texts=MARKUP)),
     Row("17b", "the same, clicked on", "clicks", 600, 20, partial(_click, texts=MARKUP)),
+    Row("17c", "the same, a wide screen, logs", "places", 520, 52, partial(_walk, texts=MARKUP, size=_WIDEST)),
     Row("18a", "ESC, OSC, C1, bidi, zero width …", "places", 1_350, 68, partial(_walk, texts=RAW)),
     Row("18b", "the same, clicked on", "clicks", 730, 20, partial(_click, texts=RAW)),
     Row("18c", "the same, pasted into prompts", "pastes", 333, 10, _prompts),
     Row("18d", "anything that a terminal can send", "pieces", 5_000, 125, _anything),
+    Row("18e", "ESC, OSC … on a wide screen, in logs", "places", 900, 52, partial(_walk, texts=RAW, size=_WIDEST)),
 )

@@ -75,7 +75,7 @@ async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
         await look.until_shown("it is lost, likely: its process has ended", "pid 7, which wrote its children")
         assert "!" in look.lines[look.line_of("? probably job")]
         await look.press("j", "e")
-        await look.until_shown("no error recorded, 1 of 1: lost, likely: its process has ended")
+        await look.until_shown("silent failure 1 of 1: lost, likely: its process has ended")
         await look.press("escape")
         await look.until_shown("! ? parent not seen", "lost parent")
 
@@ -89,7 +89,17 @@ async def test_a_job_without_a_span_around_it_grows(host: FakeHost) -> None:
         await look.press("end", "up", "enter")
         await look.until_shown("f ray.remote", "● growing")
         host.titles[8] = "IDLE"
-        await look.until_shown("1 process   1 call without attempt")
+        await look.until_shown(
+            "1 process   1 call not yet seen to run",
+            "f                     ◌ not yet seen to run",
+            "not sure: f not yet seen",
+        )
+        await look.press("escape")
+        await look.until_shown("◌ f", "1 call not yet seen to run")
+        host.end({7})
+        await look.until_shown("! f  no attempt")
+        await look.press("enter")
+        await look.until_shown("1 process   1 call without attempt", "! no attempt seen", "not sure: f left no attempt")
 
 
 async def test_what_a_missing_parent_probably_is(host: FakeHost) -> None:
@@ -140,9 +150,9 @@ async def test_a_call_that_may_be_running(host: FakeHost) -> None:
     host.titles[8] = "f"
     async with looking_at(data=filled(), size=(120, 40)) as look:
         await look.press("A")
-        await look.until_shown("1 call of 1 function")
+        await look.until_shown("1 call of 1 function", "1 call not yet seen to run")
         await look.press("enter")
-        await look.until_shown("◌ no attempt seen")
+        await look.until_shown("◌ not yet seen to run", "not yet seen to run: it waits")
         assert look.is_on(FunctionCallsScreen)
         await look.tell(FOLLOWING)
         await look.until_shown("◌ runs, likely: pid 8 is ray::f")
@@ -155,3 +165,73 @@ async def test_a_call_that_may_be_running(host: FakeHost) -> None:
         assert "doesn't run here" in look.text
         look.app.paused = False
         await look.until_shown("◌ unknown: its caller, pid 7, has ended")
+
+
+STARTED: str = "spans/here-7-1700000000000.started.jsonl"
+OF_SEVEN = {"host.name": "here", "process.pid": 7}
+
+
+def begun() -> Growing:
+    """Return a trace whose root has started in process 7."""
+    data = Growing()
+    root = Builder().span("job", span=1, start=0, duration=None, resource=OF_SEVEN)
+    load = Builder().span("load", span=2, parent=1, start=10, duration=5, resource=OF_SEVEN)
+    data.add(root, load, path=STARTED)
+    return data
+
+
+@pytest.mark.parametrize("following", [True, False])
+async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) -> None:
+    """The list, the trace and its details say so, while its process lives and when it has gone."""
+    async with looking_at(data=begun(), size=(140, 40)) as look:
+        await look.tell(FeedState(loading=False, following=following))
+        await look.until_shown("● job  running")
+        await look.press("enter")
+        await look.until_shown("● 1 running", "running: its process, pid 7, is alive", "▒▒▒▒")
+        assert "…" in look.lines[look.line_of("▾ job")]
+        host.end({7})
+        await look.until_shown("1 lost", "lost: its process, pid 7, has ended", "╌╌╌╌")
+        await look.press("escape")
+        await look.until_shown("! job  lost span")
+
+
+async def test_a_span_that_ends(host: FakeHost) -> None:
+    """Its end is shown when it comes, on its row and above it."""
+    assert host.alive
+    async with looking_at(data=begun(), size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("enter")
+        await look.until_shown("● 1 running")
+        ended = Builder().span("job", span=1, start=0, duration=40, resource=OF_SEVEN)
+        await look.grow(ended, path=STARTED.replace(".started", ""))
+        await look.until(lambda: "running" not in look.text and "40 µs" in look.lines[look.line_of("▾ job")])
+        await look.until_shown("40 µs   2 spans")
+
+
+async def test_a_worker_whose_span_runs(host: FakeHost) -> None:
+    """It is one worker, whatever files it writes, and its time is hatched until now."""
+    assert host.alive
+    data = begun()
+    before = Builder().span("before", trace=2, span=9, start=0, resource=OF_SEVEN)
+    data.add(before, path=STARTED.replace(".started", ""))
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("L")
+        await look.until_shown("1 worker", "▒▒▒▒")
+
+
+async def test_a_call_whose_attempt_runs_and_is_lost(host: FakeHost) -> None:
+    """Its line says so, how long it has run, and why; it has not ended."""
+    data, build = Growing(), Builder()
+    data.add(build.span("f ray.remote", span=1, start=0, kind="PRODUCER"), path="spans/6.jsonl")
+    attempt = build.span(
+        "f ray.remote_worker", span=2, parent=1, start=50, duration=None, kind="CONSUMER", resource=OF_SEVEN
+    )
+    data.add(attempt, path=STARTED)
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("A", "enter")
+        await look.until_shown("1 call", "running", "its process, pid 7, is alive", "…")
+        host.end({7})
+        await look.until_shown("lost: its process, pid 7, has ended")
+        assert "ended:" not in look.text

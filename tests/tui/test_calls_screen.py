@@ -108,6 +108,9 @@ async def test_from_a_function_to_one_call() -> None:
         lines = [line for line in look.body[1:-2] if line.strip()]
         outcomes = ["ended", "retried", "✖ not submitted", "◌ no attempt seen"]
         assert [each for line in lines for each in outcomes if each in line] == outcomes
+        # The date is the same for all, and said once.
+        assert "2023-11-14" in look.header
+        assert not any("2023-11-14" in line for line in lines)
         await look.press("e")
         assert look.screen.query_one(CallLines).cursor == 2
         await look.press("s", "s", "s")
@@ -233,3 +236,20 @@ def test_names_have_room() -> None:
         assert cell_len(table.fit(width).heads_text()) <= width
         assert table.fit(width).cells[0][1] >= 8
     assert len(table.fit(40).cells) < len(table.fit(80).cells) < len(table.fit(110).cells) < len(table.fit(200).cells)
+
+
+async def test_calls_of_several_days_have_their_dates() -> None:
+    """Where they aren't of one day, each line says which."""
+    day_us = 86_400_000_000
+    spans = [
+        Builder().span("f ray.remote", trace=number, span=number, kind="PRODUCER", start=number * day_us)
+        for number in (1, 2)
+    ]
+    async with looking_at(*spans, size=(120, 30)) as look:
+        await look.press("A", "enter")
+        await look.until_shown("2023-11-15")
+        assert "2023-11" not in look.header
+        assert {word for line in look.body for word in line.split() if word.startswith("2023")} == {
+            "2023-11-15",
+            "2023-11-16",
+        }

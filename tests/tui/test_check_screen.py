@@ -77,7 +77,7 @@ async def test_from_the_traces_to_a_span(size: tuple[int, int]) -> None:
         await look.press("enter")
         assert f"trace {2:032x} span {2:016x} A" in look.text
         await look.press("y")
-        assert look.app.clipboard.startswith("Ray 2.60 can't trace actor methods")
+        assert look.app.clipboard == 'ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")'
         while rows.selected is None or rows.selected.place is None:
             await look.press("j")
         await look.press("y")
@@ -129,7 +129,7 @@ async def test_it_is_found_in_a_thread() -> None:
     """While it looks the header says how far it is; who has gone isn't called back."""
     begun = []
 
-    def slow(_store: object, tell: object, _session: str) -> Report:
+    def slow(_store: object, tell: object, _session: str, _unended: object) -> Report:
         begun.append(tell)
         while True:
             tell(0.5)  # type: ignore[operator]

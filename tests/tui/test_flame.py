@@ -99,43 +99,42 @@ def _of_ray() -> list[Document]:
     ]
 
 
-def test_shares_are_of_time() -> None:
-    """A block is as wide as what it led to, but its share is that of its own spans; self times add up to all."""
+def test_shares_are_widths() -> None:
+    """A block is as wide as what it led to, and so is its share: of all roots, whatever they are called by."""
     model = FlameModel(flame(store_of(*_of_ray())))
     assert [(block.left, block.right) for row in model.rows(ROOT, 80, 9) for block in row] == [(0, 80)] * 4
-    assert [model.share(path) for path in range(4)] == [0.01, 0.4, 0.01, 0.5]
+    assert [model.share(path) for path in range(4)] == [1.0] * 4
     model.by = By.SELF
     # f runs for 40, of which g is submitted for 1 and runs for 10.
-    assert [model.share(path) for path in range(4)] == [1 / 81, 29 / 81, 1 / 81, 50 / 81]
-    model = FlameModel(flame(store_of(Builder().span("orphan", parent=99), Builder().span("no end", duration=None))))
-    assert {path.name: model.share(number) for number, path in enumerate(model.flame.paths)} == {
-        None: None,
-        "orphan": 1.0,
-        "no end": 0.0,
-    }
+    assert [model.width_ns(path) for path in range(4)] == [81_000, 80_000, 51_000, 50_000]
+    assert [model.share(path) for path in range(4)] == [1.0, 80 / 81, 51 / 81, 50 / 81]
+    assert FlameModel(flame(store_of(Builder().span("no end", duration=None)))).share(0) is None
 
 
-async def test_the_share_says_of_what() -> None:
-    """The line of the selected block has its share of the time of the traces, or of all self time."""
-    async with looking_at(*_of_ray(), size=(80, 24)) as look:
+async def test_the_line_of_a_block_says_why_it_is_wide() -> None:
+    """Its share is that of its width; where what is below makes it wide, the time of that is told."""
+    async with looking_at(*_of_ray(), size=(120, 24)) as look:
         await look.press("F")
-        await look.until_shown("1.0% of time")
-        await look.press("down")
-        await look.until_shown("40.0% of time")
+        await look.until_shown("total 1 µs", "50 µs with what is below, 100.0% of all")
+        await look.press("G")
+        await look.until_shown("total 50 µs", " 100.0% of all")
+        assert "with what is below" not in look.text
         await look.press("s")
-        await look.until_shown("35.8% of self time")
+        await look.until_shown("width: self time in it and below", "self 50 µs", " 61.7% of all")
 
 
 @settings(max_examples=100, deadline=None)
 @given(forests(traces=3, most=20), st.sampled_from(By))
-def test_shares_of_self_time_add_up(documents: list[Document], by: By) -> None:
-    """All self times together are one whole, and no share is negative unless a time is."""
+def test_shares_of_roots_add_up(documents: list[Document], by: By) -> None:
+    """Their widths are one whole, and none below is wider than its parent."""
     model = FlameModel(flame(store_of(*documents)))
     model.by = by
-    shares = [model.share(path) or 0.0 for path in range(len(model.flame.paths))]
-    if by is By.SELF and any(shares):
-        assert sum(shares) == pytest.approx(1.0)
-    assert all(share >= 0 for share, path in zip(shares, model.flame.paths, strict=True) if path.total_ns >= 0)
+    shares = {path: model.share(path) or 0.0 for path in range(len(model.flame.paths))}
+    if any(shares.values()):
+        assert sum(shares[path] for path in model.tree.children[ROOT]) == pytest.approx(1.0)
+    for path, share in shares.items():
+        parent = model.flame.paths[path].parent
+        assert parent == ROOT or share <= shares[parent] + 1e-9
 
 
 @settings(max_examples=100, deadline=None)
@@ -164,7 +163,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
     async with looking_at(*_documents(), size=size) as look:
         await look.press("F")
         await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(FlameBlocks).model)
-        assert "where the time goes in 2 traces   4 call paths   by total time" in look.header
+        assert "where the time goes in 2 traces   4 call paths   width: total time" in look.header
         assert "root   ×2   total 200 µs   self 140 µs" in look.body[0]
         await look.press("down")
         assert _selected(look) == "a"
@@ -176,7 +175,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         assert "Enter again" in look.footer
         assert look.body[1].startswith("▏a")
         await look.press("y", "s")
-        assert "as wide as their self time" in look.footer
+        assert "width: self time in it and below" in look.footer
         await look.press("enter")
         assert look.is_on(TraceScreen)
         await look.press("q", "escape")

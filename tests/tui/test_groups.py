@@ -174,7 +174,7 @@ async def test_a_narrow_screen() -> None:
         assert heads == ["ROOT", "TRACES", "▾", "ERR", "INCOMPLETE", "P50", "P95", "MAX"]
         assert row_on(look, "batch").split() == ["batch", "3", "2", "◌1", "30", "µs", "2", "s", "2", "s"]
         assert row_on(look, "delta").split() == ["delta", "1", "–", "–", "–"]
-        assert row_on(look, "? parent not seen").split()[4:6] == ["1", "◌1"]
+        assert row_on(look, "? no root seen").split()[4:6] == ["1", "◌1"]
 
 
 async def test_a_wide_screen() -> None:
@@ -319,7 +319,7 @@ async def test_the_newest_failure_of_a_group() -> None:
         assert look.header.startswith(" ‹ batch   2 s")
         await look.press("escape", "G", "e")
         assert not look.is_on(TraceScreen)
-        assert "no trace of this group with an error" in look.footer
+        assert "no trace of this group has failed" in look.footer
 
 
 async def test_blocks_of_a_group() -> None:

@@ -22,6 +22,7 @@ from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
+from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.workers.workers_screen import WorkersScreen
@@ -156,7 +157,7 @@ def test_each_hint_names_a_key(on: On) -> None:
 
 async def click_hint(look: Look, hint: str) -> None:
     """Click on the middle of a hint."""
-    await look.pilot.click(offset=(look.footer.index(hint) + len(hint) // 2, len(look.lines) - 1))
+    await look.pilot.click(offset=(look.lines[-1].index(hint) + len(hint) // 2, len(look.lines) - 1))
     await look.press()
 
 
@@ -178,7 +179,7 @@ async def test_a_click_on_a_hint_does_it(
             await click_hint(look, hint)
         assert done == [action_of(screen.ON, hint.split()[0]) for hint in hints]
         # Between hints there is nothing.
-        await look.pilot.click(offset=(look.footer.index("  "), len(look.lines) - 1))
+        await look.pilot.click(offset=(look.lines[-1].index("  "), len(look.lines) - 1))
         await look.pilot.click(offset=(119, len(look.lines) - 1))
         assert len(done) == len(hints)
 
@@ -202,41 +203,41 @@ async def test_enter_and_escape_by_the_mouse() -> None:
         await look.until(lambda: "early" in look.text and "batch" in look.text)
 
 
-async def test_a_hint_that_gave_way_is_no_hint() -> None:
-    """Where the footer says what a key did, a click does nothing else."""
+async def test_what_a_key_did_hides_no_hint() -> None:
+    """It is said above the footer, and a click on it does nothing to what is below."""
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("enter", "c")
         await look.until_shown("critical path", "running")
-        said = look.app.said
-        await look.pilot.click(offset=(79 - len(said) // 2, 23))
-        assert look.is_on(TraceScreen)
-        assert look.app.said == said
+        said, hints = look.app.said, look.lines[-1]
+        assert look.lines[-2].rstrip().endswith(said)
+        assert hints.strip() == "  ".join(footer_text(On.TRACE).split("  ")[: hints.strip().count("  ") + 1])
+        node = look.screen.query_one(Waterfall).node
+        await look.pilot.click(offset=(79 - len(said) // 2, 22))
+        assert (look.app.said, look.screen.query_one(Waterfall).node) == (said, node)
 
 
 async def test_hints_are_whole() -> None:
-    """A hint that hasn't room for all of it is left out, also beside what a key did."""
+    """A hint that hasn't room for all of it is left out."""
     hints = footer_text(On.TRACES).split("  ")
     async with looking_at(*documents(), size=(60, 24)) as look:
-        await look.press("s")
-        shown, said = look.footer.strip().split("   ", 1)
-        assert said.strip() == "sorted by duration"
-        assert shown.split("  ") == hints[: len(shown.split("  "))]
-        assert len(shown.split("  ")) > 3
+        shown = look.lines[-1].strip().split("  ")
+        assert shown == hints[: len(shown)]
+        assert 3 < len(shown) < len(hints)
 
 
 async def test_what_is_long_is_said_in_lines() -> None:
-    """Why a critical path isn't sure is told whole: the footer takes more lines, and gives them back."""
+    """Why a critical path isn't sure is told whole, in as many lines as it takes; then they are given back."""
     build = Builder()
     spans = [build.span(f"s{number}", parent=90 + number, start=10 - number, duration=None) for number in range(4)]
     async with looking_at(*spans, build.span("last", start=5), size=(60, 24)) as look:
         await look.press("enter", "c")
         await look.until(lambda: "not sure" in look.app.said)
         at = look.line_of(" critical path")
-        assert at < 23
-        assert " ".join("".join(look.lines[at:]).split()) == look.app.said
+        assert at < 22
+        assert " ".join("".join(look.lines[at:-1]).split()) == look.app.said
         assert look.app.said.endswith("4 spans have no end")
         await look.press("1")
-        assert look.line_of("? help") == 23
+        assert look.line_of("self shown") == 22
 
 
 async def test_the_palette_by_the_mouse() -> None:

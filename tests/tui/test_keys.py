@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from textual.keys import Keys, _character_to_key
@@ -25,10 +25,12 @@ from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
+from spanview.tui.widgets.table import TableList
 from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import looking_at
 
 if TYPE_CHECKING:
+    from builders import Document
     from spanview.tui.widgets.base_screen import BaseScreen
 
 SCREENS: list[tuple[On, type[BaseScreen]]] = [
@@ -146,3 +148,44 @@ async def test_the_help_is_whole_where_it_is_narrow() -> None:
         lines = look.screen.query_one(KeyLines)
         at = look.line_of("compare what is marked, or what") - lines.region.y
         assert lines._lines[at][0] is lines._lines[at + 1][0]
+
+
+CALLED: Final = {"request_method": "GET", "app": "shop", "deployment": "Cart"}
+
+
+def _views(*, failing: bool) -> list[Document]:
+    """Return a call and a request, after which an older call and an older request failed, or didn't."""
+    build, status = Builder(), "ERROR" if failing else "OK"
+    spans: list[Document] = []
+    for trace, function, ended, code in ((1, "f", "OK", 200), (2, "g", status, 500 if failing else 201)):
+        call: dict[str, Any] = {"trace": trace, "start": 100 * trace}
+        spans += [
+            build.span(f"m.{function} ray.remote", span=10 * trace, kind="PRODUCER", **call),
+            build.span(f"m.{function} ray.remote_worker", parent=10 * trace, kind="CONSUMER", status=ended, **call),
+            build.span(
+                "proxy_http_request Cart",
+                trace=10 + trace,
+                kind="SERVER",
+                attributes=CALLED | {"http.status_code": code},
+            ),
+        ]
+    return spans
+
+
+@pytest.mark.parametrize("failing", [True, False])
+@pytest.mark.parametrize("view", ["A", "H", "L", "t", "F"])
+async def test_failures_from_view_to_view(view: str, failing: bool) -> None:  # noqa: FBT001 - a parameter
+    """In each view the key goes to what failed, or says that nothing has."""
+    async with looking_at(*_views(failing=failing)) as look:
+        await look.press(view)
+        await look.until(lambda: all(worker.is_finished for worker in look.app.workers))
+        await look.press("e")
+        said = ("no call failed", "no request failed", "no error in these", "no span here has", "no block here has")
+        assert any(text in look.footer for text in said) != failing, look.footer
+        if view in {"A", "H", "t"}:
+            rows = look.screen.query_one(TableList)
+            assert rows.selected is not None
+            number = rows.selected.failures if view == "A" else rows.selected.errors
+            assert bool(number) == failing
+        if view == "F":
+            assert ("✖" in look.lines[2]) == failing

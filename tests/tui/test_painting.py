@@ -4,6 +4,11 @@
 ------------      -------
 the first time    the rows in sight
 Down              the row that the cursor leaves and the one that it comes to
+
+a screen          laid out    painted whole
+--------          --------    -------------
+is opened         once        once
+is left           never       once: the one below
 """
 
 from __future__ import annotations
@@ -13,10 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 from rich.cells import cell_len
 from rich.segment import Segment
+from textual._compositor import Compositor
 from textual.color import Color
 from textual.geometry import Size
 from textual.screen import Screen
 
+from builders import Builder
 from spanview.tui.app.palette import CommandLines
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces.trace_list import TraceList
@@ -62,6 +69,47 @@ def painted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     note(CommandLines)
     note(WorkerLines)
     return rows
+
+
+@pytest.fixture
+def laid_out(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list into which comes what is done with the whole screen."""
+    done: list[str] = []
+
+    def note(kind: type, name: str, what: str) -> None:
+        method = getattr(kind, name)
+
+        def noted(self: object, *arguments: object, **named: object) -> object:
+            done.append(what)
+            return method(self, *arguments, **named)
+
+        monkeypatch.setattr(kind, name, noted)
+
+    note(Compositor, "reflow", "laid out")
+    note(Compositor, "render_full_update", "painted")
+    return done
+
+
+@pytest.mark.parametrize(
+    ("way", "key", "screen"),
+    [((), "t", "StatsScreen"), ((), "question_mark", "HelpScreen"), (("enter",), "enter", "SpanScreen")],
+)
+async def test_a_screen_is_laid_out_and_painted_once(
+    laid_out: list[str], way: tuple[str, ...], key: str, screen: str
+) -> None:
+    """A key that opens a screen has it laid out once, and the one that leaves it only has the other painted again."""
+    async with looking_at(Builder().span("alone"), paints=True) as look:
+        await look.press(*way)
+        await look.rest()
+        laid_out.clear()
+        await look.press(key)
+        await look.rest()
+        assert type(look.screen).__name__ == screen
+        assert laid_out == ["laid out", "painted"]
+        laid_out.clear()
+        await look.press("escape")
+        await look.rest()
+        assert laid_out == ["painted"]
 
 
 async def test_a_long_list_of_traces_paints_what_is_in_sight(painted: list[int]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
@@ -29,20 +28,18 @@ from svgs import parsed
 from viewers import Growing, Look, screen_lines
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
 
 SIZE = (110, 40)
 
 
+pytestmark = pytest.mark.usefixtures("universal_time")
+
+
 @pytest.fixture(autouse=True)
-def utc(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the local zone be UTC, and the recordings be where the README says."""
-    with monkeypatch.context() as patch:
-        patch.setenv("TZ", "UTC")
-        patch.chdir(ROOT)
-        time.tzset()
-        yield
-    time.tzset()
+def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the recordings be where the README says."""
+    monkeypatch.chdir(ROOT)
 
 
 @asynccontextmanager

@@ -109,6 +109,15 @@ async def test_slowest_first() -> None:
         assert "this request has no id" in look.footer
 
 
+async def test_a_negative_rest_is_explained() -> None:
+    """The replica ran on after its caller had ended: that is said of the requests of a line, and of one."""
+    async with looking_at(*_request(1, 0, (40, 6, 90), 200), size=(160, 40)) as look:
+        await look.press("H")
+        await look.until_shown("other is negative in 1: replicas ran on after their callers, or clocks differ")
+        await look.press("enter")
+        await look.until_shown("-56 µs", "other is negative: the replica ran on for 58 µs after its caller had ended")
+
+
 async def test_sorting() -> None:
     """Each column in its turn, told in the heads and in the footer, and kept for the next time."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
@@ -221,3 +230,11 @@ async def test_no_other_half() -> None:
         await look.app.workers.wait_for_complete()
         await look.until_shown("replica_handle_request Cart", "linked from")
         assert "probably" not in look.text
+
+
+def test_the_queue_stays_on_80_cells() -> None:
+    """Whatever is sorted by, the time in the queue is there; errors, which the status tells, go before it."""
+    keys = [column.key for column in serve_screen.TABLE.columns if column.key]
+    for key in keys:
+        heads = serve_screen.TABLE.fit(80, key, 40).heads_text(key)
+        assert " ".join(heads.split()).find("QUEUE") > 0, key

@@ -299,14 +299,14 @@ async def test_the_orders_of_groups_blocks_and_comparisons_come_back(path: Path)
     """What was chosen on these screens is there in the next viewer, and forgotten with all else."""
     async with looking_at(*documents(), opening=opening(path)) as look:
         await look.press("r", "s", "S", "r", "F")
-        await look.until_shown("by total time")
+        await look.until_shown("width: total time")
         await look.press("s", "escape", "d", "down", "d")
         await look.until_shown("by the change of self time")
         await look.press("s", "s")
         look.app.leave()
     async with looking_at(*documents(), opening=opening(path)) as look:
         await look.press("F")
-        await look.until_shown("by self time")
+        await look.until_shown("width: self time")
         await look.press("escape", "d", "down", "d")
         await look.until_shown("SELF B ▾")
         await look.press("escape", "r")

@@ -398,4 +398,4 @@ async def test_what_an_error_says_has_the_rest_of_the_headline() -> None:
         await look.press("enter")
         assert f"call ✖ {words.strip()}" in look.text
         await look.press(*["tab"] * 2)
-        await look.until_shown("not slower than the one other span with this name")
+        await look.until_shown("slower than the one other span with this name")

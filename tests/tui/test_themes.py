@@ -19,6 +19,7 @@ from textual.css.parse import parse
 from textual.css.stylesheet import Stylesheet
 
 from builders import Builder
+from contrasts import LEAST, contrast, least, ratio_of
 from spanview.tui.app.opening import Opening
 from spanview.tui.app.themes import ANSI, NAMES, service_color, terminal_theme
 from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Iterator
 
     from rich.segment import Segment
-    from rich.style import Style
     from textual.css.model import RuleSet
     from textual.dom import DOMNode
 
@@ -38,10 +38,7 @@ if TYPE_CHECKING:
     from spanview.tui.app.app import SpanviewApp
     from viewers import Look
 
-LEAST: Final = {"dark": 4.5, "light": 4.5, "high contrast": 7.0, "high contrast light": 7.0}
 LEAST_OF_BARS: Final = 3.0
-LEAST_OF_SHADES: Final = 2.0
-BORDER: Final = "─"
 WAYS: Final = (
     (),
     ("slash", "d", "u", "r"),
@@ -99,13 +96,6 @@ async def walked(look: Look) -> AsyncIterator[tuple[str, ...]]:
     yield ("L", "e")
 
 
-def contrast(style: Style) -> float:
-    """Return how many times as luminous text is as its background, or the other way round."""
-    assert style.color is not None
-    assert style.bgcolor is not None
-    return ratio_of(Color.from_rich_color(style.color), Color.from_rich_color(style.bgcolor))
-
-
 @pytest.mark.parametrize("name", LEAST)
 async def test_all_text_can_be_read(name: str) -> None:
     """On every screen each letter and digit stands out of what is behind it, selected or not, and marks do as well."""
@@ -113,14 +103,13 @@ async def test_all_text_can_be_read(name: str) -> None:
         texts = 0
         async for keys in walked(look):
             for segment in painted(look):
-                if not segment.text.strip(f" {BORDER}"):
+                if not (asked := least(name, segment)):
                     continue
-                is_text = any(each.isalnum() or each in "✖•◆?" for each in segment.text)
-                texts += is_text
+                texts += asked == LEAST[name]
                 assert segment.style is not None, (keys, segment)
                 assert not segment.style.dim, (keys, segment)
                 ratio = contrast(segment.style)
-                assert ratio >= (LEAST[name] if is_text else LEAST_OF_SHADES), (name, keys, segment, ratio)
+                assert ratio >= asked, (name, keys, segment, ratio)
         assert texts > 400
 
 
@@ -147,18 +136,6 @@ async def test_each_color_on_each_background(name: str) -> None:
             assert ratio_of(service, backgrounds[0]) >= LEAST[name]
             assert ratio_of(service, backgrounds[1]) >= LEAST_OF_BARS
             assert service != resolved(app, "error")
-
-
-def ratio_of(one: Color, other: Color) -> float:
-    """Return the contrast of two colours, WCAG's."""
-    brighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
-    return (brighter + 0.05) / (darker + 0.05)
-
-
-def luminance(color: Color) -> float:
-    """Return the relative luminance (https://www.w3.org/TR/WCAG21/#dfn-relative-luminance)."""
-    parts = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in color.normalized]
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
 async def test_the_terminals_own_colors() -> None:

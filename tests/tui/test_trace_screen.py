@@ -274,17 +274,55 @@ async def test_search_without_matches_and_with_mistakes() -> None:
 
 
 async def test_errors() -> None:
-    """The keys for errors go from one to the next, round the ends, and open what hides them."""
+    """The keys for errors go from the newest to the next, round the ends, and open what hides them."""
     async with looking_at(*documents()) as look:
         await look.press("enter", "left_square_bracket", "e")
-        assert here(look) == "read"
+        assert waterfall(look).cursor == 4
+        assert here(look) == "step"
         assert "error 1 of 2" in look.footer
-        await look.press("e")
-        assert waterfall(look).cursor == 6
-        await look.press("e")
+        # From where nothing failed, it goes on where it was.
+        await look.press("g", "e")
         assert here(look) == "read"
+        assert "error 2 of 2" in look.footer
+        await look.press("e")
+        assert here(look) == "step"
         await look.press("E")
         assert "error 2 of 2" in look.footer
+
+
+async def test_an_exception_is_shown_where_it_began() -> None:
+    """The newest failure of a chain is the innermost span; those that passed the exception on come next."""
+    drawn = Builder().draw(
+        """
+        old 0-90
+          caught 10-20
+          new 30-60
+            origin 40-50
+        """
+    )
+    for document, message in zip(drawn, ("gone", "other", "gone", "gone"), strict=True):
+        event = {"name": "exception", "timestamp": time_text(45), "attributes": {"exception.message": message}}
+        document |= {"status": {"status_code": "ERROR"}, "events": [event]}
+    async with looking_at(*drawn) as look:
+        visited = []
+        for _ in drawn:
+            await look.press("e")
+            visited.append(here(look))
+        assert visited == ["origin", "new", "old", "caught"]
+
+
+async def test_a_folded_row_leads_to_its_newest_failure() -> None:
+    """Of similar siblings in one row, it is the one that failed last, whatever was visited before."""
+    build = Builder()
+    spans = [build.span("run", start=0, duration=900, status="ERROR")]
+    spans += [build.span("leaf", parent=1, start=10 * n, status="ERROR" if n in {3, 7} else "OK") for n in range(1, 12)]
+    async with looking_at(*spans) as look:
+        await look.press("e")
+        await look.until_shown("error 1 of 3")
+        assert waterfall(look).cursor == 7
+        await look.press("g", "R", "R", "down", "e")
+        await look.until_shown("error 1 of 3")
+        assert waterfall(look).cursor == 7
 
 
 async def test_silent_failures_come_after_errors() -> None:
@@ -304,19 +342,19 @@ async def test_silent_failures_come_after_errors() -> None:
         await look.until_shown("bad ✖ gone", "error 1 of 1", "✖ gone", "! HTTP 404")
         assert "!" not in look.lines[look.line_of("well")]
         await look.press("e")
-        await look.until_shown("no error recorded, 1 of 1: HTTP status 404", "get ! HTTP status 404   CLIENT")
+        await look.until_shown("silent failure 1 of 1: HTTP status 404", "get ! HTTP status 404   CLIENT")
         # The status codes are among the attributes.
         await look.until_shown("http.response.status_code  404")
         await look.press("e")
         await look.until_shown("‹ older", "error 1 of 1")
         await look.press("e")
-        await look.until_shown("‹ quiet", "no error recorded, 1 of 1: HTTP status 503")
+        await look.until_shown("‹ quiet", "silent failure 1 of 1: HTTP status 503")
         await look.press("e")
         await look.until_shown("‹ run", "error 1 of 1")
         await look.press("E")
-        await look.until_shown("‹ quiet", "no error recorded, 1 of 1")
+        await look.until_shown("‹ quiet", "silent failure 1 of 1")
         await look.press("E", "E")
-        await look.until_shown("‹ run", "no error recorded, 1 of 1")
+        await look.until_shown("‹ run", "silent failure 1 of 1")
         await look.press("escape")
         assert look.is_on(TracesScreen)
         assert look.screen.query_one(TraceList).selected == 2

@@ -269,6 +269,8 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
             "descending": data.draw(st.booleans()),
             "matching": some,
             "is_drilled": data.draw(st.booleans()),
+            "only_failed": data.draw(st.booleans()),
+            "silent": dict.fromkeys(data.draw(st.sets(st.integers(0, count - 1))), "HTTP 500"),
             "only_root": models[0].root_name(data.draw(st.integers(0, count - 1))),
         }
         times = st.none() | st.integers(-3, 200).map(lambda us: EPOCH_NS + us * 1_000)

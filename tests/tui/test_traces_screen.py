@@ -40,6 +40,12 @@ def documents() -> list[Document]:
     ]
 
 
+def listed(look: Look) -> list[str | None]:
+    """Return the root names of all traces that are listed, from the top."""
+    model = look.screen.query_one(TraceList).model
+    return [*map(model.root_name, model.order)]
+
+
 def roots(look: Look) -> list[str]:
     """Return the root names of the rows on the screen, from the top."""
     names = ("slow", "batch", "quick")
@@ -311,7 +317,7 @@ async def test_nothing_matches() -> None:
         await look.type("name=quic")
         await look.until_shown("no trace matches", "= is exact, name~quic looks inside")
         await look.press("enter", "s", "r", "enter", "e")
-        assert "no trace with an error" in look.text
+        assert "no trace here has failed" in look.text
         await look.press("y")
         assert "there is no trace here" in look.text
         await look.press("r", "escape")
@@ -386,12 +392,13 @@ async def test_silent_failures(monkeypatch: pytest.MonkeyPatch) -> None:
         build.span("fine", trace=1, kind="SERVER", attributes={"rpc.grpc.status_code": 0}),
         build.span("bad", trace=2, status="ERROR"),
         build.span("quiet", trace=3, kind="SERVER", attributes=attributes),
+        build.span("inner", trace=3, kind="CLIENT", attributes=attributes),
     ]
     async with looking_at(*spans) as look:
         screen = look.screen
         assert isinstance(screen, TracesScreen)
         screen._calm_down()
-        await look.until_shown("! quiet  gRPC 14")
+        await look.until_shown("! quiet  gRPC 14 ×2")
         assert "!" not in look.lines[look.line_of("fine")]
         await look.press("e")
         assert look.header.startswith(" ‹ bad")
@@ -404,11 +411,93 @@ async def test_silent_failures(monkeypatch: pytest.MonkeyPatch) -> None:
         await look.until(lambda: look.text.count("  gRPC 14") == 2)
 
 
+async def test_only_what_failed() -> None:
+    """One key lists what failed, with an error or without, and all again; the bar says so; what comes may fail, too."""
+    build = Builder()
+    attributes = {"http.status_code": 500}
+    spans = [
+        build.span("fine", trace=1),
+        build.span("bad", trace=2, status="ERROR"),
+        build.span("quiet", trace=3, kind="SERVER", attributes=attributes),
+    ]
+    async with looking_at(*spans, size=(140, 40)) as look:
+        screen = look.screen
+        assert isinstance(screen, TracesScreen)
+        await look.press("f")
+        assert listed(look) == ["bad"]
+        assert "only failed" in look.bar
+        screen._calm_down()
+        await look.until(lambda: listed(look) == ["quiet", "bad"])
+        await look.grow(build.span("late", trace=1, status="ERROR"), build.span("new", trace=4))
+        assert listed(look) == ["quiet", "bad", "fine"]
+        await look.press("t")
+        await look.until_shown("statistics of 3 traces")
+        await look.press("escape", "escape")
+        assert len(listed(look)) == 4
+        assert "only failed" not in look.bar
+
+
+async def test_nothing_has_failed() -> None:
+    """That is said once it is known."""
+    async with looking_at(Builder().span("fine")) as look:
+        await look.press("f")
+        await look.until_shown("looking for failures …", "f lists all again")
+        screen = look.screen
+        assert isinstance(screen, TracesScreen)
+        screen._calm_down()
+        await look.until_shown("no trace here has failed")
+        await look.press("f")
+        assert listed(look) == ["fine"]
+
+
+async def test_no_error_but_something_failed() -> None:
+    """A filter for errors that matches nothing names what failed without one."""
+    spans = [Builder().span("quiet", kind="SERVER", attributes={"http.status_code": 404})]
+    async with looking_at(*spans, opening=Opening(("spans",), query="status=ERROR")) as look:
+        screen = look.screen
+        assert isinstance(screen, TracesScreen)
+        await look.until_shown("no trace matches")
+        assert "failed without" not in look.text
+        screen._calm_down()
+        await look.until_shown("1 trace failed without an error (HTTP 404): Esc, then f lists them")
+        await look.press("escape", "f")
+        assert listed(look) == ["quiet"]
+
+
+async def test_traces_that_are_not_as_usual() -> None:
+    """List, title and preview say the same of them: no duration, no end, no root, no name, no time."""
+    build = Builder()
+    spans = [
+        build.span("open", trace=1, start=0, duration=None),
+        build.span("round", trace=2, span=20, parent=21, start=100),
+        build.span("about", trace=2, span=21, parent=20, start=105),
+        build.span("", trace=3, start=200, duration=20),
+        build.span("instant", trace=4, start=300, duration=0),
+    ]
+    async with looking_at(*spans, size=(200, 40)) as look:
+        top = look.screen.query_one(TraceList).region.y
+        instant, unnamed, circle, open_ended = (line[:100] for line in look.lines[top : top + 4])
+        assert " 0 µs " in instant
+        assert "(no name)" in unnamed
+        assert "◌ ↻ round  incomplete" in circle
+        assert " – " in open_ended
+        assert "◌ open  1 span without an end" in open_ended
+        await look.until_shown("instant   0 µs   1 span", "0 µs: it ends when it starts")
+        await look.press("end", "enter")
+        await look.until_shown("‹ open   –   1 span   1 process   1 span without an end")
+        await look.press("escape", "up", "enter")
+        await look.until_shown("‹ ↻ round   15 µs   2 spans   1 process   incomplete", "in ↻ round")
+        await look.press("escape", "g", "enter")
+        await look.until_shown("‹ instant   0 µs   1 span   1 process   complete", "0 µs: it ends when it starts")
+        await look.press("escape", "F")
+        await look.until_shown("(no name)")
+
+
 async def test_no_failure() -> None:
     """Where nothing failed, that is said."""
     async with looking_at(Builder().span("fine")) as look:
         await look.press("e")
-        assert "no trace with an error" in look.footer
+        assert "no trace here has failed" in look.footer
 
 
 async def test_copying_the_trace_id() -> None:

@@ -41,7 +41,7 @@ def documents() -> list[Document]:
 BARS: Final = [
     (110, "Traces   Groups r   Calls A   Requests H   Workers L   Stats t   Flame F   Compare D   Check !"),
     (80, "Traces Groups r Calls A Requests H Workers L Stats t Flame F Compare D Check !"),
-    (72, "Traces  r A H L t F D !"),
+    (72, "Traces Groups r Calls A Requests H Workers L Stats t Flame F D !"),
     (60, "Traces ▾"),
 ]
 
@@ -108,6 +108,7 @@ async def test_the_mouse() -> None:
         assert look.is_on(TracesScreen)
         await _click(look, "Compare")
         assert look.is_on(OtherSideScreen)
+        assert look.footer.startswith(" keys type the query")
     async with looking_at(*documents(), size=(60, 24)) as look:
         await _click(look, "Traces")
         await look.until_shown("some words of an action")
@@ -145,3 +146,35 @@ async def test_what_the_bar_names_when_one_comes_back() -> None:
         assert look.bar == own
         await look.press("enter", "exclamation_mark")
         assert " in " not in look.bar
+
+
+async def test_a_scope_takes_as_much_room_as_it_needs() -> None:
+    """Names go from the right until it has it; the lit view keeps its own."""
+    async with looking_at(*documents(), size=(80, 24)) as look:
+        await look.press("down", "enter", "F")
+        assert " ".join(look.bar.split()) == "Traces Groups r Calls A Requests H Workers L Stats t Flame F D ! in run"
+
+
+async def test_where_nothing_is_listed_no_view_opens() -> None:
+    """All of them say why, and are dim; so are calls and requests where the listed traces have none."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash", *"zzz", "enter")
+        await look.until_shown("no trace matches")
+        for key in "AHLtFD":
+            await look.press(key)
+            assert look.is_on(TracesScreen)
+            assert "no trace is listed: Esc takes the filter back" in look.footer
+        await look.press("escape", "slash", *"other", "enter")
+        await look.until_shown("1 of 2 traces")
+        await look.press("A")
+        assert look.is_on(TracesScreen)
+        assert "no Ray calls in the listed traces" in look.footer
+        await look.press("t")
+        assert look.is_on(StatsScreen)
+
+
+async def test_leaving_a_trace_for_groups_is_said() -> None:
+    """They are of all traces, not of the one that was shown."""
+    async with looking_at(*documents()) as look:
+        await look.press("enter", "r")
+        assert "the trace was left: groups of all 2 traces" in look.footer

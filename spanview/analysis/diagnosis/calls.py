@@ -21,7 +21,7 @@ from spanview.analysis.diagnosis.facts import Name
 from spanview.analysis.diagnosis.finding import Certainty, Kind, number
 from spanview.analysis.generators import generators_of
 from spanview.analysis.ray_names import RAN, SUBMITTED
-from spanview.analysis.reasons import OPEN_TEXT, Reason
+from spanview.analysis.reasons import OPEN_TEXT, Reason, without_attempt
 from spanview.model.codes import ERROR
 
 if TYPE_CHECKING:
@@ -35,17 +35,15 @@ _OPEN_TEXT_OF_MANY: Final = "wait, run, died, were cancelled, or never could sta
 
 def no_attempt(facts: Facts) -> Finding:
     """Find calls without an error that no worker has written an attempt of, and that weren't left out by tracing."""
-    whys = facts.reasons
-    existing = sum(why.reason is Reason.EXISTING for why in whys.values())
-    rows = _unset(facts)
-    rows = [row for row in rows if row not in whys or not whys[row].is_harmless]
-    calls = int(facts.submitted.sum()) - existing
-    counts = Counter(whys[row].label for row in rows if row in whys and whys[row].reason is not Reason.UNKNOWN)
+    existing = sum(why.reason is Reason.EXISTING for why in facts.reasons.values())
+    whys = without_attempt(facts.store, facts.reasons)
+    rows, calls = [*whys], int(facts.submitted.sum()) - existing
+    counts = Counter(why.label for why in whys.values() if why.reason is not Reason.UNKNOWN)
     known = [f"{label} ({count:,})" for label, count in counts.most_common()]
     left = len(rows) - counts.total()
     if left:
         text = OPEN_TEXT if len(rows) == 1 else f"{'the others' if known else 'they'} {_OPEN_TEXT_OF_MANY}"
-        may_be_untraced = any(whys[row].may_be_untraced for row in rows if row in whys)
+        may_be_untraced = any(why.may_be_untraced for why in whys.values())
         known.append(f"{text}; or ran untraced" if may_be_untraced else text)
     verb = "has" if len(rows) == 1 else "have"
     detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} no attempt: {'; '.join(known)}."
@@ -54,7 +52,8 @@ def no_attempt(facts: Facts) -> Finding:
 
 def untraced(facts: Facts) -> Finding | None:
     """Find calls that ran or run without an attempt, because tracing leaves out their method."""
-    rows = [row for row in _unset(facts) if row in facts.reasons and facts.reasons[row].reason is Reason.UNTRACED]
+    statuses, whys = facts.statuses, facts.reasons
+    rows = [row for row, why in whys.items() if why.reason is Reason.UNTRACED and statuses[row] != ERROR]
     if not rows:
         return None
     texts, names = facts.store.names.texts, facts.store.spans.name
@@ -79,10 +78,6 @@ def generators(facts: Facts) -> Finding:
         f"{attempts} of {functions} are those of generators{doubt}: how long they ran, and how they went, isn't known."
     )
     return facts.of_spans(Kind.GENERATORS, rows.tolist(), detail)
-
-
-def _unset(facts: Facts) -> list[int]:
-    return [row for row in facts.calls.without_attempt if facts.statuses[row] != ERROR]
 
 
 def trace_ctx(facts: Facts) -> Finding:

@@ -14,18 +14,20 @@ from spanview.analysis.calls import calls_in
 from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MAX_PLACES, Place, finding_of
 from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import reasons_of
+from spanview.analysis.unended import NO_UNENDED
 from spanview.index.forest import MISSING, ROOT, forest_of
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from spanview.analysis.calls import Calls
     from spanview.analysis.diagnosis.finding import Finding, Kind
     from spanview.analysis.reasons import Why
+    from spanview.analysis.unended import Unended
     from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
@@ -69,8 +71,10 @@ def _flags_of(text: str) -> Name:
 class Facts:
     """A store as it is now; it may grow meanwhile."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, unended: Mapping[int, Unended] = NO_UNENDED) -> None:
         self.store = store
+        self.unended = unended
+        """What has become of spans without an end, by row, as far as that was asked."""
         with stage("stitch"):
             self.forest: Forest = forest_of(store)
             """The trees of all traces: positions are rows."""

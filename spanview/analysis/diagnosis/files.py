@@ -12,6 +12,7 @@ import numpy as np
 from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, number
 from spanview.analysis.diagnosis.serve import SERVE_FILE
 from spanview.index.forest import MISSING
+from spanview.model.codes import ERROR
 from spanview.model.problems import ProblemKind, Severity
 from spanview.model.times import NO_TIME
 
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 
 _PROCESS_FILE: Final = re.compile(r"\d+\.(txt|json)")
 """As Ray's hooks name them."""
-_BUNDLED_HOOKS: Final = re.compile(r"\d+\.txt")
+_BUNDLED_HOOKS: Final = re.compile(r"\d+\.txt(?:\.gz|\.zst)?")
 _WORKER_FILE: Final = re.compile(r"worker-[0-9a-f]+-[0-9a-f]+-(\d+)\.out(?:\.\d+)?(?:\.(?:gz|zst))?")
 """As in `worker-16b210b3f4a7-ffffffff-3991.out`."""
 _DRIVER: Final = re.compile(r"[0-9a-f]{8}f{48}")
+_MIN_CALLS: Final = 3
+"""With fewer, most likely none has run yet."""
 _MAX_FILES: Final = 2_000
 """Files of which two records are read again."""
 _PROCESS_KEYS: Final = ("service.instance.id", "ray.worker_id")
@@ -276,6 +279,20 @@ def all_empty(facts: Facts) -> Finding | None:
         return None
     detail = f"{number(len(facts.files), 'file is', 'files are')} empty."
     return finding_of(Kind.ALL_EMPTY, len(facts.files), detail, [Place(path) for path, _ in facts.files])
+
+
+def batched(facts: Facts) -> Finding | None:
+    """Find empty files of processes beside files with calls, where no attempt of a call is in any file."""
+    calls = facts.submitted & (facts.statuses != ERROR)
+    if facts.ran.any() or int(calls.sum()) < _MIN_CALLS:
+        return None
+    callers = {_folder(facts.store.sources[source].path) for source in np.unique(facts.sources[calls]).tolist()}
+    empty = [path for path, file in facts.files if not file.bytes and _folder(path) in callers]
+    files = number(len(empty), "file beside it is", "files beside it are")
+    detail = (
+        f"{number(int(calls.sum()), 'call was', 'calls were')} submitted, no attempt was written, and {files} empty."
+    )
+    return finding_of(Kind.BATCHED, len(empty), detail, [Place(path) for path in empty])
 
 
 def foreign(facts: Facts) -> Finding:

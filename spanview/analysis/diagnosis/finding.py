@@ -21,6 +21,7 @@ HEALTH_CHECKS: Final = r"check_health|health_?check|/-/healthz|/(?:healthz|livez
 """Matches the names of health checks: of Ray Serve, Kubernetes, gRPC."""
 _SETTING: Final = re.compile("`([^`]+)`")
 _FRESH_FOLDER: Final = "Give each run a folder of its own: `mv /tmp/spans /tmp/spans.$(date +%s)` before it begins."
+_HOOK: Final = '`ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")`'
 _FULL_SAMPLING: Final = "Set `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and restart Ray"
 
 
@@ -56,6 +57,7 @@ class Kind(StrEnum):
     DEDUPLICATED = "deduplicated"
     PREFIXED = "prefixed"
     ALL_EMPTY = "all_empty"
+    BATCHED = "batched"
     FOREIGN = "foreign"
     MISSING_ROOTS = "missing_roots"
     MISSING_PARENTS = "missing_parents"
@@ -82,9 +84,8 @@ class Rule:
 RULES: Final = {
     Kind.TRACE_CTX: Rule(
         "a call failed only because tracing is on: a `TypeError` about `_ray_trace_ctx`",
-        "Ray 2.60 can't trace actor methods that are generators, static or class methods. Make them usual methods of "
-        "the actor, or tasks, or start Ray without a tracing hook. A task that is a generator works, but its span ends "
-        "when the generator is made.",
+        "Ray 2.60 can't trace actor methods that are generators, static or class methods; spanview's hook can: "
+        f"{_HOOK}. Or make them usual methods of the actor, or start Ray without a tracing hook.",
         severity=Severity.ERROR,
         certainty=Certainty.CERTAIN,
     ),
@@ -100,12 +101,12 @@ RULES: Final = {
         "leaves one although a later call of its actor ran, a full replica of Ray Serve refused it, or Ray Data or Ray "
         "Serve's controller is known for it. A method that hangs beside others can look the same",
         "Ray's tracing leaves out actor methods that are generators, static or class methods. Those with **kwargs run "
-        "all the same: make them usual methods where their times matter.",
+        f"all the same. Where their times matter, make them usual methods, or take spanview's hook: {_HOOK}",
     ),
     Kind.GENERATORS: Rule(
         "an attempt belongs to a generator task, whose span ends when the generator is made: a task of Ray Data, or "
         "one after which spans without a parent start in the same process",
-        "Take no run time from these spans. A span of your own around the body of the generator has it.",
+        f"Take no run time from these spans. Under spanview's hook they last until the generator is exhausted: {_HOOK}",
     ),
     Kind.UNSET_ATTEMPTS: Rule(
         "a call was retried although its earlier attempt has no error: that attempt was ended by SIGTERM or "
@@ -138,7 +139,8 @@ RULES: Final = {
     ),
     Kind.NO_PROXY_FILE: Rule(
         "a folder has files of replicas, but none of a proxy",
-        "A TracingConfig given to serve.start doesn't reach the proxy. Where Ray is started, set "
+        "With HAProxy (RAY_SERVE_ENABLE_HA_PROXY=1) there are none. Otherwise, a TracingConfig given to serve.start "
+        "doesn't reach the proxy: where Ray is started, set "
         "`export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=ray.serve._private.tracing_utils:default_tracing_exporter`",
         severity=Severity.WARNING,
     ),
@@ -207,6 +209,12 @@ RULES: Final = {
         "Ray's processes make their files when they start; spans are written from the first call of a remote function "
         "or method. `spanview --follow` waits for them.",
     ),
+    Kind.BATCHED: Rule(
+        "calls were submitted, no attempt is in any file, and files beside those of the callers are empty: the workers "
+        "keep their spans in memory, with a BatchSpanProcessor, or none of the calls has run yet",
+        "Ray ends workers without letting them finish, and what they hold in memory is lost. Take a "
+        f"SimpleSpanProcessor, or spanview's hook: {_HOOK}",
+    ),
     Kind.FOREIGN: Rule(
         "a file isn't empty, but has no span that spanview knows",
         "`spanview check --json` says under problems where. Give the folder of the spans alone as PATH.",
@@ -222,8 +230,10 @@ RULES: Final = {
         "See which: `spanview tree -q trace.complete=false`",
     ),
     Kind.NO_END: Rule(
-        "a record has no end; it is left out of durations",
-        "The SDK writes spans when they end: look at what made these records.",
+        "a span has no end; it is left out of durations. It runs, or its process ended before it could write the end, "
+        "or the end is in another file",
+        "The SDK writes spans when they end. Where they are written when they start, too, as spanview's hook does, "
+        "look at the logs of the processes that were lost with them.",
         certainty=Certainty.CERTAIN,
     ),
     Kind.BAD_ID: Rule(

@@ -10,12 +10,14 @@ from spanview.analysis.diagnosis import calls, files, serve, traces
 from spanview.analysis.diagnosis.facts import Facts
 from spanview.analysis.diagnosis.finding import RULES, SESSION, Finding, Kind
 from spanview.analysis.telling import unheard
+from spanview.analysis.unended import NO_UNENDED
 from spanview.model.problems import Severity, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from spanview.analysis.telling import Tell
+    from spanview.analysis.unended import Unended
     from spanview.index.store import Store
     from spanview.model.problems import Problem
 
@@ -48,13 +50,19 @@ class Report:
         return bool(severities - {Severity.INFO})
 
 
-def diagnose(store: Store, tell: Tell = unheard, session: str = SESSION) -> Report:
+def diagnose(
+    store: Store,
+    tell: Tell = unheard,
+    session: str = SESSION,
+    unended: Mapping[int, Unended] = NO_UNENDED,
+) -> Report:
     """Return what a store holds and what is wrong with it; it may grow meanwhile.
 
     Args:
         session: The folder of the Ray session that advice names where the files' paths don't say.
+        unended: What has become of spans without an end, by row, as far as that was asked.
     """
-    facts = Facts(store)
+    facts = Facts(store, unended)
     sessions = {folder for path, _ in facts.files if (folder := session_of(path))}
     findings = []
     for number, detect in enumerate(DETECTORS.values()):

@@ -17,7 +17,7 @@ from spanview.model.problems import Severity
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.facts import Facts
 
-SERVE_FILE: Final = re.compile(r"(proxy|replica)_.*_tracing\.json")
+SERVE_FILE: Final = re.compile(r"(proxy|replica)_.*_tracing\.json(?:\.gz|\.zst)?")
 _FEW_REQUESTS: Final = 10
 """Fewer requests than this suggest sampling."""
 _MIN_HEALTH_CHECK_SHARE: Final = 0.2

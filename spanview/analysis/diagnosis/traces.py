@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from spanview.analysis.diagnosis.finding import MAX_PLACES, Finding, Kind, Place, finding_of, number
 from spanview.analysis.since import PAUSE_NS
+from spanview.analysis.unended import Fate
 from spanview.analysis.workers import node_of
 from spanview.model.problems import Severity, Warnings
 from spanview.model.times import NO_TIME
@@ -38,7 +40,9 @@ def missing_roots(facts: Facts) -> Finding:
     traces = np.flatnonzero(are_left).tolist()
     id_of = facts.store.trace_table.trace_id
     total, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
-    detail = f"{len(traces):,} of {total} {verb} no root."
+    circles = len({*traces}.difference(facts.traces[facts.orphans].tolist()))
+    why = f", {circles:,} of them because its parents form a circle" if circles else ""
+    detail = f"{len(traces):,} of {total} {verb} no root{why}."
     places = [Place(trace_id=id_of(trace), trace=trace) for trace in traces[:MAX_PLACES]]
     return finding_of(Kind.MISSING_ROOTS, len(traces), detail, places)
 
@@ -51,10 +55,20 @@ def missing_parents(facts: Facts) -> Finding:
     return finding_of(Kind.MISSING_PARENTS, len(rows), detail, facts.places(rows.tolist()))
 
 
+_FATES: Final = (
+    (Fate.RUNS, "running"),
+    (Fate.LOST, "lost with their processes"),
+    (Fate.UNKNOWN, "whose processes aren't known here"),
+)
+
+
 def no_end(facts: Facts) -> Finding:
     """Find records without an end."""
     rows = np.flatnonzero(facts.column("warnings") & int(Warnings.NO_END))
-    detail = f"{number(len(rows), 'record has', 'records have')} no end."
+    detail = f"{number(len(rows), 'record has', 'records have')} no end"
+    fates = Counter(span.fate for span in facts.unended.values())
+    known = [f"{fates[fate]:,} {word}" for fate, word in _FATES if fates[fate]]
+    detail += f": {', '.join(known)}." if known else "."
     return facts.of_spans(Kind.NO_END, rows.tolist(), detail)
 
 

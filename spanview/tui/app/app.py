@@ -20,7 +20,6 @@ from textual.widgets import Input
 
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
-from spanview.index.table import NO_ROW
 from spanview.model.ids import format_trace_id
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.tui.app.findings import FindingsCount
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.view_bar import BarState
 
 _NOTICE_DURATION_S: Final = 4.0
-"""So long the footer says what a key did."""
+"""So long it is said what a key did."""
 _MAX_NOTICE_LENGTH: Final = 300
 _MAX_PATH_LENGTH: Final = 40
 _READING_END_TIMEOUT_S: Final = 1.0
@@ -125,7 +124,7 @@ class SpanviewApp(App[None]):
         self.failure: SpanviewError | None = None
         """Why the viewer ended by itself."""
         self.said = ""
-        """What the last key did, for the footer."""
+        """What the last key did."""
         self._said_timer: Timer | None = None
         self._spoke: Screen[Any] | None = None
         """The screen on which that key was pressed."""
@@ -269,6 +268,11 @@ class SpanviewApp(App[None]):
         return [screen for screen in there if screen.is_mounted and not screen.is_left]
 
     @property
+    def _background_screens(self) -> list[Screen[Any]]:
+        """Let no screen shine through: Textual has the one below laid out, and the one in sight painted for it."""
+        return []
+
+    @property
     def acts_until(self) -> float:
         """When the last key has acted, by `time.monotonic`."""
         return self.tidy.acts_until
@@ -358,11 +362,7 @@ class SpanviewApp(App[None]):
 
     def root_name(self, trace: int) -> str:
         """Return the name of a trace's root, of a Ray function its short name, safe to print."""
-        row = self._store.trace_table.root_row[trace]
-        if row == NO_ROW:
-            return "? parent not seen"
-        name = self.first_screen.short_name(self._store.names.texts[self._store.spans.name[row]])
-        return sanitise(name, 80) or "(no name)"
+        return sanitise(self.first_screen.name_of(trace), 80) or "(no name)"
 
     def follow_from_now(self) -> None:
         """End, for whoever began this to begin again at what is looked at now, and to go on from there."""
@@ -403,7 +403,7 @@ class SpanviewApp(App[None]):
     # -- what is said, and compared ----------------------------------------------------------------------------------
 
     def say(self, text: str) -> None:
-        """Show for a while, in the footer, what a key did."""
+        """Show for a while, above the footer, what a key did."""
         if self._said_timer is not None:
             self._said_timer.stop()
         self.said = sanitise(text, _MAX_NOTICE_LENGTH)
@@ -463,7 +463,7 @@ class SpanviewApp(App[None]):
 
         Args:
             trace: Its row in the trace table.
-            at_error: Whether to begin at its first error.
+            at_error: Whether to begin at its newest failure.
             at_row: The span to begin at, by its row in the span table.
         """
         from spanview.tui.trace.trace_screen import TraceScreen
@@ -541,7 +541,7 @@ class SpanviewApp(App[None]):
         if self.screen_stack:
             self._take_sheet()
             self.stylesheet.update(self, animate=animate)
-            self.screen.refresh(layout=True)
+            self.screen.refresh()
         else:
             self.stylesheet.set_variables(self.get_css_variables())
             self._sheets = {self.theme: self.stylesheet}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray_names import SUBMITTED
+from spanview.display.units import count
 from spanview.tui.keys import View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.view_bar import BarState
@@ -20,7 +21,11 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.scope import TraceScope, ViewScope
 
 _MAX_SPANS_ASKED: Final = 20_000
-"""Of a trace with more spans it isn't asked whether it has calls or requests: that would hold a key."""
+"""Of traces with more spans it isn't asked whether they have calls or requests: that would hold a key."""
+_MAX_TRACES_ASKED: Final = 1_000
+"""Of more traces it isn't asked either."""
+_OF_LISTED: Final = frozenset(View) - {View.TRACES, View.GROUPS, View.CHECK}
+"""The views of the traces that are listed."""
 
 
 class Views:
@@ -47,8 +52,8 @@ class Views:
         """Of so many names it is known what they stand for."""
         self._of_calls, self._of_requests = set[int](), set[int]()
         """The numbers of these names."""
-        self._of_trace: tuple[int, int, set[int]] | None = None
-        """A trace, how many spans it had, and the numbers of their names."""
+        self._of_traces: tuple[Sequence[int], int, set[int]] | None = None
+        """Traces, how many spans there were in all, and the numbers of the names of theirs."""
 
     # -- the bar -------------------------------------------------------------------------------------------------------
 
@@ -57,7 +62,7 @@ class Views:
         shown = (screen.view for screen in reversed(self._screens()) if screen.view is not None)
         view, scope = next(shown, View.TRACES), self._scope()[1]
         # The check is of everything that was read.
-        return BarState(view, self._missing(scope.trace), "" if view is View.CHECK else scope.text())
+        return BarState(view, self._missing(scope), "" if view is View.CHECK else scope.text())
 
     def _screens(self) -> list[BaseScreen]:
         return [screen for screen in self._app.screen_stack if isinstance(screen, BaseScreen)]
@@ -66,14 +71,18 @@ class Views:
         """Return the list of traces, or the trace, that views are opened from, and what they are of."""
         return next((screen, screen.scope) for screen in reversed(self._screens()) if screen.scope is not None)
 
-    def _missing(self, trace: int | None) -> Mapping[View, str]:
+    def _missing(self, scope: ViewScope) -> Mapping[View, str]:
         """Return why there is nothing to see in some views."""
         if self._viewer.feed_state.loading:
             return {}
         store, missing = self._store, dict[View, str]()
         if not len(store.spans):
-            return dict.fromkeys(set(View) - {View.TRACES, View.CHECK}, "no spans yet")
-        names, where = self._names_in(trace)
+            return dict.fromkeys(_OF_LISTED | {View.GROUPS}, "no spans yet")
+        traces = None if not scope.text() else scope.traces().choose().traces
+        if traces is not None and not len(traces):
+            return dict.fromkeys(_OF_LISTED, "no trace is listed: Esc takes the filter back")
+        names = self._names_in(traces)
+        where = "in this trace" if scope.trace is not None else "here" if traces is None else "in the listed traces"
         if names.isdisjoint(self._of_calls):
             missing[View.CALLS] = f"no Ray calls {where}: no span's name ends in `{SUBMITTED.strip()}`"
         if names.isdisjoint(self._of_requests):
@@ -82,8 +91,12 @@ class Views:
             missing[View.COMPARE] = "there is only one trace: nothing to compare it with"
         return missing
 
-    def _names_in(self, trace: int | None) -> tuple[set[int], str]:
-        """Return the numbers of the names that a trace has, or those of all that calls and requests have."""
+    def _names_in(self, traces: Sequence[int] | None) -> set[int]:
+        """Return the numbers of the names that some traces have, or those of all that calls and requests have.
+
+        Args:
+            traces: The traces; None for all.
+        """
         from spanview.analysis.serve import part_of_name
 
         texts = self._store.names.texts
@@ -93,13 +106,16 @@ class Views:
             elif part_of_name(texts[number]) is not None:
                 self._of_requests.add(number)
         self._names = len(texts)
-        count = 0 if trace is None else self._store.trace_table.span_count[trace]
-        if trace is None or count > _MAX_SPANS_ASKED:
-            return self._of_calls | self._of_requests, "here"
-        if self._of_trace is None or self._of_trace[:2] != (trace, count):
-            numbers = self._store.spans.name
-            self._of_trace = trace, count, {numbers[row] for row in self._store.rows_of_trace(trace)}
-        return self._of_trace[2], "in this trace"
+        whole = self._of_calls | self._of_requests
+        if traces is None or len(traces) > _MAX_TRACES_ASKED:
+            return whole
+        size, traces = len(self._store.spans), [*traces]
+        if self._of_traces is None or self._of_traces[:2] != (traces, size):
+            counts, numbers = self._store.trace_table.span_count, self._store.spans.name
+            is_small = sum(counts[trace] for trace in traces) <= _MAX_SPANS_ASKED
+            rows = (row for trace in traces for row in self._store.rows_of_trace(trace))
+            self._of_traces = traces, size, {numbers[row] for row in rows} if is_small else whole
+        return self._of_traces[2]
 
     # -- going ---------------------------------------------------------------------------------------------------------
 
@@ -107,7 +123,7 @@ class Views:
         """Show a view of what the bar names; the one that is shown gives way to what it is of."""
         base, scope = self._scope()
         shown, is_above = self.bar().view, self._app.screen is not base
-        if (why := self._missing(scope.trace).get(view)) is not None:
+        if (why := self._missing(scope).get(view)) is not None:
             self._viewer.say(why)
         elif view is shown and is_above:
             self._go_down_to(base)
@@ -115,6 +131,9 @@ class Views:
             first = self._first_screen()
             self._go_down_to(first)
             first.show_groups(on=view is View.GROUPS and shown is not View.GROUPS)
+            if base is not first:
+                of = self._scope()[1].text() or f"all {count(len(self._store.trace_table), 'trace')}"
+                self._viewer.say(f"the trace was left: {'groups of ' if first.grouped else ''}{of}")
         else:
             self._go_down_to(base)
             await (scope.compare() if view is View.COMPARE else self._app.push_screen(self._screen(view, scope)))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 from textual.content import Content
 from textual.widgets import Static
 
@@ -14,15 +16,19 @@ from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED, rays_own_names
+from spanview.analysis.reasons import reasons_of, without_attempt
 from spanview.analysis.telling import part
+from spanview.display.call_text import without_attempt_text
+from spanview.display.cells import fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
-from spanview.tui.calls.function_calls_screen import CallGroup, FunctionCallsScreen
+from spanview.tui.calls.function_calls_screen import MOST_THOUGHTS, CallGroup, FunctionCallsScreen
 from spanview.tui.keys import On, View
-from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.table import Ranks, Table, TableColumn, TableList, following, name_column
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,6 +89,10 @@ def _runs(function: Function) -> Sequence[int]:
     return function.known_runs_ns
 
 
+def _mostly(function: Function) -> str:
+    return "" if function.mostly_for is None else function.mostly_for.brief
+
+
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
     _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
@@ -98,6 +108,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         ranks=Ranks.TIMES,
         goes=5,
     ),
+    TableColumn("MOSTLY FOR", 20, _mostly, gap=2, aligns_left=True, comes=8),
     _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
     _timed("WAIT", "p50", _waits, 50, comes=1),
     _timed("WAIT", "p95", _waits, 95, goes=4),
@@ -112,7 +123,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         lambda function: 0 if function.generator else function.max_concurrency,
         key="at once",
         width=10,
-        comes=7,
+        comes=9,
     ),
 )
 
@@ -147,18 +158,29 @@ class _Counted:
     functions: Sequence[Function]
     names: Mapping[str, str]
     """How functions, actors, nodes or jobs are called, by their keys."""
+    alone: Mapping[str, Sequence[int]]
+    """By key, the rows of calls without an attempt that may run as far as files show."""
 
 
-def _note(function: Function) -> str:
-    """Return what is said of a function beside its figures."""
+def _note(function: Function, open_calls: int, cells: int) -> str:
+    """Return what is said of a function beside its figures, as much as there is room for.
+
+    Args:
+        open_calls: How many of its calls without an attempt may still run, as far as processes show.
+        cells: The room.
+    """
     notes = [] if function.generator is None else [_GENERATORS[function.generator]]
     if function.unknown_runs:
         notes.append(f"the runs of {count(function.unknown_runs, 'attempt')} of generators aren't known")
+    notes += [without_attempt_text(function.no_attempt, open_calls)] if open_calls else []
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
     notes += [f"{function.existing:,} existed already, no calls"] if function.existing else []
     cold = function.cold_starts
+    if function.mostly_for is not None:
+        calls = function.waited_for[function.mostly_for][0]
+        notes.append(f"{calls:,} of {count(function.calls, 'call')} waited {function.mostly_for.label}")
     notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
-    return "   ".join(notes)
+    return fitting(["   ".join(notes[:number]) for number in range(len(notes), 0, -1)], cells) if notes else ""
 
 
 def _calls_in(store: Store, is_without_rays_own: bool, traces: Sequence[int] | None, tell: Tell) -> Calls:  # noqa: FBT001 - bound by name
@@ -170,9 +192,15 @@ def _calls_in(store: Store, is_without_rays_own: bool, traces: Sequence[int] | N
 def _count(store: Store, by: CallsBy, calls_in: Ask[Calls], traces: Sequence[int] | None, tell: Tell) -> _Counted:
     """Count calls by something; for a thread."""
     calls = calls_in(traces, part(tell, 0.0, 0.3))
-    groups = None if by is CallsBy.FUNCTION else call_groups(store, calls, by, part(tell, 0.3, 0.9))
-    functions = functions_of(store, calls, groups)
-    return _Counted(calls, by, functions, call_group_names((function.function for function in functions), by))
+    groups = call_groups(store, calls, by, part(tell, 0.3, 0.9))
+    functions = functions_of(store, calls, None if by is CallsBy.FUNCTION else groups)
+    alone = defaultdict[str, list[int]](list)
+    if any(function.no_attempt for function in functions):
+        for row, why in without_attempt(store, reasons_of(store, calls)).items():
+            if why.may_run:
+                alone[groups.keys[int(groups.of_calls[np.searchsorted(calls.rows, row)])]].append(row)
+    names = call_group_names((function.function for function in functions), by)
+    return _Counted(calls, by, functions, names, alone)
 
 
 class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
@@ -181,6 +209,8 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
     Args:
         scope: The traces that count.
     """
+
+    NOTES = 1
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
@@ -191,6 +221,9 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         self._store = store
         self.live: Live[_Counted] = Live(self, scope, self._ask(), self._take_functions)
         self._counted: _Counted | None = None
+        self._thinking = Work(self)
+        self._open_calls: tuple[str, int] = "", 0
+        """A function, and how many of its calls without an attempt may still run."""
         self.sorting = Sorting(self, self.rows, "calls_sort")
 
     def body(self) -> ComposeResult:
@@ -204,6 +237,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         self.set_focus(self.rows)
         self.take_settings()
         self.live.begin(self._ask())
+        self.set_interval(ASK_AGAIN_S, self._think)
 
     def take_settings(self) -> None:
         """Sort as was sorted last, and leave out what was left out."""
@@ -234,10 +268,29 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         """Say what is to be said of the selected function beside its figures."""
         super().show_frame()
         function = self.rows.selected
-        self.query_one("#note", Static).update(Content("" if function is None else _note(function)))
+        key, open_calls = self._open_calls
+        is_counted = function is not None and function.function == key
+        note = "" if function is None else _note(function, open_calls if is_counted else 0, self.size.width)
+        self.query_one("#note", Static).update(Content(note), layout=False)
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""
+
+    def _think(self) -> None:
+        """Ask the system about the selected function's calls without an attempt: they may be running."""
+        function, counted = self.rows.selected, self._counted
+        if function is None or counted is None or self.viewer.feed_state.loading or self.viewer.paused:
+            return
+        key, running = function.function, self.viewer.running
+        if alone := counted.alone.get(key, ())[-MOST_THOUGHTS:]:
+            self._thinking.queue(
+                lambda _: (key, sum(bool(running.assessment_of(row).is_open) for row in alone)), self._take_open
+            )
+
+    def _take_open(self, counted: tuple[str, int]) -> None:
+        if counted != self._open_calls:
+            self._open_calls = counted
+            self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is counted."""

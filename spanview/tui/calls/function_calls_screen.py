@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from heapq import nlargest, nsmallest
+from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.content import Content
@@ -15,7 +16,11 @@ from spanview.analysis.calls import Call, Outcome
 from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
 from spanview.analysis.reasons import Reason, Why, reasons_of
 from spanview.analysis.telling import part
-from spanview.display.units import count, duration, moment
+from spanview.analysis.unended import Fate, unended_text
+from spanview.analysis.waited_for import NO_REASONS, reason_text, wait_reasons
+from spanview.display.call_text import NOT_YET_SEEN
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration, moment, so_far
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.calls.call_log import CallLog
@@ -33,7 +38,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.analysis.calls import Calls
+    from spanview.analysis.running import Assessment
     from spanview.analysis.telling import Tell
+    from spanview.analysis.unended import Unended
+    from spanview.analysis.waited_for import WaitReasons
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive, Ask
     from spanview.tui.widgets.table import RowOrder
@@ -42,7 +50,11 @@ MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
 _WORDS: Final = 18
 """Cells that what is said of a call has at least, before where it ran."""
+_SHORTEST_PLACE: Final = 8
+"""Cells of where a call ran, below which it says nothing."""
 _SHORTEST_WORDS: Final = 8
+_LEAST_SAID: Final = len("OUTCOME ▾")
+_DATE: Final = len("2026-11-20")
 _FUNCTION: Final = 26
 """Cells of a function, where there are several."""
 _WIDE: Final = 100
@@ -52,7 +64,8 @@ _MADE: Final = "generator made"
 """What is known of an attempt of a generator that left a span without an error."""
 _ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results look the same"
 _CALLS_PER_REPORT: Final = 1024
-_MOST_THOUGHTS: Final = 100
+MOST_THOUGHTS: Final = 100
+"""Calls without an attempt of which it is asked whether they may run."""
 
 
 _RANKS: Final[dict[str, Callable[[Call, Sequence[int]], Any]]] = {
@@ -94,6 +107,7 @@ class _Listed:
     first: list[Call]
     """The first of them, in this order."""
     reasons: Mapping[int, Why]
+    waited_for: WaitReasons
     generators: Collection[str]
     """Functions that are generators, certainly or likely."""
     names: Mapping[str, str]
@@ -108,6 +122,29 @@ class CallLines(TableList[Call]):
     """A line a call."""
 
     def __init__(self, store: Store, *, has_functions: bool = False) -> None:
+        self._has_functions = has_functions
+        self.day = "–"
+        """The date of all calls that are shown; empty where there are several."""
+        super().__init__(self._table_of(has_date=False), lambda call: call.row)
+        self._store = store
+        self.reasons: Mapping[int, Why] = {}
+        """Why calls have no attempt, by their rows in the span table."""
+        self.generators: Collection[str] = ()
+        """Functions that are generators, certainly or likely: then no run is known."""
+        self.names: Mapping[str, str] = {}
+        """How functions are called, where there may be several."""
+        self.open_calls: Collection[int] = ()
+        """The rows of calls without an attempt that may still run, as far as was asked."""
+        self.unended: Mapping[int, Unended] = {}
+        """What has become of attempts without an end, by row, as far as that was asked,"""
+        self.now_ns = 0
+        """and when, in nanoseconds since 1970."""
+        self.notes: dict[int, str] = {}
+        """What is thought of calls without an attempt, by their rows in the span table."""
+        self._longest: tuple[dict[int, str], int] | None = None
+
+    def _table_of(self, *, has_date: bool) -> Table[Call]:
+        """Return the columns, with the date of each call or without."""
         function: TableColumn[Call] = TableColumn(
             "FUNCTION",
             _FUNCTION,
@@ -117,80 +154,84 @@ class CallLines(TableList[Call]):
             key="name",
             ranks=Ranks.NAMES,
         )
-        super().__init__(
-            Table(
-                (
-                    *((function,) if has_functions else ()),
-                    TableColumn(
-                        "SUBMITTED",
-                        24,
-                        self._start,
-                        "dim",
-                        aligns_left=True,
-                        key="start",
-                        ranks=Ranks.MOMENTS,
-                        goes=2,
-                    ),
-                    TableColumn("WAIT", 10, lambda call: duration(call.wait_ns), key="wait", ranks=Ranks.TIMES),
-                    TableColumn("RUN", 10, self._run, key="run", ranks=Ranks.TIMES),
-                    TableColumn(
-                        "WAIT+RUN", 12, self._wait_and_run, key="wait and run", ranks=Ranks.TIMES, from_width=_WIDE
-                    ),
-                    TableColumn(
-                        "TRIES",
-                        8,
-                        lambda call: f"{len(call.attempts):,}" if len(call.attempts) > 1 else "",
-                        "warning",
-                        key="attempts",
-                        goes=1,
-                    ),
-                    TableColumn("OUTCOME", parts=self._outcome_and_place, gap=2, key="outcome", ranks=Ranks.AMOUNTS),
+        return Table(
+            (
+                *((function,) if self._has_functions else ()),
+                TableColumn(
+                    "SUBMITTED",
+                    24 if has_date else 13,
+                    self._start,
+                    "dim",
+                    aligns_left=True,
+                    key="start",
+                    ranks=Ranks.MOMENTS,
+                    goes=2,
                 ),
-                "wait and run",
-                _WORDS,
-                least_beside=_SHORTEST_WORDS,
-                floor=_SHORTEST_WORDS,
+                TableColumn("WAIT", 10, lambda call: duration(call.wait_ns), key="wait", ranks=Ranks.TIMES),
+                TableColumn("RUN", 10, self._run, key="run", ranks=Ranks.TIMES),
+                TableColumn(
+                    "WAIT+RUN", 12, self._wait_and_run, key="wait and run", ranks=Ranks.TIMES, from_width=_WIDE
+                ),
+                TableColumn(
+                    "TRIES",
+                    8,
+                    lambda call: f"{len(call.attempts):,}" if len(call.attempts) > 1 else "",
+                    "warning",
+                    key="attempts",
+                    goes=1,
+                ),
+                TableColumn("OUTCOME", parts=self._outcome_and_place, gap=2, key="outcome", ranks=Ranks.AMOUNTS),
             ),
-            lambda call: call.row,
+            "wait and run",
+            _WORDS,
+            least_beside=_SHORTEST_WORDS,
+            floor=_SHORTEST_WORDS,
         )
-        self._store = store
-        self.reasons: Mapping[int, Why] = {}
-        """Why calls have no attempt, by their rows in the span table."""
-        self.generators: Collection[str] = ()
-        """Functions that are generators, certainly or likely: then no run is known."""
-        self.names: Mapping[str, str] = {}
-        """How functions are called, where there may be several."""
-        self.notes: dict[int, str] = {}
-        """What is thought of calls without an attempt, by their rows in the span table."""
-        self._longest: tuple[dict[int, str], int] | None = None
 
     def show_calls(self, calls: Sequence[Call], reasons: Mapping[int, Why], *, stay: bool = False) -> None:
         """Show calls in another order, from the first on, or what has become of them."""
+        starts = [ns for ns in (self._store.spans.start_ns[call.row] for call in calls) if ns != NO_TIME]
+        first, last = (moment(ns)[:_DATE] for ns in (min(starts, default=NO_TIME), max(starts, default=NO_TIME)))
+        day = first if first == last else ""
+        if bool(day) != bool(self.day):
+            self.table = self._table_of(has_date=not day)
+        self.day = day
         self.reasons, self._longest = reasons, None
         self.show(calls, stay=stay)
 
     def is_worth_a_look(self, call: Call) -> bool:
-        """Tell whether a call failed, or has no attempt for a reason that isn't harmless."""
+        """Tell whether a call failed, or has no attempt, and none that may still come, or for a harmless reason."""
         why = self.reasons.get(call.row)
-        return call.outcome in _FAILED if why is None else not why.is_harmless
+        if why is None:
+            return call.outcome in _FAILED
+        return not why.is_harmless and call.row not in self.open_calls
 
     def _outcome_and_place(self, call: Call, cells: int) -> Iterator[Piece]:
         is_bad = self.is_worth_a_look(call)
         mark = "✖ " if call.outcome in _FAILED and is_bad else "  " if call.attempts else "◌ "
         text = mark + self._said_of(call)
-        words = max(_WORDS, min(2 * cells // 3, self._longest_text()))
+        words = max(_LEAST_SAID, min(2 * cells // 3, self._longest_text()))
         if call.row in self.notes:
             # It names the process that stands behind it elsewhere.
             words = max(words, len(text))
         yield Piece(data_text(text, min(words, cells)), "error" if is_bad else "")
-        yield Piece(" " + data_text(self._where(call), max(0, cells - words - 1)), "dim")
+        room = cells - words - 1
+        if room >= _SHORTEST_PLACE:
+            yield Piece(" " + data_text(self._where(call), room), "dim")
 
     def _start(self, call: Call) -> str:
         ns = self._store.spans.start_ns[call.row]
-        return "–" if ns == NO_TIME else moment(ns, digits=3)
+        return "–" if ns == NO_TIME else moment(ns, with_date=not self.day, digits=3)
 
     def _run(self, call: Call) -> str:
+        unended = self.unended_of(call)
+        if unended is not None and unended.fate is Fate.RUNS:
+            return so_far(self.now_ns - self._store.spans.start_ns[call.attempts[-1]])
         return "not known" if call.function in self.generators and call.attempts else duration(call.run_ns)
+
+    def unended_of(self, call: Call) -> Unended | None:
+        """Return what has become of the last attempt of a call, where it has no end and that was asked."""
+        return self.unended.get(call.attempts[-1]) if call.outcome is Outcome.UNENDED else None
 
     def _wait_and_run(self, call: Call) -> str:
         known = [
@@ -204,6 +245,10 @@ class CallLines(TableList[Call]):
             return self.notes[call.row]
         if call.function in self.generators and call.outcome is Outcome.ENDED:
             return _MADE
+        if (unended := self.unended_of(call)) is not None:
+            return unended.fate.value
+        if call.row in self.open_calls:
+            return NOT_YET_SEEN
         return call.outcome if why is None else why.label
 
     def _longest_text(self) -> int:
@@ -232,6 +277,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     """
 
     HINTS = _HINTS
+    NOTES = 2
 
     def __init__(self, store: Store, counted: AnyLive, calls: Calls, group: CallGroup) -> None:
         super().__init__()
@@ -240,6 +286,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
         self._known = calls, counted.chosen, counted.version
         self._group = group
+        self._waited_for = NO_REASONS
         self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
@@ -267,11 +314,25 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         rows = self.rows
         why = None if rows.selected is None else rows.reasons.get(rows.selected.row)
         is_generator = rows.selected is not None and rows.selected.function in rows.generators
-        ended = RUN_NOT_KNOWN if is_generator else _ENDED
-        text = ended if why is None else data_text(f"{why.label}: {why.text}", self.size.width).rstrip()
-        self.query_one("#note", Static).update(Content(text))
         selected = rows.selected
+        unended = None if selected is None else rows.unended_of(selected)
+        ended = RUN_NOT_KNOWN if is_generator else _ENDED
+        if selected is not None and selected.outcome is Outcome.UNENDED:
+            ended = Outcome.UNENDED if unended is None else sanitise(unended_text(unended))
+        is_open = selected is not None and selected.row in rows.open_calls
+        label = "" if why is None else NOT_YET_SEEN if is_open else why.label
+        reason = self._wait_text() if why is None else f"{label}: {why.text}"
+        text = ended if unended is not None else data_text(reason, self.size.width).rstrip() or ended
+        self.query_one("#note", Static).update(Content(text), layout=False)
         self._log.show(selected.attempts[-1] if selected is not None and selected.attempts else None)
+
+    def _wait_text(self) -> str:
+        """Return what the selected call waited for; empty where it hardly waited."""
+        call = self.rows.selected
+        reason = None if call is None or not call.attempts else self._waited_for.get(call.attempts[0])
+        if call is None or reason is None:
+            return ""
+        return f"waited {duration(call.wait_ns)}, {reason_text(self._store, reason, call.attempts[0])}"
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""
@@ -291,7 +352,8 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         is_generator = self._group.by is CallsBy.FUNCTION and self._group.key in self.rows.generators
         generator = ", a generator" if is_generator else ""
         calls = count(self._count - self._existing, "call")
-        return f"{head}   {most}{calls}{existing}{generator}"
+        day = f"   {self.rows.day}" if self.rows.day else ""
+        return f"{head}   {most}{calls}{existing}{generator}{day}"
 
     def _list(self, take: Callable[[_Listed], None]) -> None:
         """List the calls that are known, in an order."""
@@ -321,7 +383,9 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
         existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
         names = call_group_names({call.function for call in first}, CallsBy.FUNCTION)
-        return _Listed(all_calls, order, len(calls), existing, first, reasons, generators_of(self._store), names)
+        waited_for = wait_reasons(self._store, [call.attempts[0] for call in first if call.attempts])
+        generators = generators_of(self._store)
+        return _Listed(all_calls, order, len(calls), existing, first, reasons, waited_for, generators, names)
 
     def _indices_in(self, calls: Calls) -> Sequence[int]:
         """Return the indices of the calls of the group."""
@@ -341,11 +405,13 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     def _take_sorted(self, listed: _Listed) -> None:
         # What has come meanwhile is listed in this order already.
         if listed.calls is self._known[0]:
+            self._waited_for = listed.waited_for
             self.rows.show_calls(listed.first, listed.reasons)
             self._think()
 
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
+        self._waited_for = listed.waited_for
         self.rows.generators, self.rows.names = listed.generators, listed.names
         if listed.order == self.rows.shown_order:
             self.rows.show_calls(listed.first, listed.reasons, stay=True)
@@ -355,18 +421,33 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
             self._list(self._take_sorted)
 
     def _think(self) -> None:
-        """While spans come, ask the system about calls without an attempt: they may be running."""
-        reasons = self.rows.reasons
-        alone = [call.row for call in self.rows.items if call.row in reasons and reasons[call.row].may_run]
-        alone = alone[:_MOST_THOUGHTS]
-        if alone and self.viewer.feed_state.following and not self.viewer.paused:
+        """Ask the system about calls without an attempt, and attempts without an end: they may be running."""
+        reasons, items = self.rows.reasons, self.rows.items
+        traces = {self._store.spans.trace[call.row] for call in items if call.outcome is Outcome.UNENDED}
+        alone = [call.row for call in items if call.row in reasons and reasons[call.row].may_run]
+        alone = alone[:MOST_THOUGHTS]
+        if (alone or traces) and not (self.viewer.feed_state.loading or self.viewer.paused):
             running = self.viewer.running
-            self._thinking.queue(lambda _: {row: running.assessment_of(row).text for row in alone}, self._take_thoughts)
 
-    def _take_thoughts(self, thoughts: dict[int, str]) -> None:
-        if thoughts != self.rows.notes:
-            self.rows.notes = thoughts
-            self.rows.refresh()
+            def think(_: Tell) -> tuple[dict[int, Assessment], Mapping[int, Unended]]:
+                unended = running.unended(traces) if traces else {}
+                return {row: running.assessment_of(row) for row in alone}, unended
+
+            self._thinking.queue(think, self._take_thoughts)
+
+    def _take_thoughts(self, found: tuple[dict[int, Assessment], Mapping[int, Unended]]) -> None:
+        (thoughts, unended), rows, state = found, self.rows, self.viewer.feed_state
+        if unended or rows.unended:
+            rows.unended, rows.now_ns = unended, time_ns()
+            rows.refresh()
+            self.refresh_frame()
+        open_calls = {row for row, thought in thoughts.items() if thought.is_open}
+        # What was read once is told of as files have it.
+        notes = {row: thought.text for row, thought in thoughts.items()} if state.following else {}
+        if (open_calls, notes) != (rows.open_calls, rows.notes):
+            rows.open_calls, rows.notes = open_calls, notes
+            rows.refresh()
+            self.refresh_frame()
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

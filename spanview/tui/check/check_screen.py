@@ -68,7 +68,7 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
         """Called in a thread, which numpy comes with."""
         from spanview.analysis.diagnosis.report import diagnose
 
-        return diagnose(self._store, tell, self._session)
+        return diagnose(self._store, tell, self._session, self.viewer.running.unended())
 
     def title_text(self) -> str:
         """Return what was found."""
@@ -92,7 +92,7 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
             count(summary.duplicates, "duplicate"),
             f"{summary.torn:,} torn",
         )
-        self.query_one(".heads", Static).update(Content(" " + " · ".join(parts)))
+        self.query_one(".heads", Static).update(Content(" " + " · ".join(parts)), layout=False)
         self._show()
 
     def _show(self) -> None:

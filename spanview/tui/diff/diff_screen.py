@@ -150,7 +150,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
             lines = [f" {letter}  {text}" for letter, text in zip("AB", words, strict=True)]
         else:
             lines = [f" {text}" for text in side_lines(model.diff, words)]
-        self.query_one(".sides", Static).update(Content("\n".join(fixed(text, width) for text in lines)))
+        self.query_one(".sides", Static).update(Content("\n".join(fixed(text, width) for text in lines)), layout=False)
 
     def title_text(self) -> str:
         """Return what is compared, and in what order."""
@@ -213,6 +213,12 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         """End what is being looked for, then go back."""
         if not self._looking.end():
             self.app.pop_screen()
+
+    async def action_error(self, _by: int) -> None:
+        """Go to the next path with a failed span, on either side."""
+        await self.live.wait_for_answer()
+        if not self.rows.move_on(lambda path: any(side is not None and side.errors for side in (path.a, path.b))):
+            self.viewer.say("no span here has an error")
 
     def action_copy(self) -> None:
         """Copy the line of the path as a text."""

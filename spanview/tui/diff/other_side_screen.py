@@ -47,7 +47,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         side: What is compared with it; None for all traces, which a query divides in two.
     """
 
-    HINTS = "⏎ compare  Esc back"
+    HINTS = "keys type the query  ⏎ compare  Esc back"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
 
     def __init__(self, store: Store, side: ComparedSide | None) -> None:

@@ -7,7 +7,7 @@
 By total time, a block is as wide as it lasts, or as all below it where that is more: of what runs side by side, or on
 when its parent has ended, as Ray's workers do. By self time, it is as wide as the self time in it and below it. So a
 call that takes 1 ms to submit and whose task runs 5 s is a wide block: its width is that of what it led to. The share
-that is told of a block is of time, and that of the call is small.
+that is told of a block is that of its width.
 """
 
 from __future__ import annotations
@@ -92,7 +92,6 @@ class FlameModel:
         self.by = By.TOTAL
         self.tree = PathTree(flame.paths)
         self._values = {by: self._summed(by) for by in By}
-        self._wholes = {By.TOTAL: sum(flame.durations), By.SELF: sum(path.self_ns for path in flame.paths)}
 
     def _summed(self, by: By) -> list[int]:
         paths = self.flame.paths
@@ -109,15 +108,14 @@ class FlameModel:
                 below[path.parent] += values[number]
         return values
 
-    def share(self, path: int) -> float | None:
-        """Return what share of all time a path takes, by the time that makes blocks wide; None where that isn't known.
+    def width_ns(self, path: int) -> int:
+        """Return the time that a path is as wide as."""
+        return self._values[self.by][path]
 
-        By total time, all is the time of the traces from start to end, and what runs side by side takes more than one
-        share of it. By self time, all is the self time of all spans: the shares of all paths add up to 1.
-        """
-        of_path, whole = self.flame.paths[path], self._wholes[self.by]
-        time = of_path.total_ns if self.by is By.TOTAL else of_path.self_ns
-        return time / whole if whole > 0 and of_path.name is not None else None
+    def share(self, path: int) -> float | None:
+        """Return what share of the width of all roots a path has; None where no time is known."""
+        whole = sum(map(self.width_ns, self.tree.children[ROOT]))
+        return self.width_ns(path) / whole if whole else None
 
     def above(self, path: int, top: int) -> int:
         """Return the path that calls a path; `ROOT` where it isn't shown, as `top` takes the whole width."""

@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from spanview.analysis.flame import CallPath
     from spanview.index.store import Store
     from spanview.tui.flame.flame_model import FlameBlock
     from spanview.tui.widgets.scope import TraceScope
 
 _UNSEEN: Final = "? parent not seen"
-_WHOLE: Final = {By.TOTAL: "time", By.SELF: "self time"}
+_WIDTH: Final = {By.TOTAL: "total time, or that of all below", By.SELF: "self time in it and below"}
+_OWN: Final = {By.TOTAL: "total", By.SELF: "self"}
+"""Which of a block's own figures makes it wide, where nothing below does."""
 
 
 class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
@@ -98,7 +101,7 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
             cells = block.right - block.left
             mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
             edge = CURSOR[0] if self.app.no_color and block.path == self.selected else "▏"
-            text = edge + mark + (path.name if path.name is not None else _UNSEEN)
+            text = edge + mark + _name_of(path)
             color = color_of(_number_of(path.name or ""))
             style = Style(color=color.color, bgcolor=self.rich_style.bgcolor, reverse=True)
             if block.path == self.selected:
@@ -126,6 +129,10 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
         self.select(block.path)
         if event.chain > 1:
             self.come_closer(block.path)
+
+
+def _name_of(path: CallPath) -> str:
+    return _UNSEEN if path.name is None else path.name or "(no name)"
 
 
 def _number_of(name: str) -> int:
@@ -172,7 +179,8 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         if not self.live.has_answer:
             return f"‹ where the time goes in {self.live.chosen.what}   merging … {self.live.work.share_text}"
         paths = count(len(model.flame.paths), "call path")
-        return f"‹ where the time goes in {self.live.chosen.what}{self.live.as_of}   {paths}   by {model.by.value}"
+        head = f"‹ where the time goes in {self.live.chosen.what}{self.live.as_of}"
+        return f"{head}   {paths}   width: {_WIDTH[model.by]}"
 
     def show_frame(self) -> None:
         """Say what is selected, too."""
@@ -182,12 +190,14 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
             self.query_one(".chosen", TwoSided).say("", "")
             return
         path = model.flame.paths[selected]
-        part = model.share(selected)
-        share = "" if part is None else f"{part:.1%} of {_WHOLE[model.by]}"
         errors = f"   ✖ {path.errors:,}" if path.errors else ""
         figures = {"total": path.total_ns, "self": path.self_ns, "p50": path.p50_ns, "p95": path.p95_ns}
         times = "   ".join(f"{name} {duration(ns)}" for name, ns in figures.items())
-        name = data_text(path.name if path.name is not None else _UNSEEN, 40).rstrip()
+        width_ns, part = model.width_ns(selected), model.share(selected)
+        # A Ray call is as wide as what ran below it, which its own figures don't show.
+        below = "" if width_ns == figures[_OWN[model.by]] else f"{duration(width_ns)} with what is below, "
+        share = "" if part is None else f"{below}{part:.1%} of all"
+        name = data_text(_name_of(path), 40).rstrip()
         self.query_one(".chosen", TwoSided).say(f"{name}   ×{path.count:,}{errors}   {times}", share)
 
     # -- keys --------------------------------------------------------------------------------------------------------
@@ -226,6 +236,19 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         if 0 <= position < len(siblings):
             blocks.select(siblings[position])
 
+    async def action_error(self, _by: int) -> None:
+        """Go to the next block with a failed span, level after level."""
+        await self.live.wait_for_answer()
+        blocks = self.blocks
+        drawn = [block.path for row in blocks.rows() for block in row]
+        behind = drawn.index(blocks.selected) + 1 if blocks.selected in drawn else 0
+        paths = blocks.model.flame.paths
+        failed = next((path for path in drawn[behind:] + drawn[:behind] if paths[path].errors), None)
+        if failed is None:
+            self.viewer.say("no block here has an error")
+        else:
+            blocks.select(failed)
+
     async def action_open(self) -> None:
         """Let the selected path take the whole width; where it does, open the trace of its first span."""
         await self.live.wait_for_answer()
@@ -246,7 +269,7 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
             model = self.blocks.model
             self.viewer.keep(blocks_by=(By.SELF if model.by is By.TOTAL else By.TOTAL).value)
             self.take_settings()
-            self.viewer.say(f"as wide as their {model.by.value}")
+            self.viewer.say(f"width: {_WIDTH[model.by]}")
 
     def action_back(self) -> None:
         """Show what is above again, then go back."""
@@ -259,7 +282,7 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         names: list[str] = []
         while path_number != ROOT:
             path = model.flame.paths[path_number]
-            names.append(_UNSEEN if path.name is None else path.name)
+            names.append(_name_of(path))
             path_number = path.parent
         if names:
             self.viewer.copy(" › ".join(reversed(names)), "call path")

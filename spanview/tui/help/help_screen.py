@@ -44,7 +44,7 @@ HelpLine: TypeAlias = "Key | Page | Sign | str"
 """What a line of the help is of."""
 _SIGNS: Final = (
     (On.TRACES, Sign("●", "growing: a span has just come, or the process of one that is open still lives")),
-    (On.TRACES, Sign("◌", "incomplete: a parent is in none of the files")),
+    (On.TRACES, Sign("◌", "incomplete: a parent is in none of the files, a span has no end, or a call may still run")),
     (On.TRACES | On.TRACE, Sign("✖", "an error: a span whose status is ERROR")),
     (On.TRACES, Sign("▂▅█", "in the plot: how many traces took so long at that time; · is a trace of another group")),
     (On.TRACE, Sign("████", "the span itself runs")),

@@ -24,6 +24,7 @@ class PageLines(LineList):
         self._lines: list[list[Segment]] = []
         self._width = 0
         """Cells that they were set for."""
+        self._has_old_colors = False
 
     def on_mount(self) -> None:
         """Set the page."""
@@ -35,19 +36,23 @@ class PageLines(LineList):
             self._typeset()
 
     def notify_style_update(self) -> None:
-        """Set the page in the colours of another theme."""
+        """Set the page in the colours of another theme, which are known when it is painted."""
         super().notify_style_update()
-        if self._lines:
-            self._typeset()
+        self._has_old_colors = True
 
     def _typeset(self) -> None:
-        self._width = self.line_width
+        self._set_lines()
+        self.rows_have_changed(len(self._lines))
+
+    def _set_lines(self) -> None:
+        self._width, self._has_old_colors = self.line_width, False
         console = page_console(self.paint_style("accent"), width=max(20, min(self._width, MAX_WIDTH)))
         self._lines = console.render_lines(typeset(self._text), pad=False)
-        self.rows_have_changed(len(self._lines))
 
     def segments_of(self, row: int, width: int) -> list[Segment]:  # noqa: ARG002 - it is set for the width
         """Return one line."""
+        if self._has_old_colors:
+            self._set_lines()
         return self._lines[row]
 
 

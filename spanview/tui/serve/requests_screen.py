@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from textual.content import Content
+from textual.widgets import Static
+
 from spanview.analysis.serve_groups import serve_groups
-from spanview.display.serve_text import failure_text, request_text, seen_text, status_text
+from spanview.display.serve_text import failure_text, other_text, request_text, seen_text, status_text
 from spanview.display.units import count, duration, moment
 from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -101,6 +104,8 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         group: The group.
     """
 
+    NOTES = 1
+
     def __init__(self, store: Store, counted: AnyLive, group: RequestGroup) -> None:
         super().__init__()
         self.rows: RequestLines = RequestLines(store)
@@ -115,6 +120,16 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         """Make what stands between header and footer."""
         yield self.rows.heads
         yield self.rows
+        yield Static(Content(""), classes="heads", id="note")
+
+    def show_frame(self) -> None:
+        """Say of the selected request what its figures leave open."""
+        super().show_frame()
+        request = self.rows.selected
+        self.query_one("#note", Static).update(Content("" if request is None else other_text(self._store, request)))
+
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say what is selected now."""
 
     def on_mount(self) -> None:
         """Take the keys, and show what is known."""
@@ -142,6 +157,11 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         request = self.rows.selected
         if request is not None:
             await self.viewer.open_trace(self._store.spans.trace[request.rows[0]], at_row=request.rows[0])
+
+    def action_error(self, _by: int) -> None:
+        """Go to the next request that failed."""
+        if not self.rows.move_on(lambda request: bool(failure_text(request))):
+            self.viewer.say("no request here failed")
 
     def action_copy(self) -> None:
         """Copy the id of the request, by which its other spans and its log lines are found."""

@@ -10,7 +10,7 @@ from textual.widgets import Static
 
 from spanview.analysis.serve_groups import serve_groups
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
-from spanview.display.serve_text import failures_text, request_text, status_text, sums_text
+from spanview.display.serve_text import failures_text, others_text, request_text, status_text, sums_text
 from spanview.display.units import count, duration
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -60,14 +60,14 @@ TABLE: Final[Table[RequestGroup]] = Table(
         name_column("REQUEST", lambda group: request_text(group.key), key="request"),
         TableColumn("STATUS", 10, lambda group: status_text(group.key), _style, gap=1, goes=6),
         TableColumn("COUNT", 8, lambda group: f"{group.count:,}", key="count", value=lambda group: group.count, goes=5),
-        TableColumn("ERRORS", 11, failures_text, _style, key="errors", value=lambda group: group.errors, goes=3),
+        TableColumn("ERRORS", 11, failures_text, _style, key="errors", value=lambda group: group.errors, goes=2),
         _timed("TOTAL", "P50", lambda group: group.total, comes=1),
-        _timed("TOTAL", "P95", lambda group: group.total, goes=4),
+        _timed("TOTAL", "P95", lambda group: group.total, goes=3),
         _timed("TOTAL", "P99", lambda group: group.total, comes=5),
         _timed("TOTAL", "MAX", lambda group: group.total, comes=2),
         TableColumn(SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, comes=6),
         _timed("QUEUE", "P50", lambda group: group.queue, comes=4),
-        _timed("QUEUE", "P95", lambda group: group.queue, goes=2),
+        _timed("QUEUE", "P95", lambda group: group.queue, goes=7),
         _timed("HANDLING", "P50", lambda group: group.handling, comes=4),
         _timed("HANDLING", "P95", lambda group: group.handling, goes=1),
         _timed("ROUTE", "P95", lambda group: group.route, comes=7),
@@ -86,6 +86,8 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
     Args:
         scope: The traces that count.
     """
+
+    NOTES = 1
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
@@ -116,7 +118,10 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         """Say what the time of the selected requests went to."""
         super().show_frame()
         group = self.rows.selected
-        self.query_one("#note", Static).update(Content("" if group is None else sums_text(group)))
+        self.query_one("#note", Static).update(
+            Content("" if group is None else "   ".join(filter(None, (sums_text(group), others_text(group))))),
+            layout=False,
+        )
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""
@@ -143,6 +148,12 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         group = self.rows.selected
         if group is not None:
             await self.app.push_screen(RequestsScreen(self._store, self.live, group))
+
+    async def action_error(self, _by: int) -> None:
+        """Go to the next requests some of which failed."""
+        await self.live.wait_for_answer()
+        if not self.rows.move_on(lambda group: bool(group.errors)):
+            self.viewer.say("no request failed")
 
     def action_copy(self) -> None:
         """Copy what was asked for."""

@@ -52,7 +52,7 @@ _BRIGHT: Final = Style(bold=True)
 _STYLES: Final = {Tone.DIM: "dim", Tone.ERROR: "error", Tone.LINK: "accent"}
 
 
-def headline(subject: SpanInTree, room: int, failure: str = "") -> str:
+def headline(subject: SpanInTree, room: int, failure: str = "", unended: str = "") -> str:
     """Return name, state, kind, duration and service of a span in one line; what an error says has the rest of it.
 
     Of a Ray call, what is known of both its spans has the duration in it.
@@ -60,6 +60,7 @@ def headline(subject: SpanInTree, room: int, failure: str = "") -> str:
     Args:
         room: Cells of the line.
         failure: What of it failed without an error, in words.
+        unended: What has become of it, if it has no end, in words.
     """
     span, failed = subject.span, subject.span.status.code_value == ERROR
     mark = "✖" if failed else "!" if failure else "◌" if span.end_ns is None else ""
@@ -69,7 +70,7 @@ def headline(subject: SpanInTree, room: int, failure: str = "") -> str:
     rest = [call, span.kind_name or "no kind", "" if call else lasted, sanitise(span.service or "", 40)]
     if span.status.name == "OK":
         rest.insert(0, "OK")
-    said = failure
+    said = failure or unended
     if failed and span.status.description:
         text = span.status.description.strip(" \r\n")
         first_line = (raised_in(text) or text.split("\n"))[0]
@@ -197,7 +198,9 @@ class Details(Vertical):
         self._counting: Work | None = None
         self.logs = SpanLogs(self, self._refresh)
         self.failure_of: Callable[[int], str] = lambda _: ""
-        """Says of a row what of its span failed without an error."""
+        """Says of a row what of its span failed without an error,"""
+        self.unended_text: Callable[[int], str] = lambda _: ""
+        """and what has become of it, if it has no end."""
         self._before_error: str | None = None
         """The section that was open before that of an error was; None where none was opened for one."""
 
@@ -244,7 +247,8 @@ class Details(Vertical):
             return
         span, source = self.subject.span, self.subject.span.source
         failure = self.failure_of(self.subject.row)
-        self.query_one(Headline).say(headline(self.subject, self.size.width - 2, failure))
+        unended = self.unended_text(self.subject.row)
+        self.query_one(Headline).say(headline(self.subject, self.size.width - 2, failure, unended))
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
         log = self.logs.of(of_span(self.subject))
         self.query_one(TabLine).show(section_titles(span, log), self.section, place, self._empty_of(span, log))

@@ -145,6 +145,11 @@ class SpansScreen(BaseScreen, on=On.SPANS):
         if row is not None:
             await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
 
+    def action_error(self, _by: int) -> None:
+        """Go to the next span that failed."""
+        if not self.rows.move_on(lambda row: self._store.spans.status[row] == ERROR):
+            self.viewer.say("no span here has an error")
+
     def action_copy(self) -> None:
         """Copy the span id."""
         row = self.rows.selected

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.widgets import Input
+from textual.content import Content
+from textual.widgets import Input, Static
 
 from spanview.analysis.grouping import GROUPINGS, Column, column_of
 from spanview.analysis.percentiles import POWERS
@@ -100,6 +101,9 @@ def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int
         return Spans(())
 
 
+_OF_SELF = "SELF: nothing below the span ran: it computed, or it waited"
+
+
 class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
     """Statistics.
 
@@ -129,6 +133,7 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
         yield self.rows.heads
         yield self.rows
+        yield Static(Content(_OF_SELF), classes="heads", id="note")
 
     def on_mount(self) -> None:
         """Begin with the names."""
@@ -242,6 +247,12 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
             what = f"{sanitise(counted.by, 40)} {group_text(key, counted.by, 60)}"
             screen = SpansScreen(store, spans, what, self.live, partial(_spans_of_group, store, by, key))
             await self.app.push_screen(screen)
+
+    async def action_error(self, _by: int) -> None:
+        """Go to the next group with a failed span."""
+        await self.live.wait_for_answer()
+        if not self.rows.move_on(lambda group: bool(group.errors)):
+            self.viewer.say("no span here has an error")
 
     def action_copy(self) -> None:
         """Copy the name of the group."""

@@ -12,22 +12,25 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.workers import node_of
 from spanview.display.units import duration
+from spanview.index.table import file_of_process
 from spanview.model.codes import KIND_NAMES
 from spanview.model.times import NO_TIME
 from spanview.tui.app.settings import NAMES_PERCENT
 from spanview.tui.trace.lit_path import LitPath
+from spanview.tui.trace.stitched_trace import PROCESS as OF_PROCESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from spanview.analysis.reasons import Why
     from spanview.analysis.silent import SilentFailure
+    from spanview.analysis.unended import Unended
     from spanview.analysis.unseen import Guess
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
 
-_STEM: Final = re.compile(r"\.(?:txt|json)$")
+_STEM: Final = re.compile(r"\.(?:txt|jsonl?)(?:\.gz|\.zst)?$")
 _LARGEST_WITH_EVENTS: Final = 64 * 1024
 _MOST_EVENTS, _KEPT_EVENTS = 256, 4096
 _NODE_CELLS: Final = 12
@@ -67,9 +70,9 @@ class ColorBy(Enum):
 
 _COLUMNS: Final = {
     ColorBy.SERVICE: "service",
-    ColorBy.PROCESS: "source",
+    ColorBy.PROCESS: OF_PROCESS,
     ColorBy.KIND: "kind",
-    ColorBy.NODE: "source",
+    ColorBy.NODE: OF_PROCESS,
 }
 """Of the span table: spans that have the same there have one colour."""
 
@@ -92,15 +95,19 @@ class Appearance:
         """What missing parents probably are, by span id."""
         self.reasons: Mapping[int, Why] = {}
         """Why calls have no attempt, by row, as far as that was asked."""
+        self.unended: Mapping[int, Unended] = {}
+        """What has become of spans without an end, by row, as far as that was asked."""
         self.silent: Mapping[int, SilentFailure] = {}
         """How spans failed without an error, by row, as far as that was asked."""
+        self.open_calls: Collection[int] = ()
+        """The rows of calls without an attempt that may still run, as far as that was asked."""
         self.silent_positions: Sequence[int] = ()
         """The positions of these spans, and of parents that are lost, in order."""
         self.lit_path: LitPath | None = None
         """The critical path, where it is lit."""
         self._events: dict[int, list[int]] = {}
         self._nodes: dict[int, str] = {}
-        """By source."""
+        """By the number of the first file of a process."""
         self._node_numbers: dict[str, int] = {}
 
     def snapshot(self, model: TraceModel) -> Appearance:
@@ -152,7 +159,7 @@ class Appearance:
         if SELF in self.columns:
             _ = stitched.own
         if self.color_by is ColorBy.NODE:
-            self.learn_nodes([*stitched.tally("source")[1].values()])
+            self.learn_nodes([*stitched.tally(OF_PROCESS)[1].values()])
 
     def lit_path_of(self, stitched: StitchedTrace) -> LitPath | None:
         """Return the critical path of a trace, where one is lit; called in a thread where the trace is long."""
@@ -186,7 +193,7 @@ class Appearance:
 
     def unknown_nodes(self) -> list[int]:
         """Return a span of each process of which it isn't known where it runs, by its row."""
-        return [row for source, row in self._model.stitched.tally("source")[1].items() if source not in self._nodes]
+        return [row for process, row in self._model.stitched.tally(OF_PROCESS)[1].items() if process not in self._nodes]
 
     def learn_nodes(self, rows: list[int]) -> None:
         """Find out where the processes of some spans run; each is read again."""
@@ -197,6 +204,8 @@ class Appearance:
         """Return a small number that spans of one colour have in common."""
         if self.color_by is ColorBy.NODE:
             return self._node_number(row)
+        if self.color_by is ColorBy.PROCESS:
+            return self._process_number(row)
         number: int = getattr(self._store.spans, _COLUMNS[self.color_by])[row]
         return number
 
@@ -224,8 +233,11 @@ class Appearance:
         return self._store.services.texts[self._store.spans.service[row]]
 
     def _process(self, row: int) -> str:
-        path = self._store.sources[self._store.spans.source[row]].path
+        path = file_of_process(self._store.sources[self._store.spans.source[row]].path)
         return _STEM.sub("", os.path.basename(path))
+
+    def _process_number(self, row: int) -> int:
+        return self._store.processes[self._store.spans.source[row]]
 
     def kind(self, row: int) -> str:
         """Return the kind of a span."""
@@ -234,7 +246,7 @@ class Appearance:
 
     def _node(self, row: int) -> str:
         """Return where a span's process runs, as one span of its file says it."""
-        source = self._store.spans.source[row]
-        if source not in self._nodes:
-            self._nodes[source] = node_of(self._store.span(row))[:_NODE_CELLS]
-        return self._nodes[source]
+        process = self._process_number(row)
+        if process not in self._nodes:
+            self._nodes[process] = node_of(self._store.span(row))[:_NODE_CELLS]
+        return self._nodes[process]

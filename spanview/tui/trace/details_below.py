@@ -149,7 +149,7 @@ class DetailsBelow:
 
     def take_room(self) -> None:
         """Lay rows and details out, as far as there is room for both."""
-        pane, size = self._pane, self._screen.size
+        pane, size = self._pane, self._screen.app.size
         is_beside = size.width >= _ROOM_BESIDE
         pane.set_class(is_beside, "beside")
         lines = self._lines_for_both()
@@ -175,7 +175,7 @@ class DetailsBelow:
 
     def _is_short(self, rest: int) -> bool:
         """Tell whether the details have room enough in what the rows of the trace leave."""
-        is_small = self._screen.size.height < ROOM_FOR_DETAILS and not self._are_asked_for
+        is_small = self._screen.app.size.height < ROOM_FOR_DETAILS and not self._are_asked_for
         return rest >= (_LEAST_HEIGHT if is_small else _BORDER + self._pane.wanted_height)
 
     def _height_of_content(self) -> int:
@@ -183,7 +183,7 @@ class DetailsBelow:
         wanted = _BORDER + self._pane.wanted_height
         if wanted <= self._height <= wanted + _SPARE:
             wanted = self._height
-        self._height = min(wanted, int(_LARGEST_SHARE * self._screen.size.height))
+        self._height = min(wanted, int(_LARGEST_SHARE * self._screen.app.size.height))
         return self._height
 
     def _lines_for_both(self) -> int:
@@ -194,7 +194,7 @@ class DetailsBelow:
             for other in others
             if other.display and other not in {self._rows, self._pane, self._pane.parent}
         ]
-        return self._screen.size.height - sum(taken)
+        return self._screen.app.size.height - sum(taken)
 
     def _ask_for_room(self) -> bool:
         """Show the details over the lower half; return False where there is too little room even for that."""
@@ -207,7 +207,7 @@ class DetailsBelow:
     @property
     def _can_hide(self) -> bool:
         """Whether the details are in sight for as long only as they are asked for."""
-        return self._are_asked_for and self._pane.display and self._screen.size.height < ROOM_FOR_DETAILS
+        return self._are_asked_for and self._pane.display and self._screen.app.size.height < ROOM_FOR_DETAILS
 
     def hide(self) -> bool:
         """Hide the details; return False where they are out of sight, or have room of their own."""

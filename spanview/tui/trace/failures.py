@@ -1,15 +1,14 @@
-"""What failed in a trace, in the order in which `e` visits it: errors, then silent failures."""
+"""What failed in a trace, in the order in which `e` visits it: errors, the newest first, then silent failures."""
 
 from __future__ import annotations
 
 import time
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from spanview.analysis.silent import SilentFailure
     from spanview.analysis.telling import Tell
@@ -31,7 +30,7 @@ class Failures:
     Args:
         rows: Those of the trace.
         missing: What is known of missing parents.
-        refresh_details: Called when there is something else to say in the details.
+        show: Called when there is something else to say of them besides their rows.
     """
 
     def __init__(
@@ -39,25 +38,26 @@ class Failures:
         screen: BaseScreen,
         rows: Waterfall,
         missing: MissingParents,
-        refresh_details: Callable[[], object],
+        show: Callable[[], object],
     ) -> None:
         self._screen = screen
         self._rows = rows
         self._model = rows.model
         self._missing = missing
-        self._refresh_details = refresh_details
+        self._show = show
         self._work = Work(screen)
         self._asked_of: StitchedTrace | None = None
-        self._has_open_calls = False
         self._due = 0.0
         self._waiting: Callable[[], object] | None = None
+        self._visited: int | None = None
+        """The failure that was visited last, by its key in the stitched trace."""
 
     # -- finding out -------------------------------------------------------------------------------------------------
 
     def find(self) -> None:
         """Find out what failed without an error, where the trace has been stitched anew, or calls may have ended."""
         stitched, state = self._model.stitched, self._screen.viewer.feed_state
-        is_due = self._has_open_calls and state.following and time.monotonic() >= self._due
+        is_due = self._rows.appearance.open_calls and state.following and time.monotonic() >= self._due
         if state.loading or self._work.is_busy or not (stitched is not self._asked_of or is_due):
             return
         self._asked_of = stitched
@@ -68,7 +68,7 @@ class Failures:
 
             store, trace = self._model.store, self._model.trace
             return stitched, *silent_failures(
-                store, [trace], lambda row: viewer.running.assessment_of(row).may_run, tell
+                store, [trace], lambda row: viewer.running.assessment_of(row).is_open, tell
             )
 
         self._work.begin(ask, lambda found: self._take(found, begun))
@@ -76,15 +76,14 @@ class Failures:
     def _take(self, found: _Found, begun: float) -> None:
         stitched, silent, open_calls = found
         now = time.monotonic()
-        self._has_open_calls, self._due = bool(open_calls), now + max(_ASKED_AGAIN_S, _REST_PER_WORK * (now - begun))
+        self._due = now + max(_ASKED_AGAIN_S, _REST_PER_WORK * (now - begun))
         appearance = self._rows.appearance
-        has_changed = silent != appearance.silent
-        appearance.silent = silent
+        has_changed = (silent, open_calls) != (appearance.silent, appearance.open_calls)
+        appearance.silent, appearance.open_calls = silent, open_calls
         if has_changed:
             self.lay_out()
             self._rows.refresh()
-            self._refresh_details()
-            self._screen.refresh_frame()
+            self._show()
         if (waiting := self._waiting) is not None:
             self._waiting = None
             waiting()
@@ -125,12 +124,16 @@ class Failures:
         self._waiting = do
         return True
 
-    def node(self, number: int) -> int:
-        """Return the node of the failure with a number, counted from 0."""
+    @property
+    def _positions(self) -> Sequence[int]:
+        return [*self._model.stitched.newest_failed, *self._rows.appearance.silent_positions]
+
+    def visit(self, number: int) -> int:
+        """Return the node of the failure with a number, counted from 0, where the cursor goes now."""
         stitched = self._model.stitched
-        failed = stitched.failed
-        silent = self._rows.appearance.silent_positions
-        return stitched.order[failed[number] if number < len(failed) else silent[number - len(failed)]]
+        node = stitched.order[self._positions[number]]
+        self._visited = stitched.key(node)
+        return node
 
     def name_of(self, number: int) -> str:
         """Return what a failure is, and how many there are of its kind, in words."""
@@ -138,28 +141,28 @@ class Failures:
         errors = len(stitched.failed)
         if number < errors:
             return f"error {number + 1:,} of {errors:,}"
-        node, text = self.node(number), "lost, likely: its process has ended"
+        node, text = stitched.order[self._positions[number]], "lost, likely: its process has ended"
         if not stitched.tree.is_missing(node):
             text = self._text_of_node(node)
-        return f"no error recorded, {number - errors + 1:,} of {len(silent):,}: {text}"
+        return f"silent failure {number - errors + 1:,} of {len(silent):,}: {text}"
 
-    def next(self, by: int, *, stay: bool = False) -> int:
+    def next(self, by: int) -> int:
         """Return the number of the next failure, or of the one before; there may be none of that number.
+
+        That is the next one of the failure under the cursor; where the cursor is elsewhere, of the one that was visited
+        last. Of a row that hides failures, it is the newest of them.
 
         Args:
             by: Below 0 for the one before.
-            stay: Whether the one under the cursor is the next one, where it is one of them.
         """
-        current = self._rows.node
-        failed, silent = self._model.stitched.failed, self._rows.appearance.silent_positions
+        current, stitched = self._rows.node, self._model.stitched
         if current is None:
             return -1
-        here = self._model.stitched.position[current]
-        # The row stands for all of its run, whose first one hasn't been seen.
-        stay = stay or (by > 0 and self._model.run(current) is not None)
-        place = bisect_left(silent, here)
-        if silent[place : place + 1] == [here]:
-            return len(failed) + place + (0 if stay else by)
-        if by < 0:
-            return bisect_left(failed, here) - 1
-        return bisect_left(failed, here if stay else here + 1)
+        numbers = {position: number for number, position in enumerate(self._positions)}
+        here = stitched.position[current]
+        hidden = self._model.hidden_positions(current)
+        if by > 0 and (inside := [number for position, number in numbers.items() if position in hidden]):
+            return min(inside)
+        visited = None if self._visited is None else stitched.node_of.get(self._visited)
+        last = numbers.get(here, -1 if visited is None else numbers.get(stitched.position[visited], -1))
+        return last + by if last >= 0 or by > 0 else -1

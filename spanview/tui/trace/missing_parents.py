@@ -1,12 +1,13 @@
-"""What is known of spans that no file holds: missing parents, and why calls have no attempt."""
+"""What files don't hold, or not whole: missing parents, spans without an end, and why calls have no attempt."""
 
 from __future__ import annotations
 
+from time import time_ns
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import call_names
+from spanview.analysis.unended import unended_text
 from spanview.display.sanitise import sanitise
-from spanview.model.codes import ERROR
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 
     from spanview.analysis.reasons import Why
     from spanview.analysis.running import Growth
+    from spanview.analysis.unended import Unended
     from spanview.analysis.unseen import Guess
     from spanview.index.tree import TraceTree
+    from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.waterfall import Waterfall
     from spanview.tui.widgets.base_screen import BaseScreen
 
@@ -28,20 +31,30 @@ class MissingParents:
     Args:
         rows: Those of the trace, which say what is missing.
         refresh_details: Called when there is something else to say in the details.
+        refresh_time: Called when there is more time to show.
     """
 
-    def __init__(self, screen: BaseScreen, rows: Waterfall, refresh_details: Callable[[], object]) -> None:
+    def __init__(
+        self,
+        screen: BaseScreen,
+        rows: Waterfall,
+        refresh_details: Callable[[], object],
+        refresh_time: Callable[[], object],
+    ) -> None:
         self._screen = screen
         self._model = rows.model
         self._rows = rows
         self._refresh_details = refresh_details
+        self._refresh_time = refresh_time
         self._guessed: tuple[TraceTree, bool] | None = None
         """The stitched trace that was asked about last, and whether its calls were rows."""
+        self._asked: StitchedTrace | None = None
+        """What it was asked of last whether it runs."""
         self._alive: Mapping[int, int] = {}
         self.ended: Mapping[int, int] = {}
         """The processes of missing parents, by the parents' span ids, as far as that was asked."""
-        self.open_calls = 0
-        """Calls of the trace that have no attempt, and that were submitted without an error, as far as was asked."""
+        self.without_attempt = 0
+        """How many calls of the trace left no attempt, as far as was asked."""
         self._guessing, self._asking = Work(screen), Work(screen)
 
     def guess(self) -> None:
@@ -56,33 +69,58 @@ class MissingParents:
     def _find(self, tree: TraceTree, *, joins: bool) -> tuple[Mapping[int, Guess], Mapping[int, Why], int]:
         """Called in a thread: return what missing parents are, why calls have no attempt, and how many such calls."""
         from spanview.analysis.calls import calls_of
-        from spanview.analysis.reasons import reasons_of
+        from spanview.analysis.reasons import reasons_of, without_attempt
         from spanview.analysis.unseen import guesses
 
         store = self._model.store
-        calls = calls_of(store, [self._model.trace])
-        alone = calls.rows[calls.counts == 0].tolist()
+        reasons = reasons_of(store, calls_of(store, [self._model.trace]))
         # Calls are rows only where they are joined: then each says why it has no attempt.
-        reasons = reasons_of(store, calls) if joins else {}
-        open_calls = sum(store.spans.status[row] != ERROR for row in alone)
-        return guesses(store, tree) if tree.missing else {}, reasons, open_calls
+        shown = reasons if joins else {}
+        return guesses(store, tree) if tree.missing else {}, shown, len(without_attempt(store, reasons))
 
     def _take(self, answer: tuple[Mapping[int, Guess], Mapping[int, Why], int]) -> None:
-        self._rows.appearance.guesses, self._rows.appearance.reasons, self.open_calls = answer
+        self._rows.appearance.guesses, self._rows.appearance.reasons, self.without_attempt = answer
         self._rows.refresh()
         self._refresh_details()
         self._screen.refresh_frame()
 
     def ask_what_runs(self) -> None:
-        """While spans come, ask which missing parents may still be running: processes come and go."""
-        viewer, state = self._screen.viewer, self._screen.viewer.feed_state
-        if state.following and not state.loading and not viewer.paused and self._model.stitched.unjoined.missing:
+        """While spans come, ask what may still be running: processes come and go.
+
+        Else ask about spans without an end, once, and again while one runs.
+        """
+        viewer, state, stitched = self._screen.viewer, self._screen.viewer.feed_state, self._model.stitched
+        if state.loading or viewer.paused:
+            return
+        if not stitched.without_end and self._rows.appearance.unended:
+            self._take_unended({}, runs=False)
+        if not (stitched.unjoined.missing or stitched.without_end):
+            return
+        if state.following or (stitched.without_end and (self._model.now_ns or self._asked is not stitched)):
+            self._asked = stitched
             self._asking.queue(lambda _: viewer.running.growth(self._model.trace), self._take_growth)
 
     def _take_growth(self, growth: Growth) -> None:
         if (growth.parents, growth.ended) != (self._alive, self.ended):
             self._alive, self.ended = growth.parents, growth.ended
             self._refresh_details()
+        self._take_unended(growth.unended, runs=growth.runs)
+
+    def _take_unended(self, unended: Mapping[int, Unended], *, runs: bool) -> None:
+        """Show what has become of spans without an end, and time until now while one runs."""
+        appearance, has_changed = self._rows.appearance, unended != self._rows.appearance.unended
+        appearance.unended = unended
+        if runs or self._model.now_ns:
+            self._model.now_ns = time_ns() if runs else 0
+            self._rows.refresh()
+            self._refresh_time()
+        if has_changed:
+            self._refresh_details()
+
+    def unended_text(self, row: int) -> str:
+        """Return what has become of a span without an end, safe to print; empty where that isn't known."""
+        unended = self._rows.appearance.unended.get(row)
+        return "" if unended is None else sanitise(unended_text(unended), _LONGEST_GUESS)
 
     def lines_of(self, span_id: int) -> list[tuple[str, str]]:
         """Return what is known of a missing parent, as names and values that are safe to print."""

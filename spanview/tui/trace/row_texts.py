@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import SUBMITTED, short_names
+from spanview.analysis.unended import Fate
+from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.sanitise import sanitise
-from spanview.display.units import count, duration
+from spanview.display.units import count, duration, so_far
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.ids import format_span_id
@@ -112,6 +114,8 @@ class RowTexts:
         attempts = len(tree.children(node)) or int(tree.rows[node] in stitched.served)
         if attempts:
             return count(attempts, "attempt")
+        if tree.rows[node] in self._appearance.open_calls:
+            return f"◌ {NOT_YET_SEEN}"
         why = self._appearance.reasons.get(tree.rows[node])
         mark = "" if tree.rows[node] in self._appearance.silent else "◌ "
         return f"{mark}no attempt seen" if why is None else f"{mark}{why.label}"
@@ -148,7 +152,12 @@ class RowTexts:
         if run := self._model.run(node):
             return _median(run.figures)
         start, end = spans.start_ns[tree.rows[node]], spans.end_ns[tree.rows[node]]
-        return ["no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)]
+        if end != NO_TIME:
+            return ["–" if start == NO_TIME else duration(end - start)]
+        unended = self._appearance.unended.get(tree.rows[node])
+        if unended is None:
+            return [Fate.UNKNOWN.value]
+        return [so_far(self._model.now_ns - start) if unended.fate is Fate.RUNS else unended.fate.value]
 
 
 def indent_of(depth: int, width: int) -> str:

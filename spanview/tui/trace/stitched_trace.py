@@ -22,12 +22,14 @@ from itertools import accumulate, compress, groupby, repeat
 from operator import add, eq, gt
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.failures import newest_first
 from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
 from spanview.analysis.ray_names import call_names, short_names
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.serve_calls import served_in_tree
 from spanview.analysis.waits import wait_between, wait_of
+from spanview.display.trace_words import count_without_end
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
+PROCESS: Final = "process"
+"""Stands for a column with the number of the first file of each span's process."""
 AT_ONCE: Final = 4_000
 """A trace of up to so many spans is stitched within the time that a key may take."""
 _NUMPY_FROM_NODES: Final = 20_000
@@ -69,7 +73,7 @@ class StitchedTrace:
         self.tree, self.submitted = joined(store, tree) if joins else (tree, dict[int, int]())
         """The trace as it is shown, and the rows of the PRODUCERs that attempts stand for, by the attempts' rows."""
         tree = self.tree
-        self.whole = _whole(store, trace)
+        self.whole = _whole(store, trace, self.unjoined if self.without_end else None)
         """The time of the whole trace."""
         # Arrays, because the garbage collector looks at each item of a list again and again.
         self.order = array("q", tree.in_order())
@@ -154,7 +158,7 @@ class StitchedTrace:
             if run.end - run.first >= _FEWEST_COUNTED_AHEAD:
                 _ = run.figures, run.waits, run.most_at_once, run.timed, run.failures
         if len(self.tree) > AT_ONCE:
-            _ = self._own_stretches
+            _ = self._own_stretches, self.newest_failed, self.without_end
 
     # -- one node ----------------------------------------------------------------------------------------------------
 
@@ -282,21 +286,47 @@ class StitchedTrace:
         return "own" in self.__dict__ or len(self.tree) <= AT_ONCE
 
     @cached_property
+    def without_end(self) -> int:
+        """How many spans have no end."""
+        return count_without_end(self._store, self.unjoined)
+
+    @cached_property
     def processes(self) -> int:
         """How many processes wrote the trace: of a document that was gathered from several, a service is one."""
-        sources, services = (len(self.tally(column)[0]) for column in ("source", "service"))
+        sources, services = (len(self.tally(column)[0]) for column in (PROCESS, "service"))
         if 1 in (sources, services):
             return max(sources, services)
-        spans, rows = self._spans, self.unjoined.rows
-        return len({*zip(map(spans.source.__getitem__, rows), map(spans.service.__getitem__, rows), strict=True)})
+        rows = self.unjoined.rows
+        return len({*zip(self._values(PROCESS, rows), self._values("service", rows), strict=True)})
+
+    def _values(self, column: str, rows: Sequence[int]) -> list[int]:
+        if column != PROCESS:
+            return [*map(getattr(self._spans, column).__getitem__, rows)]
+        return [*map(self._store.processes.__getitem__, map(self._spans.source.__getitem__, rows))]
 
     def tally(self, column: str) -> tuple[Counter[int], dict[int, int]]:
-        """Return how many spans have each value of a column of the span table, and the row of the first that does."""
+        """Return how many spans have each value of a column of the span table, and the row of the first that does.
+
+        Args:
+            column: The column's name, or `PROCESS`.
+        """
         if column not in self._tallies:
             rows = self.unjoined.rows
-            values = [*map(getattr(self._spans, column).__getitem__, rows)]
+            values = self._values(column, rows)
             self._tallies[column] = Counter(values), dict(zip(reversed(values), reversed(rows), strict=True))
         return self._tallies[column]
+
+    @cached_property
+    def newest_failed(self) -> Sequence[int]:
+        """The positions of spans with the status ERROR, in the order in which somebody looks at them."""
+        above, open_ones = list[int](), list[int]()
+        for index, position in enumerate(self.failed):
+            while open_ones and self.ends[self.failed[open_ones[-1]]] <= position:
+                open_ones.pop()
+            above.append(open_ones[-1] if open_ones else -1)
+            open_ones.append(index)
+        order = newest_first(self._store, [self.rows[position] for position in self.failed], above)
+        return [*map(self.failed.__getitem__, order)]
 
     # -- many nodes --------------------------------------------------------------------------------------------------
 
@@ -349,9 +379,12 @@ def is_any_between(positions: Sequence[int], first: int, end: int) -> bool:
     return bisect_left(positions, first) < bisect_left(positions, end)
 
 
-def _whole(store: Store, trace: int) -> Window:
+def _whole(store: Store, trace: int, unended: TraceTree | None) -> Window:
     table = store.trace_table
     start, end = table.start_ns[trace], table.end_ns[trace]
+    if unended is not None:
+        # What has no end may be what started last.
+        end = max(end, *map(store.spans.start_ns.__getitem__, unended.rows[-1:]), start)
     if start == NO_TIME:
         start = end if end != NO_TIME else 0
     return Window(start, max(start + 1, end))

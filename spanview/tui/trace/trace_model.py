@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from spanview.index.tree import ROOT
 from spanview.tui.trace.stitched_trace import StitchedTrace, is_any_between
+from spanview.tui.widgets.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.tui.trace.runs import Run
-    from spanview.tui.widgets.window import Window
 
 
 class Rows:
@@ -59,6 +59,8 @@ class TraceModel:
         """Whether runs of like siblings are one row each."""
         self.window: Window | None = None
         """What was zoomed to; None for the whole trace."""
+        self.now_ns = 0
+        """Until when something in it has been running, in nanoseconds since 1970; 0 where nothing runs."""
         self.wanted: set[int] | None = None
         """Keys of the nodes that are shown, with those above them; None for all."""
         self._are_collapsed = False
@@ -200,6 +202,11 @@ class TraceModel:
         """Whether a node's children, or its like siblings, are hidden."""
         return self.stitched.position[node] in self._behind
 
+    def hidden_positions(self, node: int) -> range:
+        """Return the positions that a row hides, those of all like siblings that it stands for included."""
+        position = self.stitched.position[node]
+        return range(position + (position not in self.folded), self._behind.get(position, position))
+
     def below(self, node: int) -> int:
         """Return how many spans and missing parents hang below a node."""
         position = self.stitched.position[node]
@@ -295,7 +302,8 @@ class TraceModel:
     @property
     def whole(self) -> Window:
         """The time of the whole trace."""
-        return self.stitched.whole
+        whole = self.stitched.whole
+        return Window(whole.start_ns, self.now_ns) if self.now_ns > whole.end_ns else whole
 
     @property
     def shown(self) -> Window:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.waits import wait_word
 from spanview.display.picture import Picture, Row
 from spanview.display.sanitise import sanitise
+from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import error_text, trace_title
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
@@ -57,7 +58,9 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
     """
     shown, origin = model.shown, model.whole.start_ns
     root, drawn = store.trace_table.root_row[model.trace], min(most, len(model.rows))
-    name = "? parent not seen" if root == NO_ROW else store.names.texts[store.spans.name[root]] or "(no name)"
+    name = store.names.texts[store.spans.name[root]] or "(no name)" if root != NO_ROW else ""
+    name = name or name_without_root(store, model.stitched.unjoined)
+    name = model.stitched.short_names.get(name, name) if model.stitched.has_calls else name
     legend = [(number, sanitise(text, _LONGEST_IN_LEGEND)) for number, text in appearance.legend()]
     if len(legend) > _MOST_IN_LEGEND:
         legend = [*legend[: _MOST_IN_LEGEND - 1], (-1, f"and {len(legend) - _MOST_IN_LEGEND + 1:,} more")]
@@ -72,6 +75,7 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
         color_by=appearance.color_by.value,
         legend=tuple(legend),
         is_lit=appearance.lit_path is not None,
+        has_calls=model.stitched.has_calls,
     )
 
 
@@ -101,16 +105,14 @@ class _Rows:
         is_missing, run = tree.is_missing(node), model.run(node)
         name = sanitise(self._texts.name(node), _LONGEST_NAME)
         arrow, marks, lasted = self._texts.arrow(node), tuple(self._texts.marks(node)), tuple(self._texts.lasted(node))
-        if waited := self._texts.waited(node)[0]:
-            # A picture has no column for it.
-            marks = (f"{marks[0]} wait {waited}".strip(), *marks)
+        waited = tuple(self._texts.waited(node)) if model.stitched.has_calls else ()
         row = 0 if is_missing else tree.rows[node]
         color = 0 if is_missing else self._appearance.color_number(row)
         about = "\n".join(filter(None, (name, " ".join(filter(None, (marks[0], lasted[0]))), self._when(node))))
         is_error = not run and not is_missing and spans.status[row] == ERROR
         if is_error and spans.length[row] <= _LARGEST_READ:
             about += f"\n✖ {error_text(self._store, row)}"
-        common = (depth, arrow, name, marks, lasted, about, color)
+        common = (depth, arrow, name, marks, lasted, about, color, waited)
         if run:
             return Row(*common, density=self._density(run), failures=self._failures(run))
         interval, inferred, bar = model.stitched.interval(node), None, None

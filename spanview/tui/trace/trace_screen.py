@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Final, cast
 from textual.containers import Vertical
 
 from spanview.analysis.ray_names import call_names
+from spanview.analysis.unended import fates_text
+from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
-from spanview.display.units import count, duration
+from spanview.display.trace_words import completeness_text
+from spanview.display.units import count, duration, so_far
 from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
 from spanview.tui.app.settings import chosen
@@ -73,7 +76,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     Args:
         trace: The trace's row in the trace table.
-        at_failure: Above 0 to begin at the first failure, below 0 at the last one.
+        at_failure: Above 0 to begin at the newest failure, below 0 at the one that is visited last.
         at_row: The span to begin at, by its row in the span table.
     """
 
@@ -84,8 +87,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._at_failure = at_failure
         self._at_row = at_row
         self.scope = ViewScope(self._traces, lambda: self.viewer.root_name(trace), self._compare, trace)
-        self._counts: tuple[int, int] | None = None
-        """Spans and errors, as the header says them."""
+        self._figures: tuple[int | None, int, int] | None = None
+        """Duration, spans and errors, as the header says them."""
         self._is_growing = False
         """Whether the list of traces says that it grows."""
         model = self._model = first_model(store, trace)
@@ -103,10 +106,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._search = Search(self, rows, prompt, self._go_to_first_match)
         self._same_name: tuple[StitchedTrace, int, list[int]] | None = None
         """The positions of the spans with a name, of which trace and of which name."""
-        self._missing = MissingParents(self, rows, self._show_what_is_missing)
+        self._missing = MissingParents(self, rows, self._show_what_is_missing, self._show_time)
         self._details = DetailsBelow(self, rows, pane, self._missing)
-        self._failures = Failures(self, rows, self._missing, self._show_details_soon)
-        pane.failure_of = self._failures.text_of
+        self._failures = Failures(self, rows, self._missing, self._show_failures)
+        pane.failure_of, pane.unended_text = self._failures.text_of, self._missing.unended_text
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
         self._answer_line = AnswerLine()
         scope = TraceScope(lambda: ChosenTraces([trace], ""), lambda: len(self._model.stitched.unjoined.rows))
@@ -128,12 +131,14 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         yield Vertical(self._minimap, self._ruler, self.rows, self._legend, self._pane, id="trace")
 
     def on_mount(self) -> None:
-        """Begin at the root, at a span, or at the first error."""
+        """Begin at the root, at a span, or at a failure."""
         self.set_focus(self.rows)
         self.rows.rows_have_changed(len(self._model.rows), 0)
         self.take_settings()
         self._is_growing = self.viewer.is_growing(self.trace)
         self.refresh_frame()
+        # Before the first layout, which would else be followed by another one.
+        self.take_room()
         self._details.show_soon()
         self.stitcher.begin()
         if self.stitcher.has_rows:
@@ -151,6 +156,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self._failures.lay_out()
             self.rows.refresh()
             self._show_details_soon()
+
+    def _show_failures(self) -> None:
+        """Show what has become known of what failed without an error, and of calls that may still run."""
+        self._show_details_soon()
+        self.refresh_frame()
+        self._say_answer()
 
     def _find_out(self) -> None:
         """Find out what the trace itself doesn't tell."""
@@ -173,10 +184,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             # The root may be the first one.
             self.call_after_refresh(self._go_to_failure, self._at_failure, stay=True)
 
-    def on_resize(self) -> None:
+    def take_room(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
         self._details.take_room()
         self._explain_colors()
+
+    on_resize = take_room
 
     # -- what is shown -----------------------------------------------------------------------------------------------
 
@@ -189,10 +202,11 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """Return the trace in one line."""
         table, tree, trace = self._store.trace_table, self._model.tree, self.trace
         name = self.viewer.root_name(trace)
-        if self._counts is None or not self.viewer.paused:
-            self._counts = table.span_count[trace], table.error_count[trace]
-        spans, errors = self._counts
-        parts = [f"‹ {name}", duration(self._model.whole.length_ns), count(spans, "span")]
+        if self._figures is None or not self.viewer.paused:
+            self._figures = table.duration_ns(trace), table.span_count[trace], table.error_count[trace]
+        lasted, spans, errors = self._figures
+        length = so_far(self._model.whole.length_ns) if self._model.now_ns else duration(lasted)
+        parts = [f"‹ {name}", length, count(spans, "span")]
         if self.stitcher.has_rows:
             parts.append(count(self._model.stitched.processes, "process"))
         if errors:
@@ -201,12 +215,15 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             parts.append("loading")
         elif not self.stitcher.has_rows:
             parts.append("stitching …")
+        elif state := fates_text(self._appearance.unended.values()):
+            parts.append(state)
         elif self._is_growing:
             parts.append("● growing")
-        elif tree.complete and self._missing.open_calls:
-            parts.append(f"{count(self._missing.open_calls, 'call')} without attempt")
+        elif tree.complete and self._missing.without_attempt:
+            parts.append(without_attempt_text(self._missing.without_attempt, len(self._appearance.open_calls)))
         else:
-            parts.append("complete" if tree.complete else "incomplete")
+            without_end = self._model.stitched.without_end
+            parts.append(completeness_text(is_complete=tree.complete, without_end=without_end))
         trace_id = table.trace_id(trace)
         parts.append(format_trace_id(trace_id) if trace_id else "no trace id")
         if self.viewer.marked is not None and self.viewer.marked.key == trace:
@@ -262,6 +279,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self.stitcher.has_rows:
             self._find_out()
 
+    def _show_time(self) -> None:
+        """Show that there is more time in the trace."""
+        if not self.is_left:
+            self._refresh_time()
+            self.refresh_frame()
+
     def _refresh_time(self) -> None:
         self._ruler.refresh()
         self._minimap.refresh()
@@ -308,9 +331,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         elif node is not None and self._model.run(node):
             self.action_expand()
         elif subject is not None:
-            await self.app.push_screen(
-                SpanScreen(subject, section, lambda: self._model.stitched.unjoined, self._go_to_span)
-            )
+            screen = SpanScreen(subject, section, lambda: self._model.stitched.unjoined, self._go_to_span)
+            screen.details.unended_text = self._missing.unended_text
+            await self.app.push_screen(screen)
         else:
             self.viewer.say("this parent was not seen: there is nothing to open")
 
@@ -414,7 +437,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self.is_left:
             return
         failures = self._failures
-        number = failures.next(by, stay=stay)
+        number = failures.next(by)
         is_past = stay or (by > 0 and number >= len(self._model.stitched.failed))
         if is_past and failures.when_known(lambda: self.call_later(partial(self._go_to_failure, by, stay=stay))):
             self.viewer.say("looking for what failed without an error …")
@@ -425,7 +448,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             return
         if failures.count:
             number %= failures.count
-            self.rows.go_to(failures.node(number))
+            self.rows.go_to(failures.visit(number))
             self.viewer.say(failures.name_of(number))
             self._details.show_error()
         else:
@@ -542,7 +565,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._take_color(color_by)
         self.viewer.keep(color_by=color_by.value)
         self.viewer.say(f"coloured by {color_by.value}")
-        self._explain(shown=self.size.height >= ROOM_FOR_DETAILS)
+        self._explain(shown=self.app.size.height >= ROOM_FOR_DETAILS)
 
     def _take_color(self, color_by: ColorBy | None) -> None:
         self._appearance.chosen = color_by
@@ -559,7 +582,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def _explain_colors(self) -> None:
         """Show what the colours stand for, where there are several and there is room."""
-        self._explain(shown=self.size.height >= ROOM_FOR_DETAILS and len(self._appearance.legend()) > 1)
+        self._explain(shown=self.app.size.height >= ROOM_FOR_DETAILS and len(self._appearance.legend()) > 1)
 
     def _explain(self, *, shown: bool) -> None:
         if self.app.no_color and shown != self._appearance.is_explained:
@@ -592,7 +615,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             is_part = self._is_growing or self.viewer.feed_state.loading or self.answer.is_behind
             so_far = "so far " if is_part else ""
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
-            self._answer_line.say([so_far + text for text in answer_texts(*self._answered)], hint)
+            texts = answer_texts(*self._answered, open_calls=len(self._appearance.open_calls))
+            self._answer_line.say([so_far + text for text in texts], hint)
 
     # -- the critical path -------------------------------------------------------------------------------------------
 

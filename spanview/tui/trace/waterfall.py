@@ -1,6 +1,8 @@
 """Tree and waterfall: a line a span, its place in the tree on the left, its time on the right.
 
 ─┈┈██████▌✖      being submitted (where a call is one row), waiting, the span (light where a descendant runs), a failure
+      ▒▒▒▒▒▒▒    a span that runs, until now
+      ╌╌╌╌╌╌╌    a span without an end, of which nobody knows whether it runs, or that is lost
    ░▒▓█▓▒░       how many similar siblings run at each time
 """
 
@@ -15,8 +17,10 @@ from rich.style import Style
 from textual.content import Content
 from textual.widget import Widget
 
+from spanview.analysis.unended import Fate
 from spanview.display.bars import span_cells
-from spanview.display.cells import fitting
+from spanview.display.cells import fitting, name_text
+from spanview.display.picture import heads_of_rows
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 from spanview.tui.app.colorless import FULL, LIGHT, MATCH, UNLIT, letter_of
@@ -51,7 +55,7 @@ _SHORTEST_NAME: Final = 14
 _Cells: TypeAlias = "list[tuple[str, Style | None]]"
 _LIGHT: Final = Style(dim=True)
 _EVENT, _FAILED = "◆", "✖"
-_SUBMITTED, _WAIT, _UNSEEN = "─", "┈", "╌"
+_SUBMITTED, _WAIT, _UNSEEN, _RUNNING = "─", "┈", "╌", "▒"
 _SHADES: Final = "░▒▓█"
 
 
@@ -102,7 +106,7 @@ class RulerLine(Widget):
         split = rows.split(width)
         scale = self._zoom.ruler(split.time)
         heads = "".join(" " + (right if extra.is_number else fixed)(extra.head, extra.width) for extra in extras)
-        name, *took = ("CALL", "WAIT", "RUN") if rows.wait_cells else ("SPAN", "DURATION")
+        name, *took = heads_of_rows(has_calls=bool(rows.wait_cells))
         heads += "".join(right(head, _DURATION) + "  " for head in took)
         return Content(f"{fixed(name, split.name)}{heads}{scale}")
 
@@ -224,7 +228,7 @@ class Waterfall(LineList):
             segment = Segment(fixed(name, room), dim)
         else:
             style = self.paint_style("accent") if is_match else self._lit_style(node)
-            segment = Segment(data_text(name, room), style)
+            segment = Segment(name_text(name, room), style)
         segments = [Segment(indent + arrow, dim), segment]
         if marks:
             warning = self.paint_style("warning") if "!" in marks else dim
@@ -324,10 +328,17 @@ class Waterfall(LineList):
                 cells[cell] = (_FAILED, self.paint_style("error"))
 
     def _draw_unended(self, node: int, cells: _Cells, window: Window) -> None:
-        start = self.model.tree.start_ns(node)
-        if start != NO_TIME:
-            for cell in range(max(0, int(window.place(start, len(cells)))), len(cells)):
-                cells[cell] = (_UNSEEN, self.paint_style("warning"))
+        start, unended = self.model.tree.start_ns(node), self.appearance.unended.get(self.model.tree.rows[node])
+        if start == NO_TIME:
+            return
+        runs = unended is not None and unended.fate is Fate.RUNS
+        first, end = max(0, int(window.place(start, len(cells)))), len(cells)
+        if runs:
+            end = min(end, max(first + 1, round(window.place(self.model.now_ns, len(cells)))))
+            self._draw_wait(node, window.place(start, len(cells)), cells, window)
+        drawn = (_RUNNING, self._color_of(node)) if runs else (_UNSEEN, self.paint_style("warning"))
+        for cell in range(first, end):
+            cells[cell] = drawn
 
     def _draw_wait(self, node: int, left: float, cells: _Cells, window: Window) -> None:
         behind = span_cells(left, left, len(cells))[0]

@@ -9,6 +9,7 @@ from rich.cells import cell_len
 from spanview.analysis.ray_names import names_in_list
 from spanview.analysis.serve import Part, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
+from spanview.display.sanitise import sanitise
 from spanview.display.units import count_or_blank, duration, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.groups_model import GroupRow
@@ -119,10 +120,10 @@ class GroupList(TableList[GroupRow]):
         yield Piece(name_text(shortened(name, room), room))
 
     def _name_cells(self, group: GroupRow) -> int:
-        return len(_BLANK) + len(mark_text(self.marked, (group.name,))) + cell_len(self._called(group))
+        return len(_BLANK) + len(mark_text(self.marked, (group.name,))) + cell_len(sanitise(self._called(group)))
 
     def _called(self, group: GroupRow) -> str:
-        return "? parent not seen" if group.name is None else self._short.get(group.name, group.name) or "(no name)"
+        return "? no root seen" if group.name is None else self._short.get(group.name, group.name) or "(no name)"
 
 
 def _time(head: str, ns_of: Callable[[GroupRow], int | None], **more: Any) -> TableColumn[GroupRow]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.trace_model import TraceModel
+    from spanview.tui.traces.traces_model import TracesModel
     from spanview.tui.widgets.base_screen import BaseScreen
     from spanview.tui.widgets.linelist import LineList
 
@@ -39,12 +40,14 @@ class Preview(Vertical):
 
     Args:
         screen: The list that it stands beside.
+        traces: What the list knows of them.
     """
 
-    def __init__(self, screen: BaseScreen, store: Store) -> None:
+    def __init__(self, screen: BaseScreen, store: Store, traces: TracesModel) -> None:
         super().__init__()
         self._list = screen
         self._store = store
+        self._traces = traces
         self._work = Work(screen)
         self._timer: Timer | None = None
         self._shown: tuple[int, int, bool] | None = None
@@ -74,11 +77,12 @@ class Preview(Vertical):
             return
         self._shown = shown
         if spans > _MAX_SPANS:
-            self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"))
+            self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"), layout=False)
             self.query("RulerLine, LineList").remove()
             self._answer_line.display = False
             return
         store, folds = self._store, self._list.viewer.settings.folds
+        open_calls = self._traces.open_calls.get(trace, 0)
 
         def made() -> tuple[TraceModel, Appearance, list[str]]:
             # A trace's modules aren't needed for the first rows of the list.
@@ -96,7 +100,7 @@ class Preview(Vertical):
             if len(store.spans) > _MAX_READ:
                 return model, appearance, []
             answer = answer_of(store, trace, model.stitched.unjoined)
-            return model, appearance, answer_texts(answer, model.stitched.short_names)
+            return model, appearance, answer_texts(answer, model.stitched.short_names, open_calls)
 
         self._work.begin(lambda _: made(), self._show)
 
@@ -104,11 +108,15 @@ class Preview(Vertical):
         from spanview.tui.trace.waterfall import RulerLine, Waterfall
 
         model, appearance, answer = made
-        if self._list.is_left or not self.display:
+        if self._list.is_left:
             return
-        parts = [self._list.viewer.root_name(model.trace), duration(model.whole.length_ns)]
+        if not self.display:
+            # Made again when there is room again.
+            self._shown = None
+            return
+        parts = [self._list.viewer.root_name(model.trace), duration(self._store.trace_table.duration_ns(model.trace))]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
-        self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)))
+        self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)), layout=False)
         self._answer_line.say(answer)
         self._answer_line.display = bool(answer)
         self.query("RulerLine, LineList").remove()

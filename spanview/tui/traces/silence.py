@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -24,34 +25,45 @@ class SilentTraces:
 
     Args:
         store: The store, which may grow meanwhile.
-        may_run: Whether a call without an attempt may wait or run, by its row, as far as processes show.
+        may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
     """
 
-    def __init__(self, store: Store, may_run: Callable[[int], bool]) -> None:
+    def __init__(self, store: Store, may_run: Callable[[int], bool | None]) -> None:
         self._store = store
         self._may_run = may_run
         self._counts = np.zeros(0, np.uint32)
         self._labels: dict[int, str] = {}
-        self.open_traces: set[int] = set()
-        """Those with calls that may run."""
+        self._open_calls: Mapping[int, int] = {}
 
-    def labels(self, tell: Tell) -> Mapping[int, str]:
-        """Look at what has grown, and at calls that may have ended, and return how traces failed.
+    def look(self, tell: Tell) -> tuple[Mapping[int, str], Mapping[int, int]]:
+        """Look at what has grown, and at calls that may have ended.
 
         For one thread at a time.
+
+        Returns:
+            How traces failed, in a word or two, and how many calls of which traces may still run.
         """
         table, traces = self._store.trace_table, self._store.spans.trace
         counts = copy_of(table.span_count)[: len(table)]
         counts = counts + copy_of(table.replaced)[: len(counts)]
         known = np.pad(self._counts, (0, len(counts) - len(self._counts)))
         changed = counts != known
-        changed[sorted(self.open_traces)[-_MAX_ASKED_AGAIN:]] = True
+        asked_again = sorted(self._open_calls)[-_MAX_ASKED_AGAIN:]
+        changed[asked_again] = True
         # A trace with an error is marked by that.
         looked_at = np.flatnonzero(changed & (copy_of(table.error_count)[: len(counts)] == 0)).tolist()
         failures, open_calls = silent_failures(self._store, looked_at, self._may_run, tell) if looked_at else ({}, [])
         kept = {trace: label for trace, label in self._labels.items() if not changed[trace]}
+        by_trace = defaultdict[int, Counter[str]](Counter)
         for row, failure in sorted(failures.items()):
-            kept.setdefault(traces[row], failure.label)
-        self.open_traces = {traces[row] for row in open_calls}
-        self._counts, self._labels = counts, kept
-        return dict(kept)
+            by_trace[traces[row]][failure.label] += 1
+        self._labels = kept | {trace: _label(labels) for trace, labels in by_trace.items()}
+        self._open_calls = Counter(traces[row] for row in open_calls)
+        self._counts = counts
+        return self._labels, self._open_calls
+
+
+def _label(labels: Counter[str]) -> str:
+    """Return how a trace failed: `HTTP 404`, `no attempt ×6`, `no attempt ×6, …`."""
+    (label, number), *others = labels.items()
+    return f"{label}{f' ×{number:,}' if number > 1 else ''}{', …' if others else ''}"

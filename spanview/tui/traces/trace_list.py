@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.cells import cell_len
 
 from spanview.display.bars import bar
-from spanview.display.units import duration, moment
+from spanview.display.units import count, duration, moment, so_far
+from spanview.model.times import NO_TIME
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import has_services
@@ -16,7 +17,7 @@ from spanview.tui.widgets.table import Piece, Ranks, RowOrder, Table, TableColum
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
@@ -32,6 +33,7 @@ _LEAST_ROOT: Final = 20
 """Cells that columns leave to a root's name, which is the last to go."""
 _BAR: Final = 8
 _GROWING, _FAILED, _LOADING, _INCOMPLETE = ("●", "growing"), ("✖", ""), ("·", "loading"), ("◌", "incomplete")
+_RUNNING: Final = ("●", "running")
 """States: a mark before the name, and a word behind it where nothing else in the line says so."""
 _STYLES: Final = {"●": "accent", "✖": "error"}
 
@@ -46,7 +48,11 @@ class TraceList(TableList[int]):
         super().__init__(self._table(), **arguments)
         self.order = RowOrder(model.sort, model.descending)
         self.growing: set[int] = set()
-        """Traces that have grown lately."""
+        """Traces that have grown lately, or may still grow."""
+        self.running: Collection[int] = ()
+        """Those of them in which a span runs,"""
+        self.now_ns = 0
+        """as it was found then, in nanoseconds since 1970."""
         self.is_loading = True
         self.marked: ComparedSide | None = None
         """What is to be compared."""
@@ -126,6 +132,8 @@ class TraceList(TableList[int]):
         return f"{errors:,}" if errors else ""
 
     def _duration_text(self, trace: int) -> str:
+        if trace in self.running and (start := self._store.trace_table.start_ns[trace]) != NO_TIME:
+            return so_far(self.now_ns - start)
         ns = self.model.duration_ns(trace)
         return duration(ns if ns >= 0 else None)
 
@@ -150,7 +158,7 @@ class TraceList(TableList[int]):
         if name is None:
             facts = self.model.facts(trace)
             missing = f" ({facts.missing[:8]})" if facts and facts.missing else ""
-            shown, style = fixed(f"? parent not seen{missing}", room), "dim"
+            shown, style = data_text(f"{self.model.name_without_root(trace)}{missing}", room), "dim"
         else:
             shown = name_text(name or "(no name)", room)
         yield Piece(fixed(f"{state} ", min(2, cells)), _STYLES.get(state, "warning"))
@@ -163,15 +171,22 @@ class TraceList(TableList[int]):
 
     def _state(self, trace: int) -> tuple[str, str]:
         if trace in self.growing and not self.is_loading:
-            return _GROWING
+            return _RUNNING if trace in self.running else _GROWING
         if self._store.trace_table.error_count[trace]:
             return _FAILED
         if (label := self.model.silent.get(trace)) and not self.is_loading:
             return "!", label
+        if (open_calls := self.model.open_calls.get(trace)) and not self.is_loading:
+            # What the first rows need not is imported late.
+            from spanview.display.call_text import without_attempt_text
+
+            return "◌", without_attempt_text(open_calls, open_calls)
         facts = self.model.facts(trace)
-        if facts is None or facts.complete:
+        if facts is None or (facts.complete and not facts.without_end):
             return " ", ""
-        return _LOADING if self.is_loading else _INCOMPLETE
+        if self.is_loading:
+            return _LOADING
+        return _INCOMPLETE if not facts.complete else ("◌", f"{count(facts.without_end, 'span')} without an end")
 
 
 def _find(order: array[int], trace: int, near: int) -> int:

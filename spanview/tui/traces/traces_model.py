@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray_names import ShortNames
 from spanview.analysis.root_groups import RootGroups
+from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, name_without_root
 from spanview.display.units import moment
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id
@@ -47,8 +48,12 @@ class TraceFacts:
     processes: int
     """Distinct files and services that its spans come from."""
     complete: bool
+    without_end: int
+    """Spans that have no end."""
     missing: str
     """The span id of the first parent that is missing, or an empty string."""
+    without_root: str
+    """What it is called without a root, in words from a file."""
     service: int
     """The number of the root's service, or of the first one's where there is no root."""
     services: int
@@ -77,6 +82,10 @@ class TracesModel:
         """Only these traces; None for all."""
         self.silent: Mapping[int, str] = {}
         """Traces in which something failed, though none of their spans has an error, and how in a word or two."""
+        self.open_calls: Mapping[int, int] = {}
+        """How many calls without an attempt of which traces may still run, as far as processes show."""
+        self.only_failed = False
+        """Only traces with an error, or in which something failed without one."""
         self.limit: set[int] | None = None
         """Only these of the traces that are there already; newer ones are listed too."""
         self._limit_end = 0
@@ -89,7 +98,11 @@ class TracesModel:
         """Whether the starts are more than a day apart."""
         self.root_groups = RootGroups(store)
         """What traces are grouped by."""
+        self.errors = 0
+        """Spans with an error, of all traces, listed or not."""
         self._seen = 0
+        self.version = 0
+        """Counts how often the list was put in order."""
         self._facts: OrderedDict[int, tuple[int, TraceFacts]] = OrderedDict()
 
     @property
@@ -97,6 +110,7 @@ class TracesModel:
         """What the list is narrowed to, beside the filter, in words from a file; empty where it isn't."""
         root = "traces without a root" if self.only_root is None else self.only_root or "(no name)"
         parts = [root] if self.is_drilled else []
+        parts += ["only failed"] if self.only_failed else []
         if self.picked != (None, None):
             ends = zip(self.picked, ("start", "end"), strict=True)
             parts.append(" – ".join(edge if ns is None else self._moment(ns) for ns, edge in ends))
@@ -108,7 +122,8 @@ class TracesModel:
     @property
     def is_whole(self) -> bool:
         """Whether nothing narrows the list."""
-        return self.matching is None and self.limit is None and not self.is_drilled and self.picked == (None, None)
+        is_chosen = self.is_drilled or self.only_failed or self.picked != (None, None)
+        return self.matching is None and self.limit is None and not is_chosen
 
     # -- the list ----------------------------------------------------------------------------------------------------
 
@@ -119,8 +134,10 @@ class TracesModel:
             anew: Whether the choice of traces has changed.
         """
         count = len(self._store.trace_table)
-        # A root ends after its children: a trace that has grown may have come to belong to the group, or not to.
-        anew = anew or self.is_drilled
+        self.version += 1
+        # A root ends after its children: a trace that has grown may have come to belong to the group, or not to; and
+        # it may have come to fail.
+        anew = anew or self.is_drilled or self.only_failed
         if self.is_drilled and self.root_groups.open <= _MOST_READ_AT_ONCE:
             self.root_groups.find_routes()
         if count >= NUMPY_FROM_TRACES:
@@ -132,6 +149,7 @@ class TracesModel:
             self.order, self._plotted = array("I"), array("I")
         self._list(new)
         self._seen = count
+        self.errors = sum(table.error_count)
         self.order = array("I", sorted(self.order, key=self._key(), reverse=self.descending))
         starts = table.start_ns
         self.longest_ns = max(1, max(map(self.duration_ns, self.order), default=1))
@@ -151,6 +169,8 @@ class TracesModel:
             listed &= columns.flags_of(self.limit, also_from=self._limit_end)
         if self.is_drilled:
             listed &= columns.group_is(self.only_root)
+        if self.only_failed:
+            listed &= (columns.errors > 0) | columns.flags_of(self.silent)
         first = 0 if anew else self._seen
         plotted = np.flatnonzero(listed[first:]) + first
         chosen = plotted[columns.start_between(*self.picked)[plotted]]
@@ -161,6 +181,7 @@ class TracesModel:
             )
         self._plotted = as_array(plotted)
         self._seen = columns.count
+        self.errors = int(columns.errors.sum())
         chosen = columns.order(chosen, self.sort, self.names, descending=self.descending)
         self.order = as_array(chosen)
         timed = columns.starts[chosen]
@@ -195,7 +216,13 @@ class TracesModel:
             return False
         if self.limit is not None and trace < self._limit_end and trace not in self.limit:
             return False
+        if self.only_failed and not self.has_failed(trace):
+            return False
         return not self.is_drilled or self.group_name(trace) == self.only_root
+
+    def has_failed(self, trace: int) -> bool:
+        """Tell whether a span of a trace has an error, or something in it failed without one."""
+        return self._store.trace_table.error_count[trace] > 0 or trace in self.silent
 
     def _key(self) -> Callable[[int], Any]:
         table = self._store.trace_table
@@ -270,7 +297,7 @@ class TracesModel:
         return [trace for trace in self.order if self.group_name(trace) == name]
 
     def next_failure(self, names: Sequence[str | None] = (), after: int | None = None, by: int = 1) -> int | None:
-        """Return the listed trace with an error that started last, or else what failed without one; None for neither.
+        """Return the listed trace with the newest error, or else what failed without one; None for neither.
 
         Args:
             names: The root name that it has to have; none without.
@@ -290,30 +317,39 @@ class TracesModel:
             if self.silent:
                 has_failed |= np.isin(traces, [*self.silent])
             listed = traces[has_failed].tolist()
-        errors = self._store.trace_table.error_count
-        failed = [self._failure_key(trace) for trace in listed if errors[trace] or trace in self.silent]
-        if after is not None:
-            here = self._failure_key(after)
-            failed = [key for key in failed if (key < here if by > 0 else key > here)] or failed
-        return (max if by > 0 or after is None else min)(failed)[-1] if failed else None
+        from spanview.analysis.failures import newest_failures
 
-    def _failure_key(self, trace: int) -> tuple[bool, int, int]:
-        """Return what failures are visited by, from the greatest on: errors first, by start."""
         table = self._store.trace_table
-        return table.error_count[trace] > 0 or trace not in self.silent, table.start_ns[trace], trace
+        listed = [*filter(self.has_failed, listed)]
+        ends = newest_failures(self._store, listed if after is None else [*listed, after])
+
+        def key(trace: int) -> tuple[bool, int, int]:
+            """Return what failures are visited by, from the greatest on: errors by their end, then others by start."""
+            is_silent = not table.error_count[trace] and trace in self.silent
+            return not is_silent, ends.get(trace, table.start_ns[trace]), trace
+
+        failed = [*map(key, listed)]
+        if after is not None:
+            here = key(after)
+            failed = [other for other in failed if (other < here if by > 0 else other > here)] or failed
+        return (max if by > 0 or after is None else min)(failed)[-1] if failed else None
 
     # -- one trace ---------------------------------------------------------------------------------------------------
 
     def duration_ns(self, trace: int) -> int:
         """Return nanoseconds from the least start to the greatest end; -1 where one is missing."""
-        table = self._store.trace_table
-        start, end = table.start_ns[trace], table.end_ns[trace]
-        return -1 if NO_TIME in (start, end) else end - start
+        duration_ns = self._store.trace_table.duration_ns(trace)
+        return -1 if duration_ns is None else duration_ns
 
     def root_name(self, trace: int) -> str | None:
         """Return what the earliest span without a parent is called; None where there is none."""
         row = self._store.trace_table.root_row[trace]
         return None if row == NO_ROW else self.names[self._store.names.texts[self._store.spans.name[row]]]
+
+    def name_without_root(self, trace: int) -> str:
+        """Return what a trace without a root is called, as far as it was stitched, in words from a file."""
+        facts = self.facts(trace)
+        return PARENT_NOT_SEEN if facts is None else facts.without_root
 
     def group_name(self, trace: int) -> str | None:
         """Return the group that a trace belongs to, as far as that was found out; None where it has no root."""
@@ -322,22 +358,30 @@ class TracesModel:
 
     def facts(self, trace: int) -> TraceFacts | None:
         """Return what stitching tells; None where it would take too long to do while painting, or no span is in yet."""
-        count = self._store.trace_table.span_count[trace]
-        known = self._facts.get(trace)
-        if known is not None and known[0] == count:
+        table = self._store.trace_table
+        known, version = self._facts.get(trace), table.version(trace)
+        if known is not None and known[0] == version:
             return known[1]
-        if count > HUGE:
+        if table.span_count[trace] > HUGE:
             return known[1] if known is not None else None
         tree, spans = self._store.tree(trace), self._store.spans
         if not tree.rows:
             # The reading thread has entered the trace, and not yet its first span.
             return None
-        processes = {(spans.source[row], spans.service[row]) for row in tree.rows}
+        processes = {(self._store.processes[spans.source[row]], spans.service[row]) for row in tree.rows}
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
-        root = self._store.trace_table.root_row[trace]
+        root = table.root_row[trace]
         service = spans.service[tree.rows[0] if root == NO_ROW else root]
-        facts = TraceFacts(len(processes), tree.complete, missing, service, len({node for _, node in processes}))
-        self._facts[trace] = count, facts
+        facts = TraceFacts(
+            len(processes),
+            tree.complete,
+            count_without_end(self._store, tree),
+            missing,
+            name_without_root(self._store, tree),
+            service,
+            len({node for _, node in processes}),
+        )
+        self._facts[trace] = version, facts
         if len(self._facts) > _KEPT_FACTS:
             self._facts.popitem(last=False)
         return facts

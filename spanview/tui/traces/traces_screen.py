@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -27,7 +28,7 @@ from spanview.tui.traces.traces_model import TracesModel
 from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
-from spanview.tui.widgets.header import state_text, totals_text
+from spanview.tui.widgets.header import Wrong, state_text, totals_text
 from spanview.tui.widgets.prompt import Prompt
 from spanview.tui.widgets.scope import ViewScope
 from spanview.tui.widgets.sorting import Sorting
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
+    from spanview.analysis.running import Living
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
@@ -52,7 +54,6 @@ _GROWTH_MARK_S: Final = 2.0
 """So long after it has grown a trace is marked."""
 _STITCHED_AT_ONCE: Final = 1_000
 """So many spans are stitched before the next key."""
-_LOST: Final = "lost parent"
 """What is said of a trace with a missing parent whose process has ended."""
 _REST_PER_WORK: Final = 4.0
 """What failed without an error isn't looked for again for so many times as long as it took."""
@@ -60,6 +61,9 @@ _ROOM_FOR_PLOT: Final = 30
 """Lines from which on the plot stands above the list."""
 _MANY_TRACES, _FEW_NAMES = 1_000, 20
 """Where so many traces have so few names, their groups come first."""
+_ABOUT_ERRORS: Final = re.compile(r"status|error", re.IGNORECASE)
+"""In a filter that asks for failures, as `status=ERROR` or `trace.errors>0`."""
+_MOST_LABELS: Final = 3
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
 
@@ -79,20 +83,20 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.filter = TraceFilter(self, store, self._model, query, self._show_found)
         self._grown_at: dict[int, float] = {}
         """When traces have just grown, by `time.monotonic`."""
-        self._alive: set[int] = set()
-        """Traces that may still grow, as far as their processes tell."""
+        self._living: Living | None = None
+        """Which traces may still grow, as far as their processes tell; None before they were asked."""
+        self._living_version = -1
+        """The store's, when spans without an end were asked about last, where nothing is followed."""
         self._completeness: Completeness | None = None
         self._incomplete: bytes | None = None
         """1 for each trace that is incomplete, as far as they were stitched; None where none was yet."""
         self._has_grown = False
         """Whether something has come since they were stitched."""
-        self._lost: set[int] = set()
-        """Traces with a parent that is lost, as far as processes tell."""
         self._labels: Mapping[int, str] = {}
         """Traces in which something failed without an error, and how."""
         self._silent: SilentTraces | None = None
-        self._silent_version = 0
-        """So many spans there were when it was last found out what failed without an error."""
+        self._silent_version = self._silent_known = 0
+        """Of which version of the store it was last asked what failed without an error, and of which it is known."""
         self._silent_due = 0.0
         """When it may be found out again, by `time.monotonic`."""
         self._asking, self._counting, self._stitching = Work(self), Work(self), Work(self)
@@ -121,7 +125,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             Sorting(self, self.groups, "group_sort", self._sort_groups),
         )
         self._empty = Static(Content(""), id="nothing")
-        self._preview = Preview(self, store)
+        self._preview = Preview(self, store, self._model)
         self._answer_line = TypicalLine(self, store, scope_of_listed(store, self._model))
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
 
@@ -160,9 +164,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         words.append(f"{len(self._model.order):,} of {count(len(self._store.trace_table), 'trace')}")
         return ", ".join(filter(None, words))
 
-    def short_name(self, name: str) -> str:
-        """Return what lists of traces call a span: a Ray function by its short name."""
-        return self._model.names[name]
+    def name_of(self, trace: int) -> str:
+        """Return what the list calls a trace: by its root, a Ray function by its short name; from a file."""
+        name = self._model.root_name(trace)
+        return self._model.name_without_root(trace) if name is None else name
 
     @property
     def chosen_group(self) -> GroupRow | None:
@@ -178,7 +183,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         room = self.size.width - cell_len(state) - 5
         viewer = self.viewer
-        self._held = totals_text(self._store, "  ".join(viewer.paths), viewer.notices, viewer.findings, room)
+        wrong = Wrong(self._model.errors, viewer.notices, viewer.findings)
+        self._held = totals_text(self._store, "  ".join(viewer.paths), wrong, room)
         return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:
@@ -204,10 +210,18 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             if len(roots) <= _FEW_NAMES:
                 self._show_groups(on=True, anew=False)
 
-    def _show(self, *, anew: bool = False, is_news: bool = False) -> None:
+    def _show(self, *, anew: bool = False, is_news: bool = False, is_same: bool = False) -> None:
+        """Show what is listed.
+
+        Args:
+            anew: Whether the choice of traces has changed.
+            is_news: Whether traces may have come or grown.
+            is_same: Whether the list is as it was.
+        """
         self.traces.is_loading = self.viewer.feed_state.loading
         self._mark_growing()
-        self.traces.refresh_rows(anew=anew)
+        if not is_same:
+            self.traces.refresh_rows(anew=anew)
         # What takes long isn't done each time that spans come.
         can_wait = is_news and self._model.has_many
         if self.grouped:
@@ -251,11 +265,23 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             state = self.viewer.feed_state
             if state.loading:
                 lines = ["reading …"]
+            elif self._model.only_failed and self._model.matching != set():
+                is_known = self._silent_known == self._store.version
+                lines = ["no trace here has failed" if is_known else "looking for failures …", "", "f lists all again"]
             elif len(self._store.spans):
-                lines = self.filter.why_nothing()
+                lines = [*self.filter.why_nothing(), *self._silent_failures_beside()]
             else:
                 lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
             self._empty.update(Content("\n".join(map(sanitise, lines))))
+
+    def _silent_failures_beside(self) -> list[str]:
+        """Return what failed without an error, where errors were asked for and there are none."""
+        silent = self._model.silent
+        if not silent or not _ABOUT_ERRORS.search(self.filter.text):
+            return []
+        labels = dict.fromkeys(label.partition(" ×")[0] for label in silent.values())
+        shown = ", ".join([*labels][:_MOST_LABELS]) + (", …" if len(labels) > _MOST_LABELS else "")
+        return ["", f"{count(len(silent), 'trace')} failed without an error ({shown}): Esc, then f lists them"]
 
     def _calm_down(self) -> None:
         """Drop the marks of traces that don't grow any more, and do what was put off when spans came."""
@@ -275,46 +301,59 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _find_silent(self) -> None:
         """Find out in a thread in which traces something failed without an error, where that can have changed."""
         version, now = self._store.version, time.monotonic()
-        is_old = version != self._silent_version or (self._silent is not None and self._silent.open_traces)
+        is_old = version != self._silent_version or bool(self._model.open_calls)
         if self.viewer.feed_state.loading or self._finding_silent.is_busy or not is_old or now < self._silent_due:
             return
         self._silent_version = version
 
-        def ask(tell: Tell) -> Mapping[int, str]:
+        def ask(tell: Tell) -> tuple[Mapping[int, str], Mapping[int, int]]:
             if self._silent is None:
                 from spanview.tui.traces.silence import SilentTraces
 
                 viewer = self.viewer
-                self._silent = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).may_run)
-            return self._silent.labels(tell)
+                self._silent = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).is_open)
+            return self._silent.look(tell)
 
-        self._finding_silent.begin(ask, lambda labels: self._take_silent(labels, now))
+        def take(found: tuple[Mapping[int, str], Mapping[int, int]]) -> None:
+            self._silent_due = time.monotonic() + max(_GROWTH_MARK_S, _REST_PER_WORK * (time.monotonic() - now))
+            self._silent_known = version
+            self._labels, open_calls = found
+            self._mark_silent(open_calls)
 
-    def _take_silent(self, labels: Mapping[int, str], begun: float) -> None:
-        now = time.monotonic()
-        self._silent_due = now + max(_GROWTH_MARK_S, _REST_PER_WORK * (now - begun))
-        self._labels = labels
-        self._mark_silent()
+        self._finding_silent.begin(ask, take)
 
-    def _mark_silent(self) -> None:
-        errors = self._store.trace_table.error_count
-        silent = {trace: _LOST for trace in self._lost if not errors[trace]} | {**self._labels}
-        if silent != self._model.silent:
-            self._model.silent = silent
+    def _mark_silent(self, open_calls: Mapping[int, int]) -> None:
+        errors, model = self._store.trace_table.error_count, self._model
+        lost = {} if self._living is None else self._living.lost
+        silent = {trace: what for trace, what in lost.items() if not errors[trace]} | {**self._labels}
+        if (silent, open_calls) != (model.silent, model.open_calls):
+            model.silent, model.open_calls = silent, open_calls
             self.rows.refresh()
+        if model.only_failed:
+            self._show()
+        elif not model.order:
+            self._say_if_nothing()
 
     def _ask_what_lives(self) -> None:
-        """While spans come, ask in a thread which traces may still grow: processes come and go."""
+        """While spans come, ask in a thread which traces may still grow: processes come and go.
+
+        Else ask of spans without an end, once, and again while one runs.
+        """
         state = self.viewer.feed_state
         is_busy = self.viewer.paused or (self._model.has_many and time.monotonic() < self.viewer.acts_until)
-        if state.following and not state.loading and not is_busy:
-            living = self.viewer.running.growing_and_lost
-            self._asking.queue(lambda _: living(), self._take_living)
+        if state.loading or is_busy:
+            return
+        version, running = self._store.version, self.viewer.running
+        if state.following:
+            self._asking.queue(lambda _: running.living(), self._take_living)
+        elif version != self._living_version or (self._living is not None and self._living.running):
+            self._living_version = version
+            self._asking.queue(lambda _: running.living_by_unended(), self._take_living)
 
-    def _take_living(self, found: tuple[set[int], set[int]]) -> None:
-        if found != (self._alive, self._lost) and not self.viewer.paused:
-            self._alive, self._lost = found
-            self._mark_silent()
+    def _take_living(self, living: Living) -> None:
+        if (living.running or living != self._living) and not self.viewer.paused:
+            self._living = living
+            self._mark_silent(self._model.open_calls)
             self._show_growth()
 
     def _show_growth(self) -> None:
@@ -322,7 +361,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.rows.refresh()
 
     def _mark_growing(self) -> None:
-        self.traces.growing = {*self._grown_at, *self._alive}
+        self.traces.growing = {*self._grown_at}
+        if self._living is not None:
+            self.traces.growing |= self._living.growing
+            self.traces.running, self.traces.now_ns = self._living.running, time.time_ns()
         self.viewer.growth_has_changed()
         self.groups.growing = {self._model.group_name(trace) for trace in self.traces.growing}
 
@@ -383,7 +425,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.groups.display = on
         self.traces.heads.display, self.groups.heads.display = not on, on
         self.sorting = self._sortings[on]
-        self._show(anew=anew)
+        self._show(anew=anew, is_same=not anew)
         self.set_focus(self.rows)
 
     def _count_groups(self, *, can_wait: bool = False) -> None:
@@ -481,6 +523,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.set_focus(self.rows)
             self._filter_by("")
             self.viewer.say("filter cleared")
+        elif self._model.only_failed:
+            self.action_only_failed()
         elif self.grouped:
             self._show_groups(on=False, anew=False)
         elif self.viewer.marked is not None:
@@ -493,6 +537,16 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.action_back()
         else:
             self.app.exit()
+
+    def action_only_failed(self) -> None:
+        """List only what failed, or all again."""
+        model = self._model
+        model.only_failed = not model.only_failed
+        self._show(anew=True)
+        what = "only what failed" if model.only_failed else "all that there is"
+        self.viewer.say(
+            f"{what}: {count(len(model.order), 'trace')}; f: {'all' if model.only_failed else 'only failed'}"
+        )
 
     def action_pick(self, side: int) -> None:
         """Let the list begin, or end, with the time of the selected trace."""
@@ -518,16 +572,16 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.viewer.say(f"{times}: {listed}; Esc: all" if times else listed)
 
     async def action_error(self, _by: int) -> None:
-        """Open the newest trace with an error, of the selected group where there is one, at the error.
+        """Open the trace with the newest error, of the selected group where there is one, at that error.
 
-        Where the cursor still stands as this left it, it is the next one, the one that started before.
+        Where the cursor still stands as this left it, it is the next trace, the one that failed before.
         """
         group = self.chosen_group
         here = None if group is None else group.name, self.chosen_trace
         before = self._failure if here == self._failed_at else None
         newest = self._model.next_failure(self._lit(), before)
         if newest is None:
-            self.viewer.say("no trace with an error" if group is None else "no trace of this group with an error")
+            self.viewer.say("no trace here has failed" if group is None else "no trace of this group has failed")
             return
         self._take_failure(newest)
         await self.viewer.open_trace(newest, at_error=True)

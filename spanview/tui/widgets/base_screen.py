@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
+from textual._time import get_time
 from textual.binding import Binding
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input
 
 from spanview.tui.keys import On, View, action_of, footer_text, keys_on, spelt
-from spanview.tui.widgets.header import Footer, Header, TwoSided, state_text
+from spanview.tui.widgets.header import Footer, Header, Said, TwoSided, state_text
 from spanview.tui.widgets.view_bar import ViewBar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.app import ComposeResult
+    from textual.await_remove import AwaitRemove
     from textual.events import ScreenResume
-    from textual.geometry import Size
+    from textual.geometry import Region, Size
+    from textual.messages import Layout
 
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
@@ -47,6 +53,8 @@ class BaseScreen(Screen[None]):
     VIEW: ClassVar[View | None] = None
     HINTS: ClassVar[str] = ""
     """What the footer says; of the screen's keys where it is empty."""
+    NOTES: ClassVar[int] = 0
+    """Lines above the footer that say something of what is selected."""
     AUTO_FOCUS = ""
     """Each screen gives the focus itself, at once; a prompt that isn't open must not get it."""
 
@@ -64,6 +72,10 @@ class BaseScreen(Screen[None]):
     """What keeps the line up to date that says where the time went; None where there is none."""
     _theme = ""
     """The one that it was styled by."""
+    _laid_out: tuple[Sequence[Widget], int] | None = None
+    """What it was laid out for: what it holds, and the count of changes to its own styles; None before."""
+    _laid_out_at = 0.0
+    """When that was, by the clock of messages."""
 
     def __init_subclass__(cls, *, on: On | None = None, view: View | None = None, **arguments: Any) -> None:
         cls.VIEW = view
@@ -78,6 +90,7 @@ class BaseScreen(Screen[None]):
         yield ViewBar(self._go_to_view, self._leave_scope, self._choose_view)
         yield from self.body()
         yield Footer(self._act_on_hint, classes="footer")
+        yield Said(self.NOTES, classes="said")
 
     def body(self) -> ComposeResult:
         """Make what stands between bar and footer."""
@@ -105,7 +118,7 @@ class BaseScreen(Screen[None]):
 
     @property
     def is_in_front(self) -> bool:
-        """Whether no other screen is above it. Of textual's `is_current`, the screen below the top one is one, too."""
+        """Whether no other screen is above it."""
         return self.app.screen_stack[-1:] == [self]
 
     @property
@@ -115,25 +128,23 @@ class BaseScreen(Screen[None]):
 
     def on_screen_resume(self, event: ScreenResume) -> None:
         """Take on the theme that was chosen while another screen was in sight; nothing else can have changed."""
-        event.refresh_styles = False
+        # Textual would style all of it anew, and paint twice what is laid out now.
+        event.prevent_default()
+        self.stack_updates += 1
         if self._theme and self._theme != self.app.theme:
             self.app.stylesheet.update(self)
         self._theme = self.app.theme
         self._catch_up()
         # The bar still names what was in sight above.
         self.refresh_frame()
+        if self._size != self.app.size:
+            self._refresh_layout(self.app.size)
+        else:
+            self.refresh()
 
     def on_screen_suspend(self) -> None:
         """Remember by which theme it is styled."""
         self._theme = self.app.theme
-
-    def _screen_resized(self, size: Size) -> None:
-        """Lay out what has another size now.
-
-        Textual tells a screen of its size after each layout for a new one, too, and then lays out and paints again.
-        """
-        if size != self._compositor.size:
-            super()._screen_resized(size)
 
     def title_text(self) -> str:
         """Return what the header says on the left."""
@@ -179,9 +190,8 @@ class BaseScreen(Screen[None]):
             hints = hints.replace(_PAUSE, _FOLLOW)
         elif self.viewer.paused:
             hints = hints.replace(_PAUSE, _RESUME)
-        self.query_one(".footer", TwoSided).say(
-            spelt(hints) if self.viewer.spells else hints, self.viewer.said_on(self)
-        )
+        self.query_one(Footer).say(spelt(hints) if self.viewer.spells else hints, "")
+        self.query_one(Said).say(self.viewer.said_on(self), self.size)
 
     def feed_has_news(self, changed: set[int]) -> None:  # noqa: ARG002 - for screens that show traces
         """Take in that the store has grown.
@@ -296,3 +306,63 @@ class BaseScreen(Screen[None]):
     async def action_help(self) -> None:
         """Show the keys."""
         await self.viewer.open_help()
+
+    # -- each change is laid out and painted once: Textual 8 does both two or three times when a screen is opened -----
+
+    def _screen_resized(self, size: Size) -> None:
+        """Lay out what has another size now.
+
+        Textual tells a screen of its size after each layout for a new one, too, and then lays out and paints again.
+        """
+        if size != self._compositor.size:
+            super()._screen_resized(size)
+            if self.is_mounted:
+                # They say what there is room for.
+                self.call_later(self.refresh_frame)
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:  # noqa: FBT001, FBT002 - Textual's
+        """Lay out and paint, which answers whoever asked for it before.
+
+        In Textual each widget that gets another size asks for a layout and for painting again. What it has got is what
+        the layout gave it: only a scrollbar that comes or goes has to be given its place.
+        """
+        is_first = self._laid_out is None and self.is_in_front
+        before = {widget: _asked_by(widget) for widget in self.walk_children(Widget, with_self=True)}
+        super()._refresh_layout(size, scroll)
+        if scroll:
+            return
+        for widget in self._compositor.full_map:
+            scrollbars = widget.scrollbars_enabled
+            layout, repaint, had_scrollbars = before.get(widget, (False, False, scrollbars))
+            if scrollbars == had_scrollbars:
+                widget._layout_required &= layout and not is_first and widget is not self  # noqa: SLF001 - as below
+                widget._repaint_required &= repaint and not is_first  # noqa: SLF001
+        self._laid_out, self._laid_out_at = self._layout_state, get_time()
+
+    async def _on_layout(self, message: Layout) -> None:
+        """Leave alone who asked for a layout before the last one."""
+        if message.time < self._laid_out_at:
+            message.stop()
+            message.prevent_default()
+
+    @property
+    def _layout_state(self) -> tuple[Sequence[Widget], int]:
+        return tuple(self.children), self.styles._cache_key  # noqa: SLF001 - it has no other name
+
+    def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
+        """Paint anew, and lay out where what it holds has changed; widgets ask for their layouts in another way.
+
+        Textual asks for a layout when all that a screen holds is mounted, but it was there at the first one.
+        """
+        if layout and self._laid_out == self._layout_state:
+            return self
+        return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
+
+    def remove(self) -> AwaitRemove:
+        """Remove it from the application, whose other screens needn't be laid out for that."""
+        return self.app._prune(self)  # noqa: SLF001 - as Textual does
+
+
+def _asked_by(widget: Widget) -> tuple[bool, bool, tuple[bool, bool]]:
+    """Tell whether a widget waits to be laid out and to be painted, and which scrollbars it has."""
+    return widget._layout_required, widget._repaint_required, widget.scrollbars_enabled  # noqa: SLF001 - no other names

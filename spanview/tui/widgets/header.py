@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from rich.cells import cell_len
 from textual.content import Content
+from textual.geometry import Size
 from textual.widget import Widget
 
 from spanview.display.cells import in_lines
@@ -33,30 +34,39 @@ _SHARE_OF_SCREEN = 4
 """What the last key did takes so little of the lines at the most: one of four."""
 
 
-def totals_text(store: Store, places: str, notices: int, findings: int | None, room: int) -> str:
+class Wrong(NamedTuple):
+    """How much isn't as it should be."""
+
+    errors: int
+    """Spans with an error."""
+    notices: int
+    """Files that were refused or could not be read."""
+    findings: int | None
+    """Things that the check finds; None where that isn't known."""
+
+
+def totals_text(store: Store, places: str, wrong: Wrong, room: int) -> str:
     """Return what was read, in one line.
 
     Args:
         places: The PATHs; what doesn't fit of them is left out in the middle, or all of it.
-        notices: How much was refused or could not be read.
-        findings: How many things the check finds; None where that isn't known.
+        wrong: What is named with it, where there is any.
         room: Cells that there are for it.
     """
     table, tallies = store.trace_table, store.tallies
-    errors = sum(table.error_count)
-    wrong = [f"✖ {count(errors, 'error')}"] if errors else []
-    wrong += [f"! {count(findings, 'finding')}"] if findings else []
-    wrong += [f"{tallies.torn:,} torn"] if tallies.torn else []
-    wrong += [count(notices, "notice")] if notices else []
+    marks = [f"✖ {count(wrong.errors, 'error')}"] if wrong.errors else []
+    marks += [f"! {count(wrong.findings, 'finding')}"] if wrong.findings else []
+    marks += [f"{tallies.torn:,} torn"] if tallies.torn else []
+    marks += [count(wrong.notices, "notice")] if wrong.notices else []
     totals = f"{count(len(table), 'trace')} · {count(len(store.spans), 'span')}"
-    whole = _GAP.join(["spanview", totals, *wrong])
+    whole = _GAP.join(["spanview", totals, *marks])
     left = room - cell_len(whole) - len(_GAP)
     if left >= _SHORTEST_PATH:
         place = sanitise(places, 1000)
         shown = place if cell_len(place) <= left else _middle_out(place, left)
-        return _GAP.join([f"spanview  {shown}" if cell_len(shown) < left else shown, totals, *wrong])
+        return _GAP.join([f"spanview  {shown}" if cell_len(shown) < left else shown, totals, *marks])
     # What is wrong is read first.
-    return whole if cell_len(whole) <= room else _GAP.join([*wrong, totals])
+    return whole if cell_len(whole) <= room else _GAP.join([*marks, totals])
 
 
 def _middle_out(text: str, cells: int) -> str:
@@ -129,7 +139,7 @@ class Header(TwoSided):
 
 
 class Footer(TwoSided):
-    """The hints, each of which can be clicked, and what the last key did, which takes more lines where it is long.
+    """The hints, each of which can be clicked.
 
     Args:
         act: Does what a hint says, given the key that it begins with.
@@ -138,51 +148,68 @@ class Footer(TwoSided):
     def __init__(self, act: Callable[[str], object], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._act = act
-        self._lines: list[str] = []
-        """What the last key did, where it takes the hints' place."""
-        self._height = 1
-
-    def say(self, left: str, right: str) -> None:
-        """Show other texts; both are safe to print already."""
-        super().say(left, right)
-        self._take_room()
-
-    def on_resize(self) -> None:
-        """Take as many lines as are needed."""
-        self._take_room()
-
-    def _take_room(self) -> None:
-        width = self.size.width - 2
-        self._lines = in_lines(self._right, width) if cell_len(self._right) > width > 0 else []
-        height = max(1, min(len(self._lines), self.app.size.height // _SHARE_OF_SCREEN))
-        if self._height != height:
-            self._height = height
-            self.styles.height = height
 
     @property
     def _hints(self) -> str:
         """The hints that there is room for as a whole."""
-        room = self.size.width - 2 - (cell_len(self._right) + 2 if self._right else 0)
         hints = self._left
-        while hints and cell_len(hints) > room:
+        while hints and cell_len(hints) > self.size.width - 2:
             hints = hints.rpartition("  ")[0]
         return hints
 
     def render(self) -> Content:
-        """Return the line, or the lines."""
-        width = self.size.width
-        if self._lines:
-            return Content("\n".join(fixed(f" {text}", width) for text in self._lines[: self._height]))
-        left = fixed(f" {self._hints}", width - cell_len(self._right) - 1)
-        return Content(fixed(f"{left}{self._right}", width))
+        """Return the line."""
+        return Content(fixed(f" {self._hints}", self.size.width))
 
     def on_click(self, event: events.Click) -> None:
         """Do what the hint that was clicked says."""
         event.stop()
         end = 1
-        for hint in () if self._lines else filter(None, self._hints.split("  ")):
+        for hint in filter(None, self._hints.split("  ")):
             start, end = end, end + cell_len(hint)
             if start <= event.x < end:
                 self._act(hint.split()[0])
                 return
             end += 2
+
+
+class Said(Widget):
+    """What the last key did, for a while: at the right end above the footer, over what is there.
+
+    Args:
+        free: Lines above the footer that it leaves free.
+    """
+
+    def __init__(self, free: int, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._free = free
+        self._shown: tuple[str, Size] = "", Size(0, 0)
+        self._lines: list[str] = []
+        self.display = False
+
+    def say(self, text: str, screen: Size) -> None:
+        """Show another text, as much of it as a quarter of the screen takes; nothing where it is empty.
+
+        Args:
+            text: Safe to print already.
+            screen: The size of the screen.
+        """
+        if (text, screen) == self._shown:
+            return
+        self._shown = text, screen
+        self.display = bool(text)
+        if text:
+            lines = in_lines(text, max(1, screen.width - 4))[: max(1, screen.height // _SHARE_OF_SCREEN)]
+            width = max(map(cell_len, lines)) + 2
+            self._lines = [fixed(f" {line}", width) for line in lines]
+            self.styles.width, self.styles.height = width, len(lines)
+            self.styles.offset = screen.width - width, -1 - self._free
+            self.refresh()
+
+    def render(self) -> Content:
+        """Return its lines."""
+        return Content("\n".join(self._lines))
+
+    def on_click(self, event: events.Click) -> None:
+        """Let a click do nothing to what is below."""
+        event.stop()

@@ -87,8 +87,11 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         self._unlit.clear()
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, count - 1))
         # No line is wider than the screen: a width of now would have the screen laid out once more with each other one.
-        self.virtual_size = Size(0, count)
-        if not self.size and count > self.app.size.height:
+        self.set_reactive(LineList.virtual_size, Size(0, count))
+        if self.size:
+            # Only a scrollbar that comes or goes needs another layout.
+            self._scroll_update(self.virtual_size)
+        elif count > self.app.size.height:
             # Else it would come after the first layout, and all would be laid out once more.
             self.set_reactive(LineList.show_vertical_scrollbar, True)
         self.refresh()

@@ -15,6 +15,7 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
+from spanview.display.sanitise import sanitise
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import data_text, fixed, line, name_text, right
 
@@ -130,7 +131,7 @@ def name_column(head: str, name: Callable[[Row], str], **more: Any) -> TableColu
     return TableColumn(
         head,
         parts=lambda row, cells: (Piece(name_text(name(row), cells)),),
-        wants=lambda row: cell_len(name(row)),
+        wants=lambda row: cell_len(sanitise(name(row))),
         value=name,
         ranks=Ranks.NAMES,
         **({"key": "name"} | more),

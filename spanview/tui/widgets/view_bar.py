@@ -49,7 +49,7 @@ class ViewBar(Widget):
     """One line. A view that one is in is lit; one without data is dim.
 
     `Traces   Groups r   Calls A   …   Check !        in batch` gives way, where there is less room, to names that stand
-    closer, then to keys alone with the name of the lit view, and on a very narrow screen to that name.
+    closer, then to keys alone from the right, but for the lit view, and on a very narrow screen to its name.
 
     Args:
         go: Takes a view that was clicked.
@@ -91,8 +91,8 @@ class ViewBar(Widget):
         wanted = min(cell_len(scope), _SHORTEST_SCOPE) + 2 if scope else 0
         pieces = [_Piece(f" {self._state.view.label} ▾ ", "lit", self._choose)]
         if width >= _FOLDED_BELOW:
-            for gap, has_names in ((3, True), (2, True), (1, True), (1, False)):
-                pieces = [*self._of_views(gap, has_names=has_names)]
+            for gap, names in ((3, len(View)), (2, len(View)), *((1, names) for names in range(len(View), -1, -1))):
+                pieces = [*self._of_views(gap, names)]
                 if sum(cell_len(piece.text) for piece in pieces) + wanted <= width:
                     break
         room = width - sum(cell_len(piece.text) for piece in pieces) - 1
@@ -101,9 +101,10 @@ class ViewBar(Widget):
             pieces += [_Piece(" " * (room - cell_len(shown)), ""), _Piece(shown, "scope", self._leave)]
         return pieces
 
-    def _of_views(self, gap: int, *, has_names: bool) -> Iterator[_Piece]:
+    def _of_views(self, gap: int, names: int) -> Iterator[_Piece]:
+        """Yield the views so far apart, the first ones and the lit one with their names."""
         is_colorless = self.app.no_color
-        for view in View:
+        for number, view in enumerate(View):
             go, is_lit, is_dim = partial(self._go, view), view is self._state.view, view in self._state.missing
             if gap > 1:
                 yield _Piece(" " * (gap - 2), "")
@@ -112,7 +113,7 @@ class ViewBar(Widget):
             key = "–" if is_dim and is_colorless else view.key
             style = "lit" if is_lit else "dim" if is_dim else ""
             yield _Piece(before, style if is_lit else "")
-            if has_names or is_lit or not key:
+            if number < names or is_lit or not key:
                 yield _Piece(view.label + (" " if key else ""), style, go)
             yield _Piece(key, style or "key", go)
             yield _Piece(after if gap > 1 or is_lit else "", style if is_lit else "")

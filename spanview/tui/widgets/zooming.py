@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from spanview.display.timeline import ruler, stretch
-from spanview.display.units import duration
+from spanview.display.units import duration, duration_by
 from spanview.tui.widgets.dragging import Drag
 
 if TYPE_CHECKING:
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.minimap import Mapped
     from spanview.tui.widgets.window import Window
+
+_PARTS_TOLD: Final = 100
+"""Where a stretch begins is told to such a part of its length."""
 
 
 class Zoom:
@@ -87,7 +90,7 @@ class Zoom:
         """Show a stretch of time, and say which."""
         whole = self.zoomable.whole
         self.zoomable.window = None if window == whole else window
-        after = duration(window.start_ns - whole.start_ns)
+        after = duration_by(window.start_ns - whole.start_ns, max(1, window.length_ns // _PARTS_TOLD))
         text = "the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}"
         self._say(text)
         self._rows.refresh()

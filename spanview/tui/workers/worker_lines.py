@@ -15,7 +15,7 @@ from textual.widget import Widget
 
 from spanview.display.cells import fitting, name_text
 from spanview.display.sanitise import sanitise
-from spanview.display.units import count, duration
+from spanview.display.units import duration
 from spanview.tui.app.colorless import CURSOR, FULL, letter_of
 from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.linelist import LineList
@@ -364,7 +364,7 @@ class WorkerLines(LineList):
         index, split = self.model.lines[row], WorkerSplit.of(width, self.model)
         if isinstance(index, Heading):
             node = f"node {sanitise(self.model.node_text(index.node))}" if index.node else "node not known"
-            return [Segment(fixed(f"{node}   {count(index.workers, 'worker')}", width), self.paint_style("accent"))]
+            return [Segment(fixed(f"{node}   {index.processes}", width), self.paint_style("accent"))]
         indent = " " if self.model.has_headings else ""
         room = split.name - 1 - len(indent)
         name = name_text(fitting(self.model.labels(index), room), room)

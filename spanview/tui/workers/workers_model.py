@@ -17,6 +17,7 @@ from rich.cells import cell_len
 from spanview.analysis.ray_names import RAN, rays_own_names, short_names
 from spanview.analysis.telling import part
 from spanview.analysis.workers import Role, Worker, worker_of
+from spanview.display.units import count
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import Timed
 from spanview.tui.widgets.window import Window
@@ -183,13 +184,25 @@ def key_of(lane: Lane) -> Key:
     return lane.source, lane.service
 
 
+def processes_text(workers: Iterable[Worker]) -> str:
+    """Return `7 workers and the driver`."""
+    is_driver = [worker.role is Role.DRIVER for worker in workers]
+    drivers = sum(is_driver)
+    others = count(len(is_driver) - drivers, "worker")
+    if not drivers:
+        return others
+    of_drivers = "the driver" if drivers == 1 else count(drivers, "driver")
+    return of_drivers if drivers == len(is_driver) else f"{others} and {of_drivers}"
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The line above the workers of a node."""
 
     node: str
     """From a file, and so to be sanitised; empty where it isn't known."""
-    workers: int
+    processes: str
+    """How many workers and drivers, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +348,7 @@ class WorkersModel:
         self.lines = []
         for node, indices in groupby(self.order, lambda index: _node_of(workers[index])):
             of_node = [*indices]
-            self.lines += [Heading(node, len(of_node)), *of_node]
+            self.lines += [Heading(node, processes_text(map(workers.__getitem__, of_node))), *of_node]
 
     def _key(self, by: Sort) -> Callable[[int], Any]:
         lane = self.lane

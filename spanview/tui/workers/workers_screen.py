@@ -27,7 +27,7 @@ from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 from spanview.tui.workers.worker_lines import WaitingLine, WorkerHeads, WorkerLines
-from spanview.tui.workers.workers_model import Identities, Sort, WorkersModel, WorkersShape, key_of
+from spanview.tui.workers.workers_model import Identities, Sort, WorkersModel, WorkersShape, key_of, processes_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +51,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     Args:
         scope: The traces that count.
     """
+
+    NOTES = 2
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
@@ -131,7 +133,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         """Return what is shown."""
         if not self.live.has_answer:
             return f"‹ workers in {self.live.chosen.what}   looking at spans … {self.live.work.share_text}"
-        number, untraced = count(len(self._model.shape.lanes), "worker"), self._model.shape.untraced
+        number, untraced = processes_text(self._model.shape.workers), self._model.shape.untraced
         number += f", {count(untraced, 'untraced call')}" if untraced else ""
         number += ", without Ray's own" if self._model.shape.is_without_rays_own else ""
         return f"‹ workers in {self.live.chosen.what}{self.live.as_of}   {number}   by {self._model.by.value}"
@@ -191,12 +193,14 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             parts.append(f"{wait_word(self._store, row)} {duration(wait)}")
         gap = lane.gap_before(start)
         if gap is None:
-            parts.append("the first here")
+            parts.append("first span of this worker")
         else:
-            parts.append(f"idle {self._model.at_most(index)}{duration(gap)} before" if gap else "others ran before")
+            parts.append(f"idle {self._model.at_most(index)}{duration(gap)} before" if gap else "while others ran")
         is_failed, failed = spans.status[row] == ERROR, lane.blocks.has_failed(block)
         rest, place = "   ".join(["", *parts]), f"{block + 1:,} of {len(lane.blocks.rows):,}"
-        mark = "✖ " if is_failed else "(✖ inside) " if failed else ""
+        if failed and not is_failed:
+            rest = f"   ✖ in a span below{rest}"
+        mark = "✖ " if is_failed else ""
         # What it is called gives way to what is said of it.
         room = max(_SHORTEST_NAME, self.size.width - len(mark) - len(rest) - len(place) - 4)
         name = data_text(self._store.names.texts[spans.name[row]] or "(no name)", room).rstrip()

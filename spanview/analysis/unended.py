@@ -1,0 +1,177 @@
+"""What has become of spans that were written when they started, and have no end yet.
+
+the process that the span names              its file                               the span
+-------------------------------------------  -------------------------------------  ----------------------------------
+it, on this host, had that id then           –                                      runs
+is alive
+ran on another host, or isn't named          –                                      unknown
+was seen alive, and has ended                –                                      is lost
+isn't there                                  was written last when the last span    is lost, likely
+                                             in it, or beside it, started or ended
+isn't there                                  was written later, as a copy is        unknown: its end may be elsewhere
+
+beside it: what starts is in `n-7-1717000000.started.jsonl`, what has ended in `n-7-1717000000.jsonl`.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections import Counter
+from dataclasses import dataclass
+from enum import Enum
+from itertools import compress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.writers import Life, Writers
+from spanview.index.table import file_of_process
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Mapping
+
+    from spanview.analysis.writers import Host
+    from spanview.index.store import Store
+
+MAX_UNENDED: Final = 1_000
+"""Spans without an end whose processes are asked about, the newest."""
+_READING_DELAY_S: Final = 0.5
+"""What a process wrote before it ended has been read after so long, mostly."""
+_COPYING_NS: Final = 2_000_000_000
+"""A file that was written later than this after its last span is taken for a copy; some count whole seconds."""
+
+
+class Fate(Enum):
+    """What has become of a span without an end."""
+
+    RUNS = "running"
+    LOST = "lost"
+    UNKNOWN = "no end"
+
+
+@dataclass(frozen=True, slots=True)
+class Unended:
+    """A span without an end."""
+
+    fate: Fate
+    reason: str
+    """In a few words; with a host's name from a file, and so to be sanitised."""
+    pid: int | None = None
+    """Of its process."""
+    is_likely: bool = False
+    """Whether its fate isn't certain."""
+
+
+NO_UNENDED: Final[Mapping[int, Unended]] = MappingProxyType({})
+"""Where nobody has asked."""
+
+
+def fates_text(unended: Iterable[Unended]) -> str:
+    """Return how many spans without an end run, or else are lost, in words; empty where none is."""
+    fates = Counter(span.fate for span in unended)
+    if fates[Fate.RUNS]:
+        return f"● {fates[Fate.RUNS]:,} running"
+    return f"{fates[Fate.LOST]:,} lost" if fates[Fate.LOST] else ""
+
+
+def unended_text(unended: Unended) -> str:
+    """Return what has become of a span without an end, in words; to be sanitised."""
+    return f"{unended.fate.value}{', likely' if unended.is_likely else ''}: {unended.reason}"
+
+
+class UnendedSpans:
+    """Knows which spans have no end, and what has become of them. For one thread at a time.
+
+    Args:
+        writers: Knows who has written them.
+        host: Knows the processes of this host.
+    """
+
+    def __init__(self, store: Store, writers: Writers, host: Host) -> None:
+        self._store = store
+        self._writers = writers
+        self._host = host
+        self._row_count = 0
+        self._rows = array("I")
+        self._last_ns: tuple[int, dict[str, int]] = -1, {}
+        """For a version of the store, when the last span of each process started or ended, by its file."""
+
+    @classmethod
+    def of_store(cls, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> UnendedSpans:
+        """Return what knows those of a store, for whoever asks nothing else of processes."""
+        return cls(store, Writers(store, host, clock), host)
+
+    def all(self, traces: Container[int] | None = None) -> dict[int, Unended]:
+        """Return what has become of each of the newest ones, by row.
+
+        Args:
+            traces: Numbers of traces; None for all.
+        """
+        return {row: self._of(row) for row in self._rows_of(traces)}
+
+    def _rows_of(self, traces: Container[int] | None) -> list[int]:
+        spans = self._store.spans
+        ends, count = spans.end_ns, len(spans.next_row)
+        self._rows.extend(compress(range(self._row_count, count), map(NO_TIME.__eq__, ends[self._row_count : count])))
+        self._row_count = count
+        self._rows = array("I", [row for row in self._rows if ends[row] == NO_TIME])
+        newest = self._rows[-MAX_UNENDED:]
+        return [row for row in newest if traces is None or spans.trace[row] in traces]
+
+    def _of(self, row: int) -> Unended:
+        """Return what has become of a span without an end."""
+        writer = self._writers.facts_of(row).writer
+        if writer is None:
+            return Unended(Fate.UNKNOWN, "not known which process it is of")
+        who = f"its process, pid {writer.pid},"
+        worker = self._writers.facts_of(row).worker
+        life = self._writers.life(row, writer)
+        if life.is_alive:
+            return Unended(Fate.RUNS, f"{who} is alive", writer.pid)
+        if self._writers.was_alive(row, writer):
+            if self._writers.has_ended(row, writer, _READING_DELAY_S):
+                return Unended(Fate.LOST, f"{who} has ended{self._exit_of(row, worker)}", writer.pid)
+            return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid)
+        if life is not Life.GONE:
+            where = f" on {writer.host}" if writer.host else ""
+            return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)
+        if writer.is_named and self._is_original(row):
+            said = self._exit_of(row, worker)
+            reason = f"{who} has ended{said}" if said else f"{who} isn't running"
+            return Unended(Fate.LOST, reason, writer.pid, is_likely=not said)
+        return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)
+
+    def _exit_of(self, row: int, worker: str) -> str:
+        """Return what Ray says of a worker's end, to be put behind it; empty where it says nothing."""
+        path = self._store.sources[self._store.spans.source[row]].path
+        said = self._host.exit_of(path, worker) if worker else ""
+        return f", as Ray says: {said}" if said else ""
+
+    def _is_original(self, row: int) -> bool:
+        """Return whether a span is in the file that its process wrote, as far as the times of the files tell."""
+        spans, sources = self._store.spans, self._store.sources
+        if self._last_ns[0] != self._store.version:
+            self._last_ns = self._store.version, self._last_times()
+        path = sources[spans.source[row]].path
+        process = file_of_process(path)
+        last_ns = self._last_ns[1].get(process, NO_TIME)
+        written_ns = max(self._host.written_ns(file) for file in {path, process})
+        return abs(written_ns - last_ns) <= _COPYING_NS
+
+    def _last_times(self) -> dict[str, int]:
+        """Return when the last span of each process started or ended, by the file of what has ended."""
+        import numpy as np
+
+        from spanview.index.arrays import copy_of
+
+        spans, sources = self._store.spans, self._store.sources
+        count = len(spans.next_row)
+        last_times = np.full(len(sources), NO_TIME, np.int64)
+        times = np.maximum(copy_of(spans.start_ns)[:count], copy_of(spans.end_ns)[:count])
+        np.maximum.at(last_times, copy_of(spans.source)[:count], times)
+        last = dict[str, int]()
+        for source, ns in zip(sources, last_times.tolist(), strict=False):
+            process = file_of_process(source.path)
+            last[process] = max(ns, last.get(process, ns))
+        return last

@@ -1,0 +1,380 @@
+"""What Ray calls waited for before they ran, as far as spans show.
+
+µs             0    5   10   15   20   25   30
+f submitted      =
+pid 1             ┈┈┈┈┈┈┈|===f===|               a worker to start, likely: the process ran nothing before
+pid 2          |====g====|┈|===f===|             a free worker, likely: all ran something
+pid 3            ┈┈┈┈┈┈┈┈┈┈|===f===|             arguments, likely: g, which its caller had submitted before, ended then
+actor 4        |==A.g====||==A.f==|              the actor, likely: it ran something else, and has never run two at once
+actor 5             |=A.__init__=||==A.f==|      the actor to be created; certain
+
+Spans name neither the arguments of a call nor the resources that it needs. So a task that ran where an earlier one of
+its caller had just ended is unknown: it may have waited for the worker, or for the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from spanview.analysis.generators import generators_of
+from spanview.analysis.intervals import Levels
+from spanview.analysis.ray_names import RAN, call_names, function_of, short_names, started_attempts
+from spanview.analysis.workers import is_of_one_process
+from spanview.index.arrays import copy_of
+from spanview.index.table import NO_ROW
+from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from spanview.index.arrays import Flags, Places
+    from spanview.index.store import Store
+
+_MILLISECOND: Final = 1_000_000
+_LEAST_NS: Final = 2 * _MILLISECOND
+"""Less than this is what handing a call over takes."""
+_LEAST_START_NS: Final = 50 * _MILLISECOND
+"""No worker starts in less: it was started ahead."""
+_MOST_START_NS: Final = 10_000 * _MILLISECOND
+"""A worker that takes longer may have waited for room."""
+_LEAST_ARGUMENT_NS: Final = 50 * _MILLISECOND
+"""In less, something else may have happened by chance."""
+_MOST_HANDOVER_NS: Final = 20 * _MILLISECOND
+"""So soon after a result is there, the call that takes it begins."""
+_NO_CALL: Final = -1
+_ROUNDED_NS: Final = 2_000
+"""The SDK's times are right to two microseconds."""
+_CONSTRUCTOR: Final = f".__init__{RAN}"
+_LAST_ENDS: Final = 4
+"""Calls of one caller that are looked at for an argument, the last that had ended."""
+
+
+WaitSums: TypeAlias = "Mapping[WaitedFor, tuple[int, int]]"
+"""By what was waited for, how many calls did, and how long in nanoseconds."""
+
+
+class WaitedFor(StrEnum):
+    """What most of a wait was for."""
+
+    WORKER_START = "a worker to start"
+    FREE_WORKER = "a free worker"
+    ACTOR = "its actor"
+    """It ran something else."""
+    CREATION = "its actor to be created"
+    ARGUMENTS = "its arguments"
+    UNKNOWN = "unknown"
+
+    @property
+    def label(self) -> str:
+        """It in a few words, as `likely for a free worker`: certain is only what has to end before a call runs."""
+        match self:
+            case WaitedFor.UNKNOWN:
+                return "for what isn't known"
+            case WaitedFor.CREATION:
+                return f"for {self}"
+            case _:
+                return f"likely for {self}"
+
+    @property
+    def brief(self) -> str:
+        """The same in fewer words, such as `free worker, likely`."""
+        word = self.name.lower().replace("_", " ")
+        return word if self in {WaitedFor.UNKNOWN, WaitedFor.CREATION} else f"{word}, likely"
+
+
+@dataclass(frozen=True, slots=True)
+class WaitReason:
+    """What one call waited for."""
+
+    waited_for: WaitedFor
+    row: int = NO_ROW
+    """The attempt that shows it, in the span table; `NO_ROW` where none does."""
+
+
+_KINDS: Final = (*WaitedFor,)
+
+
+class WaitReasons:
+    """What attempts waited for.
+
+    Args:
+        rows: Of attempts, ascending: those of a wait that is longer than handing over a call takes.
+        kinds: What each waited for, as its index in `WaitedFor`.
+        shown_by: The rows of the attempts that show it; `NO_ROW` where none does.
+    """
+
+    def __init__(self, rows: Places, kinds: Places, shown_by: Places) -> None:
+        self._rows = rows
+        self._kinds = kinds
+        self._shown_by = shown_by
+
+    def get(self, row: int) -> WaitReason | None:
+        """Return what an attempt waited for; None where it hardly waited."""
+        index = int(np.searchsorted(self._rows, row))
+        if index == len(self._rows) or self._rows[index] != row:
+            return None
+        return WaitReason(_KINDS[self._kinds[index]], int(self._shown_by[index]))
+
+    def sums(self, rows: Places, waits_ns: NDArray[Any], groups: Places, size: int) -> list[WaitSums]:
+        """Return how many attempts of each group waited for what, and how long.
+
+        Args:
+            rows: Of attempts.
+            waits_ns: How long each waited.
+            groups: The group of each, a number below `size`.
+            size: How many groups there are.
+        """
+        if not len(self._rows):
+            return [{} for _ in range(size)]
+        index = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
+        known = self._rows[index] == rows
+        keys = groups[known] * len(_KINDS) + self._kinds[index[known]]
+        counts = np.bincount(keys, minlength=size * len(_KINDS)).reshape(size, -1)
+        times = np.zeros(size * len(_KINDS), np.int64)
+        np.add.at(times, keys, waits_ns[known])
+        return [
+            {_KINDS[kind]: (int(of_group[kind]), int(ns[kind])) for kind in np.flatnonzero(of_group).tolist()}
+            for of_group, ns in zip(counts, times.reshape(size, -1), strict=True)
+        ]
+
+
+NO_REASONS: Final = WaitReasons(*np.empty((3, 0), np.int64))
+
+
+def wait_reasons(store: Store, attempts: Places | Sequence[int]) -> WaitReasons:
+    """Return what the first attempts of calls waited for.
+
+    Args:
+        store: Where the spans are; all of them are searched for evidence.
+        attempts: Rows of attempts that no other one of their call preceded.
+    """
+    rows = np.asarray(attempts, np.int64)
+    rows = rows[copy_of(store.spans.kind)[rows] == CONSUMER]
+    return _Attempts(store).reasons_of(rows) if len(rows) else NO_REASONS
+
+
+_TASKS: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
+"""By store and number of a name, whether attempts with it are those of a task."""
+
+
+class _Attempts:
+    """All attempts of a store as columns: by process, then start."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        spans = store.spans
+        rows = started_attempts(store)
+        sources, starts = (copy_of(column)[rows] for column in (spans.source, spans.start_ns))
+        order = np.lexsort((rows, starts, sources))
+        self._rows, self._sources, self._starts = rows[order], sources[order], starts[order]
+        ends, self._names = (copy_of(column)[self._rows] for column in (spans.end_ns, spans.name))
+        self._ends = np.where(ends == NO_TIME, self._starts, np.maximum(ends, self._starts))
+        self._callers = self._producers()
+        self._times = np.sort(np.append(self._starts, self._ends))
+        self._set_processes()
+        self._tasks = self._is_task()
+        self._set_levels()
+
+    # -- what is known of all ----------------------------------------------------------------------------------------
+
+    def _producers(self) -> Places:
+        """Return the row of the call of each attempt; `_NO_CALL` where no file holds it."""
+        spans, size = self._store.spans, len(self._store.spans.next_row)
+        submits, _ = call_names(self._store)
+        kinds, names = copy_of(spans.kind)[:size], copy_of(spans.name)[:size]
+        calls = np.flatnonzero((kinds == PRODUCER) & np.isin(names, [*submits]))
+        if not len(calls):
+            return np.full(len(self._rows), _NO_CALL)
+        ids = copy_of(spans.span_id)[calls]
+        calls = calls[np.argsort(ids, kind="stable")]
+        ids, wanted = copy_of(spans.span_id)[calls], copy_of(spans.parent_id)[self._rows]
+        found = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+        traces = copy_of(spans.trace)
+        is_found = (ids[found] == wanted) & (traces[calls[found]] == traces[self._rows])
+        return np.where(is_found, calls[found], _NO_CALL)
+
+    def _keys(self, groups: Places, ns: NDArray[Any], side: Any) -> Places:
+        """Return numbers that order times by group first: one group's are below the next one's."""
+        return groups.astype(np.int64) * (len(self._times) + 1) + np.searchsorted(self._times, ns, side)
+
+    def _set_processes(self) -> None:
+        """Find when each process began, and until when it was busy."""
+        sources, size = self._sources, len(self._rows)
+        is_first = np.append(True, sources[1:] != sources[:-1])[:size]
+        self._firsts = np.maximum.accumulate(np.where(is_first, np.arange(size), 0))
+        """The first attempt of each attempt's process."""
+        reached = np.maximum.accumulate(self._keys(sources, self._ends, "left"))
+        self._reached = self._times[reached - sources.astype(np.int64) * (len(self._times) + 1)]
+        """When all of its process' attempts had ended, from the first up to each."""
+        before = np.where(is_first, self._starts, np.append(0, self._reached[:-1])[:size])
+        self._busy = np.append(0, np.cumsum(np.maximum(0, self._ends - np.maximum(self._starts, before))))
+        """How long any process was busy before each attempt, summed up."""
+        overlaps = np.flatnonzero(before - self._starts > _ROUNDED_NS)
+        self._concurrent = np.isin(sources, sources[overlaps])
+        texts = self._store.names.texts
+        made = np.isin(self._names, [number for number, text in enumerate(texts) if text.endswith(_CONSTRUCTOR)])
+        last = np.maximum.accumulate(np.where(made, np.arange(size), -1))
+        self._constructors = np.where(last >= self._firsts, last, -1)
+        """The constructor that ran last in its process, up to each attempt, itself included; -1 for none."""
+        self._made = made
+        self._keyed_starts = self._keys(sources, self._starts, "right")
+
+    def _is_task(self) -> Flags:
+        """Return which attempts are those of tasks, not of actors; a record is read for each function."""
+        known = _TASKS.setdefault(self._store, {})
+        names, firsts = np.unique(self._names, return_index=True)
+        for name, first in zip(names.tolist(), firsts.tolist(), strict=True):
+            if name not in known:
+                known[name] = self._store.span(int(self._rows[first])).attributes.get("ray.remote") == "function"
+        return np.isin(self._names, [name for name in names.tolist() if known[name]])
+
+    def _set_levels(self) -> None:
+        """Find how many tasks ran at once; one that submitted calls may have waited for them, and had room for them."""
+        spans, calls = self._store.spans, self._callers[self._callers != _NO_CALL]
+        submitting = np.isin(copy_of(spans.span_id)[self._rows], copy_of(spans.parent_id)[calls])
+        chosen = self._tasks & ~submitting & (self._ends > self._starts)
+        self._levels = Levels.of(self._starts[chosen], self._ends[chosen])
+        self._most = int(self._levels.counts.max(initial=0))
+
+    def _level_before(self, ns: NDArray[Any]) -> Places:
+        """Return how many tasks ran right before each of some times."""
+        indices = np.searchsorted(self._levels.times, ns, "left")
+        levels: Places = np.append(0, self._levels.counts)[indices]
+        return levels
+
+    def _busy_until(self, last: Places, ns: NDArray[Any]) -> NDArray[Any]:
+        """Return how long processes had been busy at some times, each after the last of some attempts began."""
+        busy: NDArray[Any] = self._busy[last + 1] - np.maximum(0, self._reached[last] - ns)
+        return busy
+
+    # -- what some waited for ----------------------------------------------------------------------------------------
+
+    def reasons_of(self, rows: Places) -> WaitReasons:
+        """Return what attempts waited for."""
+        spans = self._store.spans
+        paths = [source.path for source in self._store.sources]
+        of_one_process = [number for number, path in enumerate(paths) if is_of_one_process(path)]
+        is_known = (self._callers != _NO_CALL) & np.isin(self._sources, of_one_process)
+        chosen = np.flatnonzero(np.isin(self._rows, rows) & is_known)
+        submitted, starts = copy_of(spans.end_ns)[self._callers[chosen]], self._starts[chosen]
+        has_waited = (submitted != NO_TIME) & (starts - np.minimum(submitted, starts) >= _LEAST_NS)
+        chosen, submitted, starts = chosen[has_waited], submitted[has_waited], starts[has_waited]
+        if not len(chosen):
+            return NO_REASONS
+        firsts, waits = self._firsts[chosen], starts - submitted
+        made = self._constructors[chosen]
+        previous = np.where(chosen > firsts, chosen - 1, chosen)
+        is_task, is_made = self._tasks[chosen], self._made[chosen]
+        is_method = ~is_task & ~is_made
+        # What the process did since it was called: nothing yet, constructing the actor, running something else.
+        began = np.where(is_made | (made < 0), self._starts[firsts], self._ends[made])
+        prepared = np.minimum(starts, np.maximum(submitted, began))
+        starting = prepared - submitted
+        index = np.searchsorted(self._keyed_starts, self._keys(self._sources[chosen], prepared, "right"), "right") - 1
+        index = np.minimum(np.maximum(index, firsts), previous)
+        busy = self._busy_until(previous, starts) - self._busy_until(index, prepared)
+        # What explains most of the wait: the process wasn't there yet, or it ran something else.
+        is_most = 2 * (starting + busy) >= waits
+        is_busy, is_starting = is_most & (busy > starting), is_most & (busy <= starting)
+        takes_start = (starting >= _LEAST_START_NS) & (starting <= _MOST_START_NS)
+        is_created = is_method & is_starting & (made >= 0)
+        reasons = {WaitedFor.CREATION: is_created}
+        reasons[WaitedFor.WORKER_START] = is_starting & ~is_created & takes_start & (is_task | is_made)
+        reasons[WaitedFor.ACTOR] = is_method & is_busy & ~self._concurrent[chosen]
+        has_many = previous > index + (self._reached[index] <= prepared)
+        blockers = self._callers[previous]
+        is_argument = self._same_caller_before(blockers, chosen)
+        is_full = (self._level_before(self._reached[previous]) >= self._most) & (self._most > 1)
+        reasons[WaitedFor.FREE_WORKER] = is_task & is_busy & (has_many | ~is_argument | is_full)
+        explained = np.logical_or.reduce([*reasons.values()])
+        open_ones = np.flatnonzero(~explained & ~is_busy & ~is_starting & (waits >= _LEAST_ARGUMENT_NS))
+        results = self._results_before(chosen[open_ones], submitted[open_ones])
+        has_room = self._level_before(self._ends[results]) < self._most
+        arguments, full = np.zeros((2, len(chosen)), np.bool_)
+        arguments[open_ones] = (results >= 0) & (has_room | ~is_task[open_ones])
+        full[open_ones] = (results >= 0) & ~has_room & is_task[open_ones]
+        reasons[WaitedFor.ARGUMENTS] = arguments
+        reasons[WaitedFor.FREE_WORKER] |= full
+        for_result = np.full(len(chosen), -1)
+        for_result[open_ones] = results
+        shown_by = {
+            WaitedFor.CREATION: made,
+            WaitedFor.WORKER_START: firsts,
+            WaitedFor.ACTOR: previous,
+            WaitedFor.FREE_WORKER: np.where(full, for_result, previous),
+            WaitedFor.ARGUMENTS: for_result,
+        }
+        kinds, evidence = np.full(len(chosen), _KINDS.index(WaitedFor.UNKNOWN)), np.full(len(chosen), NO_ROW)
+        for waited_for, holds in reasons.items():
+            kinds[holds] = _KINDS.index(waited_for)
+            evidence[holds] = self._rows[shown_by[waited_for][holds]]
+        order = np.argsort(self._rows[chosen], kind="stable")
+        return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order])
+
+    def _same_caller_before(self, calls: Places, chosen: Places) -> Flags:
+        """Return whether calls were submitted by the callers of attempts, before their own calls."""
+        spans, own = self._store.spans, self._callers[chosen]
+        sources, starts = copy_of(spans.source), copy_of(spans.start_ns)
+        same: Flags = (calls != _NO_CALL) & (sources[calls] == sources[own]) & (starts[calls] < starts[own])
+        return same
+
+    def _results_before(self, chosen: Places, submitted: NDArray[Any]) -> Places:
+        """Return the attempts whose results attempts may have waited for; -1 where there is none."""
+        results = np.full(len(chosen), -1)
+        if not len(chosen):
+            return results
+        spans = self._store.spans
+        texts, generators = self._store.names.texts, generators_of(self._store)
+        # A generator's span ends long before its results are there.
+        made = [name for name in np.unique(self._names).tolist() if texts[name].removesuffix(RAN) in generators]
+        known = np.flatnonzero((self._callers != _NO_CALL) & ~np.isin(self._names, made))
+        if not len(known):
+            return results
+        sources = copy_of(spans.source)
+        keys = self._keys(sources[self._callers[known]], self._ends[known], "left")
+        order = np.argsort(keys, kind="stable")
+        known, keys = known[order], keys[order]
+        own = self._callers[chosen]
+        last = np.searchsorted(keys, self._keys(sources[own], self._starts[chosen], "left"), "right") - 1
+        for step in range(_LAST_ENDS):
+            candidates = known[np.maximum(last - step, 0)]
+            ended, calls = self._ends[candidates], self._callers[candidates]
+            fits = (last - step >= 0) & self._same_caller_before(calls, chosen) & (candidates != chosen)
+            fits &= (ended > submitted) & (self._starts[chosen] - ended <= _MOST_HANDOVER_NS)
+            fits &= 2 * (ended - submitted) >= self._starts[chosen] - submitted
+            # Several calls of one function more often wait for a free worker than for each other.
+            fits &= (self._names[candidates] != self._names[chosen]) & (results < 0)
+            results = np.where(fits, candidates, results)
+        return results
+
+
+def reason_text(store: Store, reason: WaitReason, row: int) -> str:
+    """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there until then`.
+
+    Args:
+        row: The attempt's.
+    """
+    if reason.row == NO_ROW:
+        return reason.waited_for.label
+    name = store.names.texts[store.spans.name[reason.row]]
+    called = short_names([name]).get(name, function_of(name))
+    match reason.waited_for:
+        case WaitedFor.WORKER_START if reason.row == row:
+            evidence = "its process ran nothing before"
+        case WaitedFor.WORKER_START:
+            evidence = "its process had run nothing yet"
+        case WaitedFor.CREATION:
+            evidence = f"{called} had to end first"
+        case WaitedFor.ARGUMENTS:
+            evidence = f"{called}, which the same caller had submitted before, had just ended"
+        case _:
+            evidence = f"{called} ran there until then"
+    return f"{reason.waited_for.label}: {evidence}"

@@ -1,0 +1,8 @@
+"""Collecting the span files of a cluster's nodes into one folder.
+
+node_files  what runs on a node: new bytes of its span files
+nodes       the nodes of a cluster, and how far collecting from each is
+collection  what was collected, in a folder
+tasks       a task for each node of a Ray cluster
+dashboard   the same through the dashboard, which has the logs of all nodes
+"""

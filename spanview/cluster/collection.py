@@ -1,0 +1,172 @@
+"""The folder that span files of a cluster are collected into, so that collecting can go on where it ended.
+
+DIR/
+  .spanview-collected                           devices and inodes of the files, by which renamed ones are known
+  worker-7@3f2a9c01b2d4/tmp/spans/8714.txt      a file of the node 3f2a9c01b2d4…, whose host is worker-7
+  worker-7@3f2a9c01b2d4.2/tmp/spans/8714.txt    its second generation: it was truncated, or made anew
+
+How far a file was collected, and its checksum, are those of the file in DIR. Nothing that is kept beside it could
+disagree with it, whatever ended an earlier call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from spanview.cluster.node_files import digest_of
+from spanview.model.problems import CollectError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+
+    from spanview.cluster.node_files import Known, Piece
+    from spanview.cluster.nodes import ClusterNode
+
+_STATE: Final = ".spanview-collected"
+_BLOCK_BYTES: Final = 1024 * 1024
+_NO_IDENTITY: Final = (0, 0)
+_APPEND: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Collection:
+    """What was collected, in a folder that nobody else writes to meanwhile; a context that ends it.
+
+    Args:
+        folder: DIR; it is made where it isn't there.
+
+    Raises:
+        CollectError: It can't be made or written, or another call of `collect` writes to it.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.files = 0
+        """Files that were seen since then."""
+        self.bytes = 0
+        """Bytes that were added since then."""
+        self._seen: set[str] = set()
+        try:
+            os.makedirs(folder, exist_ok=True)
+            self._state = os.open(os.path.join(folder, _STATE), _APPEND, 0o666)
+            _lock(self._state, folder)
+            self._identities = _identities(os.pread(self._state, os.fstat(self._state).st_size, 0))
+        except OSError as error:
+            raise _unwritable(folder, error) from None
+
+    def known(self, node: ClusterNode) -> list[Known]:
+        """Return what there is of a node, each file with its length and checksum."""
+        known = []
+        pattern = re.compile(rf"{re.escape(node.folder)}(?:\.([1-9][0-9]*))?")
+        for name in sorted(os.listdir(self.folder)):
+            if (match := pattern.fullmatch(name)) is None:
+                continue
+            top = os.path.join(self.folder, name)
+            for below, _, files in os.walk(top):
+                for file in files:
+                    local = os.path.relpath(os.path.join(below, file), self.folder)
+                    path = "/" + os.path.relpath(os.path.join(below, file), top)
+                    length, digest = self._contents(local)
+                    identity = self._identities.get(local, _NO_IDENTITY)
+                    known.append((path, int(match[1] or 1), *identity, length, digest))
+        return known
+
+    def _contents(self, local: str) -> tuple[int, bytes]:
+        try:
+            with open(os.path.join(self.folder, local), "rb") as file:
+                digest = digest_of(iter(lambda: file.read(_BLOCK_BYTES), b""))
+                return file.tell(), digest
+        except OSError as error:
+            raise _unwritable(local, error) from None
+
+    def add(self, node: ClusterNode, pieces: Sequence[Piece], content: bytes) -> None:
+        """Append what is new to a node's files.
+
+        Args:
+            node: The node.
+            pieces: What is new.
+            content: All their bytes.
+
+        Raises:
+            CollectError: A file can't be written, or isn't as long any more as it was.
+        """
+        data = memoryview(content)
+        self._note({self._local(node, piece[0], piece[1]): (piece[2], piece[3]) for piece in pieces})
+        start = 0
+        for path, generation, _, _, offset, length in pieces:
+            self._append(self._local(node, path, generation), offset, data[start : start + length])
+            start += length
+
+    def _local(self, node: ClusterNode, path: str, generation: int) -> str:
+        if not path.startswith("/") or os.path.normpath(path) != path:
+            raise CollectError(f"{node.folder}: {path} is no path of a file")
+        return node.folder + (f".{generation}" if generation > 1 else "") + path
+
+    def _append(self, local: str, offset: int, data: memoryview) -> None:
+        target = os.path.join(self.folder, local)
+        try:
+            if local not in self._seen:
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+            descriptor = os.open(target, _APPEND, 0o666)
+            try:
+                if os.fstat(descriptor).st_size != offset:
+                    raise CollectError(f"{target} was changed by another program; remove it, and collect again")
+                while data:
+                    written = os.write(descriptor, data)
+                    self.bytes += written
+                    data = data[written:]
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise _unwritable(target, error) from None
+        if local not in self._seen:
+            self._seen.add(local)
+            self.files += 1
+
+    def _note(self, identities: dict[str, tuple[int, int]]) -> None:
+        """Keep the devices and inodes of files, before anything is written to them."""
+        if identities.items() <= self._identities.items():
+            return
+        new = {local: identity for local, identity in identities.items() if self._identities.get(local) != identity}
+        self._identities.update(new)
+        try:
+            # A line more, which a kill may leave unfinished; of two lines about a file the later one counts.
+            os.write(self._state, b"\n" + json.dumps(new).encode())
+        except OSError as error:
+            raise _unwritable(self.folder, error) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # This also lets go of the lock.
+        os.close(self._state)
+
+
+def _lock(descriptor: int, folder: str) -> None:
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise CollectError(f"{folder}: another spanview collects into it; give another folder") from None
+
+
+def _identities(state: bytes) -> dict[str, tuple[int, int]]:
+    """Return the devices and inodes of the files of DIR by their paths below it."""
+    found: dict[str, tuple[int, int]] = {}
+    for line in state.splitlines():
+        with suppress(ValueError):
+            value: Any = json.loads(line)
+            found |= {local: (int(device), int(inode)) for local, (device, inode) in value.items()}
+    return found
+
+
+def _unwritable(path: str, error: OSError) -> CollectError:
+    return CollectError(f"{path}: can't be written: {error.strerror or error}")

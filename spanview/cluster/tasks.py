@@ -1,0 +1,268 @@
+"""A Ray cluster: one task for each of its nodes, which sends new bytes of the node's span files.
+
+The tasks need no CPU of their node's, and run on it or not at all. Each is a generator, so that a long one is a single
+task; Ray holds it back while what it has sent isn't taken. They leave no spans: whether Ray traces a task is decided in
+the program that submits it, and this one turns tracing off before it submits anything.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import time
+import zlib
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.cluster import node_files
+from spanview.cluster.nodes import ClusterNode, NodeProgress, NodeState
+from spanview.model import stretch
+from spanview.model.problems import CollectError
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from spanview.cluster.collection import Collection
+
+AUTO: Final = "auto"
+_MESSAGES_AHEAD: Final = 8
+"""Messages that a node may be ahead of us."""
+_REACH_S: Final = 5.0
+"""Seconds until an address has to answer at all."""
+_CONNECT_S: Final = 45
+"""Seconds until it has to have answered as a cluster does."""
+_ROUND_S: Final = 0.2
+"""Seconds between two looks at what has come, and at whether to stop."""
+_NODES_S: Final = 1.0
+"""Seconds between two looks at which nodes there are."""
+_ANSWER_S: Final = 60.0
+"""Seconds until a node's task has to have begun: it waits for ever on a node that is about to leave."""
+_ATTEMPTS: Final = 3
+"""Tasks for a node, without following."""
+_RETRY_S: Final = 2.0
+"""Seconds before a node gets another task."""
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """Be a driver of a cluster, untraced; the context ends it.
+
+    Args:
+        address: `auto` for the one on this machine, or host and port of its head.
+
+    Raises:
+        CollectError: Ray isn't installed, there is no such cluster, or it takes only drivers of another kind.
+    """
+    if "://" in address:
+        raise CollectError(
+            f"{address}: expected auto or HOST:PORT, on a machine of the cluster; from elsewhere, give --dashboard URL"
+        )
+    host, _, port = address.rpartition(":")
+    if address != AUTO and not (host and port.isdigit()):
+        raise CollectError(f"{address}: expected auto, or HOST:PORT as `ray status` and `ray start` print it")
+    try:
+        import ray
+        from ray.util.tracing import tracing_helper
+    except ImportError:
+        raise CollectError("Ray isn't installed beside spanview: pip install 'spanview[ray]'") from None
+    if address != AUTO:
+        _reach(host, int(port), address)
+    # A node that is gone isn't to be reported by Ray, too.
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
+    # As if the cluster's hook had run: it may be a module that isn't here, and would open a file of its own.
+    ray.__traced__ = True  # type: ignore[attr-defined]
+    try:
+        with _time_limit(address):
+            ray.init(address=address, log_to_driver=False, configure_logging=False, logging_level=logging.CRITICAL)
+        tracing_helper._global_is_tracing_enabled = False  # noqa: SLF001 - there is no public switch
+        yield
+    except ConnectionError as error:
+        raise CollectError(_unconnected(str(error), address)) from None
+    except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
+        raise CollectError(_reason(error, address)) from None
+    finally:
+        ray.shutdown()
+
+
+def _reach(host: str, port: int, address: str) -> None:
+    try:
+        socket.create_connection((host.strip("[]"), port), timeout=_REACH_S).close()
+    except OSError as error:
+        raise CollectError(f"no Ray cluster at {address}: {error.strerror or error}") from None
+
+
+@contextmanager
+def _time_limit(address: str) -> Iterator[None]:
+    """Let connecting fail in time: Ray goes on trying for minutes."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise CollectError(f"no Ray cluster at {address}: what is there doesn't answer as one")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(_CONNECT_S)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _unconnected(text: str, address: str) -> str:
+    if "Could not find any" in text:
+        return (
+            f"no Ray cluster at {address}: run this on a machine of the cluster, or give its --address or --dashboard"
+        )
+    # A wrong token is said in the log alone.
+    return f"{address} takes no connection: it is no Ray cluster, or it asks for another token than RAY_AUTH_TOKEN"
+
+
+def _reason(error: Exception, address: str) -> str:
+    text = " ".join(str(error).split())
+    if "Version mismatch" in text:
+        return f"{text}: install the cluster's versions of Ray and Python here, or give --dashboard URL"
+    if "uthenticat" in type(error).__name__ + text:
+        return f"the cluster at {address} asks for a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
+    return f"{address}: {text}"
+
+
+def collect(
+    collection: Collection, places: list[str], *, follow: bool, stop: threading.Event
+) -> Iterator[list[NodeProgress]]:
+    """Collect from all nodes of the cluster that this process is connected to; yield, again and again, how far it is.
+
+    Args:
+        collection: What was collected, to which is added.
+        places: Where span files are, on each node; empty for the default places.
+        follow: Whether to go on until `stop` is set, also with nodes that come later.
+        stop: Ends it when it is set.
+
+    Raises:
+        CollectError: What was collected can't be written, or the cluster is gone.
+    """
+    nodes = _Nodes(collection, places, follow=follow)
+    while not stop.is_set():
+        nodes.look()
+        yield nodes.progress
+        if not follow and nodes.are_done:
+            return
+        nodes.take(_ROUND_S)
+
+
+class _Nodes:
+    """The tasks of all nodes, and what is waited for of each."""
+
+    def __init__(self, collection: Collection, places: list[str], *, follow: bool) -> None:
+        # What Ray says of its own types doesn't know streaming tasks.
+        self._ray: Any = import_module("ray")
+        self._collection, self._places, self._follow = collection, places, follow
+        self._known: dict[str, NodeProgress] = {}
+        self._awaited: dict[Any, NodeProgress] = {}
+        """A node's task, or the message of it that is on the way."""
+        self._tasks: dict[str, Any] = {}
+        self._next_look_s = 0.0
+        for module in (node_files, stretch):
+            self._ray.cloudpickle.register_pickle_by_value(module)
+        self._task = self._ray.remote(node_files.new_bytes)
+
+    @property
+    def progress(self) -> list[NodeProgress]:
+        """The nodes in the order in which they came."""
+        return [*self._known.values()]
+
+    @property
+    def are_done(self) -> bool:
+        """Whether nothing is left to be read, but of nodes that are lost for good."""
+        return not self._awaited and not any(map(self._is_to_be_tried, self._known.values()))
+
+    def look(self) -> None:
+        """Give each node a task that has none and needs one."""
+        now = time.monotonic()
+        if now < self._next_look_s:
+            return
+        self._next_look_s = now + _NODES_S
+        alive = {entry["NodeID"]: entry for entry in self._ray.nodes() if entry["Alive"]}
+        for node_id, entry in alive.items():
+            node = self._known.get(node_id)
+            if node is None:
+                node = self._known[node_id] = NodeProgress(ClusterNode(node_id, entry["NodeManagerHostname"]))
+                self._submit(node)
+            elif self._is_to_be_tried(node) and now > node.since_s + _RETRY_S * node.attempts:
+                self._submit(node)
+        for node_id, node in self._known.items():
+            if node.state is NodeState.WAITING and now > node.since_s + _ANSWER_S and not self._follow:
+                self._lose(node, f"no answer within {_ANSWER_S:.0f} seconds: the node may be about to leave")
+            elif node.state is NodeState.LOST and node_id not in alive:
+                node.attempts = _ATTEMPTS
+
+    def _is_to_be_tried(self, node: NodeProgress) -> bool:
+        return node.state is NodeState.LOST and (self._follow or node.attempts < _ATTEMPTS)
+
+    def _submit(self, node: NodeProgress) -> None:
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        node.attempts += 1
+        node.turn(NodeState.WAITING)
+        task = self._task.options(
+            name="spanview collect",
+            num_returns="streaming",
+            num_cpus=0,
+            max_retries=0,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(node.node.id, soft=False),
+            _generator_backpressure_num_objects=_MESSAGES_AHEAD,
+        ).remote(self._places, self._collection.known(node.node), follow=self._follow)
+        self._tasks[node.node.id] = task
+        self._awaited[task] = node
+
+    def take(self, timeout_s: float) -> None:
+        """Take what has come, or comes soon."""
+        if not self._awaited:
+            time.sleep(timeout_s)
+            return
+        ready, _ = self._ray.wait([*self._awaited], num_returns=len(self._awaited), timeout=timeout_s)
+        for awaited in ready:
+            node = self._awaited.pop(awaited)
+            task = self._tasks[node.node.id]
+            try:
+                if awaited is task:
+                    self._awaited[next(task)] = node
+                else:
+                    self._add(node, self._ray.get(awaited))
+                    self._awaited[task] = node
+            except StopIteration:
+                self._end(node)
+            except self._ray.exceptions.RayError as error:
+                self._lose(node, _why_lost(error))
+
+    def _add(self, node: NodeProgress, news: node_files.News) -> None:
+        pieces, compressed, node.left, problems = news
+        content = zlib.decompress(compressed)
+        self._collection.add(node.node, pieces, content)
+        node.bytes += len(content)
+        node.sent += len(compressed)
+        node.problems += problems
+        node.turn(NodeState.READING if node.left or not self._follow else NodeState.CURRENT)
+
+    def _end(self, node: NodeProgress) -> None:
+        if self._follow:
+            self._lose(node, "its task has ended")
+        else:
+            node.turn(NodeState.DONE)
+
+    def _lose(self, node: NodeProgress, reason: str) -> None:
+        del self._tasks[node.node.id]
+        self._awaited = {awaited: other for awaited, other in self._awaited.items() if other is not node}
+        node.problems.append(reason)
+        node.turn(NodeState.LOST)
+
+
+def _why_lost(error: Exception) -> str:
+    cause = getattr(error, "cause", None)
+    if cause is not None:
+        return f"reading failed: {type(cause).__name__}: {cause}"
+    # The first sentence of several lines of advice.
+    return str(error).strip().partition("\n")[0] or type(error).__name__

@@ -1,0 +1,28 @@
+"""What has become of spans without an end, for commands; processes are asked only where there is such a span."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from spanview.analysis.unended import Unended
+    from spanview.index.store import Store
+
+
+def unended_in(store: Store, trace: int | None = None) -> Mapping[int, Unended]:
+    """Return what has become of spans without an end, by row.
+
+    Args:
+        trace: The trace's row in the trace table; None for all traces.
+    """
+    rows = range(len(store.spans)) if trace is None else store.rows_of_trace(trace)
+    if NO_TIME not in map(store.spans.end_ns.__getitem__, rows):
+        return {}
+    from spanview.analysis.unended import UnendedSpans
+    from spanview.sources.processes import Processes
+
+    return UnendedSpans.of_store(store, Processes()).all(None if trace is None else (trace,))

@@ -1,0 +1,247 @@
+"""Spans without an end: they run while their process does, and are lost with it, as far as that can be known.
+
+the span 1 names      process 7                its file was written     so it
+--------------------  -----------------------  -----------------------  -------
+process 7, here       is alive                 –                        runs
+process 7, here       is younger               with the last span       is lost, likely
+process 7, here       isn't there              with the last span       is lost, likely
+process 7, here       isn't there              later                    unknown
+process 7, elsewhere  is alive                 –                        unknown
+no process            –                        –                        unknown
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from builders import EPOCH_NS, Builder, MemoryReader, file_of
+from hosts import FakeHost
+from programs import spanview
+from spanview.analysis.running import Running
+from spanview.analysis.unended import Fate, UnendedSpans, fates_text, unended_text
+from spanview.analysis.writers import Life
+from spanview.formats.decoder import Decoder
+from spanview.index.store import Store
+from spanview.sources.processes import Processes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from builders import Document
+
+STARTED: Final = "spans/here-7-1700000000000.started.jsonl"
+ENDED: Final = "spans/here-7-1700000000000.jsonl"
+HERE: Final = {"host.name": "here", "process.pid": 7}
+LAST_NS: Final = EPOCH_NS + 40_000
+
+
+def store_with(files: Mapping[str, Sequence[Document]]) -> Store:
+    """Return a store with the spans of files."""
+    reader = MemoryReader()
+    store = Store(reader)
+    for path, documents in files.items():
+        add(store, reader, path, *documents)
+    return store
+
+
+def add(store: Store, reader: MemoryReader, path: str, *documents: Document) -> None:
+    """Add the spans of one more file, or of the next part of one."""
+    data = file_of(documents)
+    reader.files.append(data)
+    store.add(store.add_source(path), Decoder().feed(data))
+
+
+def begun(resource: Mapping[str, Any] = HERE, **fields: Any) -> Document:
+    """Return a span that has started 10 µs after the epoch."""
+    return Builder().span("job", span=1, start=10, duration=None, resource=resource, **fields)
+
+
+def ended(resource: Mapping[str, Any] = HERE) -> Document:
+    """Return a span of the same process that ended 30 µs later."""
+    return Builder().span("load", span=2, parent=1, start=20, duration=20, resource=resource)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def said(store: Store, host: FakeHost) -> str:
+    """Return what is said of the only span without an end."""
+    (unended,) = UnendedSpans.of_store(store, host).all().values()
+    return unended_text(unended)
+
+
+@pytest.mark.parametrize(
+    ("resource", "host", "text"),
+    [
+        (HERE, FakeHost({7}), "running: its process, pid 7, is alive"),
+        (
+            HERE,
+            FakeHost({7}, began_ns={7: EPOCH_NS + 10**10}, written={ENDED: LAST_NS}),
+            "lost, likely: its process, pid 7, isn't running",
+        ),
+        (HERE, FakeHost(written={ENDED: LAST_NS + 10**9}), "lost, likely: its process, pid 7, isn't running"),
+        (
+            HERE,
+            FakeHost(written={ENDED: LAST_NS, STARTED: LAST_NS + 3 * 10**9}),
+            "no end: its process, pid 7, isn't running here, but the file may be a copy",
+        ),
+        (
+            HERE | {"ray.worker_id": "2f9c"},
+            FakeHost(written={ENDED: LAST_NS}, exits={"2f9c": "SYSTEM_ERROR, End of file"}),
+            "lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR, End of file",
+        ),
+        (HERE, FakeHost(), "no end: its process, pid 7, isn't running here, but the file may be a copy"),
+        (
+            HERE | {"host.name": "elsewhere"},
+            FakeHost({7}, written={ENDED: LAST_NS}),
+            "no end: not known whether its process, pid 7, on elsewhere is alive",
+        ),
+    ],
+)
+def test_what_has_become_of_a_span(resource: Mapping[str, Any], host: FakeHost, text: str) -> None:
+    """By its process, and by when the files of that process were written."""
+    assert said(store_with({ENDED: [ended(resource)], STARTED: [begun(resource)]}), host) == text
+
+
+def test_a_span_of_an_unknown_process() -> None:
+    """Nobody can say what has become of it."""
+    store = store_with({"spans/some.json": [begun({})]})
+    assert said(store, FakeHost({7})) == "no end: not known which process it is of"
+
+
+def test_a_process_that_was_seen_alive() -> None:
+    """Its spans are lost once it has been gone for a moment, wherever the file is; until then its end may be unread."""
+    store, host, clock = store_with({STARTED: [begun()]}), FakeHost({7}), Clock()
+    spans = UnendedSpans.of_store(store, host, clock)
+    assert [unended.fate for unended in spans.all().values()] == [Fate.RUNS]
+    host.end({7})
+    assert [unended.fate for unended in spans.all().values()] == [Fate.RUNS]
+    clock.now = 0.6
+    (unended,) = spans.all().values()
+    assert unended_text(unended) == "lost: its process, pid 7, has ended"
+    assert fates_text([unended]) == "1 lost"
+
+
+def test_an_end_that_comes() -> None:
+    """A span that has ended is asked about no more."""
+    reader, host = MemoryReader(), FakeHost({7})
+    store = Store(reader)
+    add(store, reader, STARTED, begun())
+    spans = UnendedSpans.of_store(store, host)
+    assert [*spans.all()] == [0]
+    add(store, reader, ENDED, Builder().span("job", span=1, start=10, duration=90, resource=HERE))
+    assert not spans.all()
+
+
+def test_traces_with_spans_that_run() -> None:
+    """They grow while one runs; then something in them is lost. A process runs what it began."""
+    store, host, clock = store_with({STARTED: [begun()]}), FakeHost({7}), Clock()
+    running = Running(store, host, clock)
+    living = running.living()
+    assert living.growing == living.running == {0}
+    assert not living.lost
+    assert living == running.living_by_unended()
+    (runs,) = running.runs_now()
+    assert (runs.pid, runs.title, runs.since_ns) == (7, "job", EPOCH_NS + 10_000)
+    host.end({7})
+    assert running.living().growing
+    clock.now = 0.6
+    living = running.living()
+    assert not living.growing | living.running
+    assert living.lost == {0: "lost span"}
+    assert not running.runs_now()
+
+
+def test_files_of_one_process() -> None:
+    """What a process starts is in a file of its own, and counts as that process's."""
+    store = store_with({STARTED: [begun()], ENDED: [ended()], "spans/here-8-1700000000000.jsonl": [ended()]})
+    assert store.processes == [0, 0, 2]
+
+
+def test_when_a_file_was_written(tmp_path: Path) -> None:
+    """A copy, also one with the same times, was written when it was copied."""
+    path = tmp_path / "1.jsonl"
+    before = time.time_ns()
+    path.write_bytes(b"{}")
+    written = Processes().written_ns(str(path))
+    assert abs(written - before) < 10**10
+    os.utime(path, ns=(10**18, 10**18))
+    assert Processes().written_ns(str(path)) >= written
+    assert Processes().written_ns(str(tmp_path / "2.jsonl")) == 0
+
+
+def test_how_a_worker_ended(tmp_path: Path) -> None:
+    """The log of the head node says it, for the worker that is asked about, and in its session only."""
+    worker = "2f9c01" + "0" * 50
+    spans = tmp_path / "logs" / "spans"
+    spans.mkdir(parents=True)
+    log, path = tmp_path / "logs" / "gcs_server.out", str(spans / "7.jsonl")
+    assert not Processes().exit_of(path, worker)
+    line = "W x.cc:70: Reporting worker exit, worker id = {}, node id = 1, exit_type = {}, exit_detail = {}"
+    log.write_text(
+        line.format("3" * 56, "INTENDED_USER_EXIT", "It went.\n")
+        + line.format(worker, "SYSTEM_ERROR", "Worker exits with code 2. End of file. Some causes.\n")
+        + line.format("4" * 56, "USER_ERROR", "Other.\n")
+    )
+    assert Processes().exit_of(path, worker) == "SYSTEM_ERROR, Worker exits with code 2"
+    assert Processes().exit_of(path, "4" * 56) == "USER_ERROR, Other"
+    assert not Processes().exit_of(path, "5" * 56)
+    assert not Processes().exit_of(str(tmp_path / "7.jsonl"), worker)
+    log.unlink()
+    log.symlink_to("/etc/passwd")
+    assert not Processes().exit_of(path, worker)
+
+
+def test_a_process_that_the_span_names() -> None:
+    """It is itself, whatever it has open."""
+    life, now = Processes().life, time.time_ns()
+    assert life(os.getpid(), platform.node(), "nowhere.jsonl", now, is_named=True) is Life.LIKELY
+    assert life(os.getpid(), platform.node(), "nowhere.jsonl", now) is Life.UNKNOWN
+    assert life(os.getpid(), "elsewhere", "nowhere.jsonl", now, is_named=True) is Life.UNKNOWN
+    assert life(os.getpid(), platform.node(), "nowhere.jsonl", 10**18, is_named=True) is Life.GONE
+
+
+@pytest.mark.parametrize(
+    ("pid", "age_s", "said"),
+    [
+        (os.getpid(), 0, "running: its process, pid {}, is alive"),
+        (2**31 - 1, 0, "lost, likely: its process, pid {}, isn't running"),
+        (2**31 - 1, 60, "no end: its process, pid {}, isn't running here, but the file may be a copy"),
+    ],
+    ids=["alive", "gone", "copied"],
+)
+def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> None:
+    """`tree` says it of the span, `stats` and `check` how many there are; exports say nothing of processes."""
+    start_us = (time.time_ns() - EPOCH_NS) / 1000 - age_s * 1e6
+    resource = {"host.name": platform.node(), "process.pid": pid}
+    path = tmp_path / f"here-{pid}-1700000000000.started.jsonl"
+    path.write_bytes(file_of([Builder().span("job", start=start_us, duration=None, resource=resource)]))
+    fate = said.partition(":")[0].partition(",")[0]
+    tree = spanview("tree", path).text
+    assert f"[{said.format(pid)}]" in tree
+    count = {"running": "● 1 running", "lost": "1 lost", "no end": "1 span without an end"}[fate]
+    assert count in tree.splitlines()[0]
+    stats = spanview("stats", path)
+    assert ("left out of durations" in stats.notices) == (fate != "no end")
+    words = {
+        "running": "1 running",
+        "lost": "1 lost with their processes",
+        "no end": "1 whose processes aren't known here",
+    }
+    assert f"1 record has no end: {words[fate]}." in spanview("check", path).text
+    exported = spanview("export", path).text
+    assert '"end_time":null' in exported
+    assert '"warnings":["no_end"]' in exported

@@ -1,0 +1,192 @@
+"""What calls waited for: drawings, a line a span, with the reason of the last attempt; and Ray's own word.
+
+file  name      times in ms          a call is "f <", its attempt "f >"
+----  --------  -------------------
+1     f <       0-1                  the driver, pid 1, submits f
+2     f >       100-110              pid 2 runs it
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from builders import Builder, file_of, store_of_files
+from spanview.analysis.answer import Doing, answer_of
+from spanview.analysis.calls import calls_of, functions_of
+from spanview.analysis.ray_names import RAN, function_of
+from spanview.analysis.waited_for import WaitedFor, reason_text, wait_reasons
+from spanview.sources.loading import load_store
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+_MS: Final = 1_000
+_ENDINGS: Final = {"<": (" ray.remote", "PRODUCER"), ">": (" ray.remote_worker", "CONSUMER")}
+_STATES: Final = (
+    *("PENDING_ARGS_AVAIL", "PENDING_NODE_ASSIGNMENT", "SUBMITTED_TO_WORKER"),
+    *("PENDING_ACTOR_TASK_ARGS_FETCH", "PENDING_ACTOR_TASK_ORDERING_OR_CONCURRENCY", "RUNNING"),
+)
+_EARLIER: Final = "1 a < 0-1\n2 a > 2-3\n1 b < 0-1\n3 b > 2-3\n"
+"""Two workers that have started."""
+_ACTOR: Final = "1 A.__init__ < 0-1\n2 A.__init__ > 2-3\n"
+
+
+def store_of_drawing(drawing: str, *, folder: str = "spans", ending: str = ".txt") -> Store:
+    """Return the spans of a drawing; each call is a trace of its own, and has one attempt, the next one of its name."""
+    build, files, open_calls = Builder(), dict[str, list[Any]](), dict[str, int]()
+    for number, line in enumerate(drawing.strip().splitlines(), 1):
+        file, name, kind, times = line.split()
+        suffix, span_kind = _ENDINGS[kind]
+        start, end = map(float, times.split("-"))
+        parent = open_calls.pop(name) if kind == ">" else None
+        if kind == "<":
+            open_calls[name] = number
+        remote = "actor" if "." in name else "function"
+        files.setdefault(f"{folder}/{file}{ending}", []).append(
+            build.span(
+                name.partition("#")[0] + suffix,
+                trace=number if parent is None else parent,
+                span=number,
+                parent=parent,
+                kind=span_kind,
+                start=start * _MS,
+                duration=(end - start) * _MS,
+                attributes={"ray.remote": remote},
+            )
+        )
+    return store_of_files({path: file_of(documents) for path, documents in files.items()})
+
+
+def reason_of_last(store: Store) -> str:
+    """Return what the attempt that starts last waited for, with its evidence; empty where it hardly waited."""
+    spans, texts = store.spans, store.names.texts
+    attempts = [row for row in range(len(spans)) if texts[spans.name[row]].endswith(RAN)]
+    last = max(attempts, key=lambda row: spans.start_ns[row])
+    reason = wait_reasons(store, [last]).get(last)
+    return "" if reason is None else reason_text(store, reason, last)
+
+
+@pytest.mark.parametrize(
+    ("drawing", "text"),
+    [
+        ("1 m.f < 0-1\n2 m.f > 2-9", ""),
+        ("1 f < 0-1\n2 f > 900-910", "likely for a worker to start: its process ran nothing before"),
+        # Too quick for a start, and too long.
+        ("1 f < 0-1\n2 f > 30-910", "for what isn't known"),
+        ("1 f < 0-1\n2 f > 20000-20010", "for what isn't known"),
+        (
+            "1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912",
+            "likely for a worker to start: its process had run nothing yet",
+        ),
+        (
+            "1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902",
+            "for its actor to be created: A.__init__ had to end first",
+        ),
+        (
+            f"{_ACTOR}1 A.g < 4-5\n1 A.f < 5-6\n2 A.g > 6-90\n2 A.f > 91-92",
+            "likely for its actor: A.g ran there until then",
+        ),
+        # An actor that runs several methods at once wasn't waited for.
+        (
+            f"{_ACTOR}1 A.g < 3-4\n1 A.h < 3-4\n1 A.f < 4-5\n2 A.g > 4-90\n2 A.h > 5-80\n2 A.f > 91-92",
+            "for what isn't known",
+        ),
+        # Both workers run something; what ran there may be an argument as well, if it alone was waited for.
+        (
+            f"{_EARLIER}1 g < 10-11\n1 h < 10-11\n1 f < 11-12\n2 g > 13-90\n3 h > 13-99\n2 f > 91-92",
+            "likely for a free worker: g ran there until then",
+        ),
+        (f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 91-92", "for what isn't known"),
+        (
+            f"{_EARLIER}1 g < 10-11\n1 h < 10-11\n1 f < 11-12\n2 g > 13-50\n2 h > 51-90\n2 f > 91-92",
+            "likely for a free worker: h ran there until then",
+        ),
+        # Another process submitted g, so f can't have its result.
+        (
+            f"{_EARLIER}7 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 91-92",
+            "likely for a free worker: g ran there until then",
+        ),
+        # A worker is free all the time.
+        (
+            f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-90\n3 f > 91-92",
+            "likely for its arguments: g, which the same caller had submitted before, had just ended",
+        ),
+        (f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-90\n3 f > 191-192", "for what isn't known"),
+        (f"{_EARLIER}1 f < 10-11\n1 g < 11-12\n2 g > 13-90\n3 f > 91-92", "for what isn't known"),
+        (f"{_EARLIER}1 f#1 < 10-11\n1 f#2 < 11-12\n2 f#1 > 13-90\n3 f#2 > 91-92", "for what isn't known"),
+    ],
+)
+def test_drawings(drawing: str, text: str) -> None:
+    """Each drawing comes to its reason, and to no reason at all where several processes share a file."""
+    assert reason_of_last(store_of_drawing(drawing)) == text
+    assert not reason_of_last(store_of_drawing(drawing, ending="-of-all-nodes.txt"))
+
+
+def test_the_answer_says_what_the_longest_wait_was_for() -> None:
+    """Also where another call was the first one of the worker that started."""
+    store = store_of_drawing("1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912")
+    for trace in range(2):
+        (part,) = (part for part in answer_of(store, trace).parts if part.doing is Doing.WAITING)
+        assert part.reason is not None
+        assert part.reason.waited_for is WaitedFor.WORKER_START
+
+
+def test_functions_sum_it_up() -> None:
+    """By function, how many calls waited for what, and how long; half of the time makes it `mostly`."""
+    store = load_store(FIXTURES / "ray-tasks-bundled-hook" / "spans")
+    calls = calls_of(store)
+    reasons = wait_reasons(store, [call.attempts[0] for call in calls if call.attempts])
+    expected = Counter[tuple[str, WaitedFor]]()
+    for call in calls:
+        reason = reasons.get(call.attempts[0]) if call.attempts else None
+        if reason is not None:
+            expected[call.function, reason.waited_for] += 1
+    functions = functions_of(store, calls)
+    found = {(one.function, kind): count for one in functions for kind, (count, _) in one.waited_for.items()}
+    assert found == expected
+    mostly = {one.function: one.mostly_for for one in functions}
+    assert mostly["__main__.leaf"] is WaitedFor.WORKER_START
+    assert mostly["Async.work"] is WaitedFor.CREATION
+    assert mostly["__main__.die"] is None
+    assert functions[0].to_json()["waited_for"]["worker_start"] == {"calls": 6, "total_wait_ns": 8_342_774_000}
+
+
+@pytest.mark.parametrize("recording", ["ray-odd-ends", "ray-data"])
+def test_ray_itself_doesn_t_say_otherwise(recording: str) -> None:
+    """A wait for a worker or an actor's creation was none for arguments by Ray's state API, and the other way round."""
+    store = load_store(FIXTURES / recording / "spans")
+    tasks = json.loads((FIXTURES / recording / "STATE.json").read_text())["tasks"]
+    attempts = [call.attempts[0] for call in calls_of(store) if call.attempts]
+    reasons = wait_reasons(store, attempts)
+    seen = Counter[WaitedFor]()
+    for row in attempts:
+        reason, span = reasons.get(row), store.span(row)
+        if reason is None or reason.waited_for is WaitedFor.UNKNOWN:
+            continue
+        same = [task for task in tasks if _is_of(task, span)]
+        if len(same) != 1:
+            continue
+        times = same[0]["states_ms"]
+        states = [state for state in _STATES if state in times]
+        longest = max(pairwise(states), key=lambda pair: times[pair[1]] - times[pair[0]])[0]
+        assert (longest == "PENDING_ARGS_AVAIL") is (reason.waited_for is WaitedFor.ARGUMENTS), span.name
+        seen[reason.waited_for] += 1
+    assert seen[WaitedFor.WORKER_START if recording == "ray-odd-ends" else WaitedFor.CREATION] >= 7
+
+
+def _is_of(task: dict[str, Any], span: Any) -> bool:
+    """Return whether a task of the state API is an attempt: its process, function and start are the same."""
+    started = task["states_ms"].get("RUNNING")
+    return (
+        str(task["worker_pid"]) == str(span.attributes.get("ray.pid"))
+        and started is not None
+        and abs(started - span.start_ns / 1e6) < 30
+        and task["func_or_class_name"].rpartition(".")[2] == function_of(span.name).rpartition(".")[2]
+    )

@@ -1,0 +1,425 @@
+"""`spanview collect` on a real cluster of Ray, three nodes on this machine, each with a folder of its own.
+
+meanwhile                                         collected of each node
+---------                                         ----------------------
+nothing                                           every file, byte for byte; no span is left by collecting
+a kill in the middle, and another call            a beginning of every file; then every file
+--follow: appends, a truncation, a rotation,      every file and its generations; what the lost node had until then
+  a node that comes, one that is killed
+a node that doesn't answer                        the others; status 1
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final
+
+import pytest
+
+from pages import RECIPES, ROOT
+from programs import Following
+from ray_sessions import RaySession, need
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+pytestmark = [pytest.mark.ray, pytest.mark.xdist_group("cluster")]
+
+DEADLINE_S: Final = 60.0
+PROGRAM: Final = """
+import os
+import sys
+
+import ray
+from ray.cluster_utils import Cluster
+
+SMALL = dict(num_cpus=1, object_store_memory=100_000_000, include_dashboard=False)
+HOOK = "ray.util.tracing.setup_local_tmp_tracing:setup_tracing"
+nodes = {}
+
+
+def start(name, **more):
+    node = dict(SMALL, env_vars={"SPANVIEW_DIR": os.path.abspath(name)}, **more)
+    if nodes:
+        nodes[name] = cluster.add_node(**node)
+        return cluster
+    made = Cluster(initialize_head=True, head_node_args=dict(node, tracing_startup_hook=HOOK))
+    nodes[name] = made.head_node
+    return made
+
+
+cluster = start("node0")
+start("node1")
+start("node2")
+print(cluster.address, flush=True)
+for line in sys.stdin:
+    word, name = line.split()
+    if word == "add":
+        start(name)
+        print(nodes[name].node_id, flush=True)
+    elif word == "kill":
+        cluster.remove_node(nodes[name], allow_graceful=False)
+        print("killed", flush=True)
+    elif word == "raylet":
+        print(nodes[name].all_processes["raylet"][0].process.pid, flush=True)
+"""
+"""Starts three nodes, prints their address, and then does what it is told."""
+IMPATIENT: Final = """
+import sys
+
+from spanview.cli import main
+from spanview.cluster import tasks
+
+tasks._ANSWER_S = 5.0
+sys.exit(main())
+"""
+"""Is spanview, with less patience."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """A cluster that is there."""
+
+    session: RaySession
+    address: str
+    orders: IO[str]
+    answers: IO[str]
+    environment: Mapping[str, str]
+
+    def order(self, word: str, name: str) -> str:
+        """Let the program do something with a node, and return what it answers."""
+        self.orders.write(f"{word} {name}\n")
+        self.orders.flush()
+        return self.answers.readline().strip()
+
+    def folder(self, name: str) -> Path:
+        """Return the folder of a node's spans."""
+        folder = self.session.folder / name
+        folder.mkdir(exist_ok=True)
+        return folder
+
+    def following(self, into: Path) -> Following:
+        """Follow this cluster."""
+        variables = (f"{name}={value}" for name, value in self.environment.items())
+        program = ("env", "-i", *variables, sys.executable, "-m", "spanview")
+        return Following(
+            "collect", "-f", "--address", self.address, "--path", "$SPANVIEW_DIR", "-o", into, program=program
+        )
+
+    def start(self, into: Path, *words: str, code: str | None = None) -> subprocess.Popen[str]:
+        """Start collecting from this cluster, in an interpreter of its own."""
+        program = ("-m", "spanview") if code is None else ("-c", code)
+        cluster = "--address", self.address, "--path", "$SPANVIEW_DIR", "-o", str(into)
+        return subprocess.Popen(
+            [sys.executable, *program, "collect", *cluster, *words],
+            env=dict(self.environment),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
+    """Wait for the end of collecting; return its status and what it said on standard error."""
+    output, said = process.communicate(timeout=DEADLINE_S)
+    assert (output, "Traceback" in said) == ("", False), said
+    return process.returncode, said
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """Start a cluster of three nodes, whose programs are traced by Ray's own hook."""
+    need("ray")
+    with RaySession(tmp_path_factory.mktemp("cluster")) as session:
+        session.write("cluster.py", PROGRAM)
+        with session.start("cluster.py") as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            address = process.stdout.readline().strip()
+            environment = session.environment()
+            yield Nodes(session, address, process.stdin, process.stdout, environment)
+            process.kill()
+
+
+@pytest.fixture
+def into(tmp_path: Path) -> Path:
+    """Return the folder that is collected into."""
+    return tmp_path / "collected"
+
+
+@contextmanager
+def files(nodes: Nodes, size: int, *names: str) -> Iterator[dict[Path, bytes]]:
+    """Give each node files, other ones each, for a while; yield their contents."""
+    contents = {}
+    for node in ("node0", "node1", "node2"):
+        for name in names:
+            path = nodes.folder(node) / name
+            contents[path] = random.Random(str(path)).randbytes(size)
+            path.write_bytes(contents[path])
+    yield contents
+    for folder in nodes.session.folder.glob("node*"):
+        for path in folder.iterdir():
+            path.unlink()
+
+
+def collected(into: Path) -> dict[Path, bytes]:
+    """Return what was collected, by the paths on the nodes; a later generation has its number behind the name."""
+    found = {}
+    for top in into.iterdir():
+        _, _, generation = top.name.partition(".")
+        for path in top.rglob("*") if top.is_dir() else ():
+            if path.is_file():
+                original = Path("/") / path.relative_to(top)
+                found[original.with_name(original.name + generation)] = path.read_bytes()
+    return found
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Wait until something is so while collecting goes on."""
+    end = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_all_files_of_all_nodes(nodes: Nodes, into: Path) -> None:
+    """Each file comes over whole, by node; another call adds what is new; nothing of that is traced."""
+    with files(nodes, 100_000, "8.txt", "9.txt") as contents:
+        status, said = ended(nodes.start(into))
+        assert status == 0
+        assert "586 KiB new in 6 files of 3 nodes" in said
+        assert collected(into) == contents
+        assert len([top for top in into.iterdir() if top.is_dir()]) == 3
+        path = next(iter(contents))
+        with path.open("ab") as file:
+            file.write(b"more\n")
+        status, said = ended(nodes.start(into))
+        assert "5 B new in 1 file of 3 nodes" in said
+        assert collected(into) == contents | {path: contents[path] + b"more\n"}
+    traced = nodes.session.own_files()
+    assert traced
+    assert sum(map(os.path.getsize, traced)) == 0
+
+
+def test_killed_and_continued(nodes: Nodes, into: Path) -> None:
+    """However collecting is killed, a beginning of each file is there, and another call goes on."""
+    with files(nodes, 24_000_000, "8.txt") as contents:
+        process = nodes.start(into)
+        wait_for(lambda: any(path.stat().st_size > 1_000_000 for path in into.glob("*@*/**/8.txt")))
+        process.kill()
+        process.communicate()
+        there = collected(into)
+        assert all(contents[path].startswith(content) for path, content in there.items())
+        assert sum(map(len, there.values())) < sum(map(len, contents.values()))
+        before = sum(map(len, there.values()))
+        status, said = ended(nodes.start(into))
+        assert status == 0
+        assert collected(into) == contents
+        assert sum(map(len, contents.values())) - before < sum(map(len, contents.values()))
+        assert "68.7 MiB new" not in said
+
+
+def test_following(nodes: Nodes, into: Path) -> None:
+    """What files and nodes do meanwhile is followed: files grow, shrink and move, a node comes, and one is killed."""
+    with ExitStack() as stack:
+        contents = stack.enter_context(files(nodes, 50_000, "8.txt", "9.txt"))
+        following = stack.enter_context(nodes.following(into))
+        wait_for(lambda: into.exists() and collected(into) == contents)
+        folder = nodes.folder("node1")
+        cut, moved = folder / "8.txt", folder / "9.txt"
+        cut.write_bytes(b"anew\n")
+        with moved.open("ab") as file:
+            moved.rename(folder / "9.txt.old")
+            file.write(b"its end\n")
+        moved.write_bytes(b"another\n")
+        contents |= {
+            folder / "8.txt2": b"anew\n",
+            moved: contents[moved] + b"its end\n",
+            folder / "9.txt2": b"another\n",
+        }
+        wait_for(lambda: collected(into) == contents)
+        later = nodes.folder("node3") / "7.txt"
+        later.write_bytes(b"of a node that comes\n")
+        node_id = nodes.order("add", "node3")
+        contents[later] = b"of a node that comes\n"
+        wait_for(lambda: collected(into) == contents)
+        assert [path.name.partition("@")[2] for path in into.glob(f"*@{node_id[:12]}")] == [node_id[:12]]
+        assert nodes.order("kill", "node3") == "killed"
+        with cut.open("ab") as file:
+            file.write(b"and on\n")
+        contents[folder / "8.txt2"] = b"anew\nand on\n"
+        wait_for(lambda: collected(into) == contents)
+        following.wait_for_notice(f"@{node_id[:12]}: ", DEADLINE_S)
+        assert following.stop() == 0
+        assert following.lines == []
+        assert following.notices[-1].endswith("; 1 node lost")
+        assert len(following.notices) == 2
+
+
+def test_a_node_that_does_not_answer(nodes: Nodes, into: Path) -> None:
+    """The others are collected from; a sentence says which one isn't, and so does the status."""
+    raylet = int(nodes.order("raylet", "node2"))
+    with files(nodes, 1000, "8.txt") as contents:
+        os.kill(raylet, signal.SIGSTOP)
+        try:
+            status, said = ended(nodes.start(into, code=IMPATIENT))
+        finally:
+            os.kill(raylet, signal.SIGCONT)
+        assert status == 1
+        assert "no answer within 5 seconds: the node may be about to leave" in said
+        assert collected(into) == {path: content for path, content in contents.items() if path.parent.name != "node2"}
+
+
+def test_the_page_says_how(nodes: Nodes, tmp_path: Path) -> None:
+    """The page's commands bring the spans of all nodes into one folder, and show them without one."""
+    recording = (ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans" / "8367.txt").read_bytes()
+    spanview = tmp_path / "spanview"
+    spanview.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m spanview "$@"\n')
+    spanview.chmod(0o755)
+    with files(nodes, 0, "8367.txt") as contents:
+        for path in contents:
+            path.write_bytes(recording)
+        done = subprocess.run(
+            ["bash", "-ec", RECIPES["collect"]],
+            cwd=tmp_path,
+            env={
+                **nodes.environment,
+                "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}",
+                "PYTHONPATH": str(ROOT),
+                "RAY_ADDRESS": nodes.address,
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        there = collected(tmp_path / "cluster")
+        assert {path: there.get(path) for path in contents} == dict.fromkeys(contents, recording)
+    assert "__main__.leaf" in done.stdout
+    assert "__main__.leaf ray.remote" in done.stdout
+
+
+DASHBOARD: Final = """
+import os
+import sys
+
+import ray
+from ray.cluster_utils import Cluster
+
+head = dict(num_cpus=1, object_store_memory=100_000_000, include_dashboard=True, dashboard_port=0)
+cluster = Cluster(initialize_head=True, head_node_args=dict(head, dashboard_agent_listen_port=0))
+print(cluster.address, cluster.webui_url, cluster.head_node.get_logs_dir_path(), flush=True)
+sys.stdin.read()
+"""
+"""Starts a node with a dashboard, and prints its address, that of the dashboard, and where its logs are."""
+
+
+def test_the_dashboard(tmp_path: Path, into: Path) -> None:
+    """Without Ray's port, what lies in the logs comes over, again only what is new; a token is asked for."""
+    need("ray.dashboard.optional_deps")
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0123456789abcdef" * 4}
+    with RaySession(tmp_path) as session:
+        session.write("head.py", DASHBOARD)
+        environment = session.environment(token)
+        with subprocess.Popen(
+            [sys.executable, "head.py"],
+            cwd=tmp_path,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        ) as process:
+            assert process.stdout is not None
+            address, dashboard, logs = process.stdout.readline().split()
+            url = f"http://{dashboard}"
+
+            def collect(*words: str, **changes: str) -> subprocess.CompletedProcess[str]:
+                return subprocess.run(
+                    [sys.executable, "-m", "spanview", "collect", *(words or ("--dashboard", url)), "-o", str(into)],
+                    env={**environment, "HOME": str(tmp_path), **changes},
+                    capture_output=True,
+                    text=True,
+                    timeout=DEADLINE_S,
+                    check=False,
+                )
+
+            wrong = "fedcba9876543210" * 4
+            asked = "asks for a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
+            for words, given, told in (
+                ((), "", f"{url} {asked}"),
+                ((), wrong, f"{url} {asked}"),
+                (("--address", address), "", f"the cluster at {address} {asked}"),
+                (("--address", address), wrong, f"{address} takes no connection: it is no Ray cluster, or it asks for"),
+            ):
+                refused = collect(*words, RAY_AUTH_TOKEN=given)
+                assert refused.returncode == 2
+                assert refused.stderr.startswith(f"spanview: {told}")
+                assert len(refused.stderr.splitlines()) == 1
+            assert not into.exists()
+            made = {
+                Path(logs, "spans", "deeper", "8.jsonl"): random.Random(8).randbytes(2_500_000),
+                Path(logs, "serve", "spans", "proxy.json"): b"first\n",
+                Path(logs, "spans", "empty.jsonl"): b"",
+            }
+            for path, content in made.items():
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            (Path(logs) / "other.log").write_bytes(b"no span file")
+            there = collect()
+            assert (there.returncode, there.stdout) == (0, ""), there.stderr
+            session_folder = Path(logs).parent
+
+            def named(path: Path, generation: str = "") -> Path:
+                below = Path("/") / session_folder.name / path.relative_to(session_folder)
+                return below.with_name(below.name + generation)
+
+            expected = {named(path): content for path, content in made.items()}
+            assert collected(into) == expected
+            long, proxy, _ = made
+            with long.open("ab") as file:
+                file.write(b"more")
+            proxy.write_bytes(b"anew\n")
+            there = collect()
+            assert there.returncode == 0, there.stderr
+            assert ": 9 B new in 2 files of 1 node" in there.stderr
+            assert collected(into) == expected | {
+                named(long): made[long] + b"more",
+                named(proxy, "2"): b"anew\n",
+            }
+            process.kill()
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--address", "127.0.0.1:1"), "no Ray cluster at 127.0.0.1:1: Connection refused"),
+        (("--dashboard", "http://127.0.0.1:1"), "http://127.0.0.1:1: [Errno 111] Connection refused"),
+        (("--address", "head"), "head: expected auto, or HOST:PORT as `ray status` and `ray start` print it"),
+        (("--address", "ray://head:10001"), "expected auto or HOST:PORT, on a machine of the cluster"),
+    ],
+)
+def test_no_cluster(into: Path, words: tuple[str, ...], told: str) -> None:
+    """Where nothing is to be collected from, one sentence says so, and no folder is made."""
+    done = subprocess.run(
+        [sys.executable, "-m", "spanview", "collect", *words, "-o", str(into)],
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not into.exists()

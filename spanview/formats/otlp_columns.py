@@ -1,7 +1,7 @@
 """The columns of OTLP's spans that are just as the protocol has them, without making spans of them.
 
-This takes an eighth of the time of `otlp`: 16 µs for a span with seven attributes, its JSON decoded, against 130 µs. So
-whatever isn't usual here is left to that module, which gives the same for all that is.
+This takes a third of the time of `otlp`: 15 µs for a span of Ray's in a line of its own, against 42 µs. So whatever
+isn't usual here is left to that module, which gives the same for all that is.
 """
 
 from __future__ import annotations

@@ -52,7 +52,6 @@ class Lines:
 class _Head:
     """What begins a line that was decoded."""
 
-    text: bytes
     template: Template
     tail: Template
     service: int
@@ -145,7 +144,7 @@ class Heads:
             number = NO_NUMBER
             if tail is not None and service is not None:
                 number = len(self._heads)
-                self._heads.append(_Head(text, Template(text), Template(tail[0]), self._number_of(service)))
+                self._heads.append(_Head(Template(text), Template(tail[0]), self._number_of(service)))
             self._numbers[text] = number
         if number != NO_NUMBER:
             self._recent = number

@@ -55,6 +55,7 @@ failures           failed spans, the newest first, each where it began
 silent             what failed, though no error says so
 log_times          when a line of a log was written
 log_lines          which lines of logs belong to a span
+reused_ids         spans that share their ids though they are different spans
 linked             which spans link to a span
 diagnosis/         what `check` finds
 """

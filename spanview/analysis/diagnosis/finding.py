@@ -61,6 +61,7 @@ class Kind(StrEnum):
     FOREIGN = "foreign"
     MISSING_ROOTS = "missing_roots"
     MISSING_PARENTS = "missing_parents"
+    IDS_REUSED = "ids_reused"
     NO_END = "no_end"
     BAD_ID = "bad_id"
     ODD_VALUE = "odd_value"
@@ -229,6 +230,14 @@ RULES: Final = {
         "the parent of a span is in none of the files, for the same reasons",
         "See which: `spanview tree -q trace.complete=false`",
     ),
+    Kind.IDS_REUSED: Rule(
+        "different spans have the same ids, so several runs are merged into one trace: the SDK draws ids from Python's "
+        "`random`, and the program seeds it. What goes by parents and calls isn't said of such traces",
+        "Look at one run: give its folder alone as PATH. Before the next one, give the SDK's TracerProvider an "
+        "id_generator that draws from random.SystemRandom(), or take spanview's hook, which does; or let the program "
+        "seed a random.Random() of its own.",
+        severity=Severity.WARNING,
+    ),
     Kind.NO_END: Rule(
         "a span has no end; it is left out of durations. It runs, or its process ended before it could write the end, "
         "or the end is in another file",
@@ -270,6 +279,7 @@ OF_SPANS: Final = (
     Kind.LONE_REPLICAS,
     Kind.HEALTH_CHECKS,
     Kind.PIDS_USED_AGAIN,
+    Kind.IDS_REUSED,
     Kind.NO_END,
     Kind.BAD_ID,
     Kind.ODD_VALUE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.serve import Part
@@ -10,7 +11,7 @@ from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from spanview.analysis.serve import Request, RequestKey
     from spanview.analysis.serve_groups import RequestGroup
@@ -38,6 +39,23 @@ def failures_text(group: RequestGroup) -> str:
     return "" if group.failure is None else f"{group.errors:,} {group.failure.value}"
 
 
+def counts_text(groups: Iterable[RequestGroup]) -> str:
+    """Return how many requests there are: `17 requests, 1 failed; 17 calls between deployments, 1 failed`."""
+    failed = defaultdict[bool, list[bool]](list)
+    for group in groups:
+        for request in group.requests:
+            failed[request.is_nested].append(request.failure is not None)
+    texts = {
+        False: count(len(failed[False]), "request"),
+        True: f"{count(len(failed[True]), 'call')} between deployments",
+    }
+    return "; ".join(
+        f"{text}, {sum(failed[is_nested]):,} failed" if any(failed[is_nested]) else text
+        for is_nested, text in texts.items()
+        if failed[is_nested]
+    )
+
+
 def sums_text(group: RequestGroup) -> str:
     """Return what the time of requests went to: `2.41 s in 25 requests = 1.61 s handling + …`; nothing if unknown.
 
@@ -53,7 +71,8 @@ def sums_text(group: RequestGroup) -> str:
         "other": sums.other,
     }
     said = " + ".join(f"{duration(ns)} {part}" for part, ns in parts.items() if ns)
-    return f"{duration(sums.total)} in {count(known, 'request')} = {said}" if said else ""
+    what = "call" if all(request.is_nested for request in group.requests) else "request"
+    return f"{duration(sums.total)} in {count(known, what)} = {said}" if said else ""
 
 
 def queues_text(queues: Sequence[NestedQueue], as_text: Callable[[int], str]) -> str:

@@ -42,7 +42,8 @@ def test_recordings(recording: str) -> None:
             parts = {part.doing: part.ns for part in answer.parts}
             # A replica goes on when the proxy has given up.
             assert answer.total_ns >= (request.total_ns or 0)
-            assert (parts[Doing.QUEUED], parts[Doing.HANDLING]) == (request.queue_ns, request.handling_ns)
+            queue, handling, nested = request.queue_ns or 0, request.handling_ns or 0, request.nested_queue_ns or 0
+            assert (parts[Doing.QUEUED], parts[Doing.HANDLING]) == (queue + nested, handling - nested)
             continue
         path = critical_path(store.tree(trace), store.spans, store.names.texts)
         assert sum(part.ns for part in answer.parts if part.doing in waits) == sum(

@@ -21,6 +21,7 @@ from spanview.tui.keys import On, View
 from spanview.tui.traces.filtering import TraceFilter
 from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_listed
+from spanview.tui.traces.places import PlacesWithSpans
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.preview import ROOM_FOR_PREVIEW, Preview
 from spanview.tui.traces.trace_list import TraceList
@@ -80,6 +81,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._store = store
         self._nothing = nothing
         self._model = TracesModel(store)
+        self._places = PlacesWithSpans(store)
         self.filter = TraceFilter(self, store, self._model, query, self._show_found)
         self._grown_at: dict[int, float] = {}
         """When traces have just grown, by `time.monotonic`."""
@@ -184,7 +186,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         room = self.size.width - cell_len(state) - 5
         viewer = self.viewer
         wrong = Wrong(self._model.errors, viewer.notices, viewer.findings)
-        self._held = totals_text(self._store, "  ".join(viewer.paths), wrong, room)
+        self._held = totals_text(self._store, self._places.among(viewer.paths), wrong, room)
         return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:

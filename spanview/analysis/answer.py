@@ -25,6 +25,7 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.critical import Blame, critical_path
 from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray_names import RAN, call_names
@@ -37,7 +38,7 @@ from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.analysis.critical import Segment
     from spanview.analysis.ray_names import NameNumbers
@@ -158,15 +159,16 @@ class TypicalAnswers:
     slowest: Answer
 
 
-def answer_of(store: Store, trace: int, tree: TraceTree | None = None) -> Answer:
+def answer_of(store: Store, trace: int, tree: TraceTree | None = None, until: Mapping[int, int] = NO_TIMES) -> Answer:
     """Return where a trace's time went, as the module defines it.
 
     Args:
         trace: The trace's row in the trace table.
         tree: Its tree, where that is stitched already.
+        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
     """
     tree = store.tree(trace) if tree is None else tree
-    return _of_request(store, trace) or _of_path(store, trace, tree)
+    return _of_request(store, trace) or _of_path(store, trace, tree, until)
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
@@ -244,10 +246,10 @@ class _Piece(NamedTuple):
     ns: int
 
 
-def _of_path(store: Store, trace: int, tree: TraceTree) -> Answer:
+def _of_path(store: Store, trace: int, tree: TraceTree, until: Mapping[int, int]) -> Answer:
     """Return what the critical path of a trace shows."""
     spans, texts = store.spans, store.names.texts
-    path = critical_path(tree, spans, texts)
+    path = critical_path(tree, spans, texts, until)
     numbers = call_names(store)
     has_calls = any(map((numbers[0] | numbers[1]).__contains__, map(spans.name.__getitem__, tree.rows)))
     sorter = _Sorter(store, tree, numbers, has_calls=has_calls)

@@ -108,6 +108,12 @@ def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
     assert compared("old/old.json", "n*/*.json")["paths"] == value["paths"]
 
 
+def test_roots_of_two_traces(compared: Callable[..., dict[str, Any]]) -> None:
+    """Two traces are matched at their roots, two folders aren't."""
+    paths = compared("a1", "cafe", "old")["paths"]
+    assert {path["name"]: path["only_in"] for path in paths} == {"alpha → gamma": None, "beta": "a"}
+
+
 def test_folders_are_not_mixed(compared: Callable[..., dict[str, Any]]) -> None:
     """The same trace in two folders is in each of them once."""
     value = compared("old", "both")

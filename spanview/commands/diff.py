@@ -63,7 +63,7 @@ def run(options: Options) -> int:
     """Print what differs between two traces, two queries or two folders."""
     sides = _sides(options)
     a, b = sides
-    merged = diff(a.flame, b.flame)
+    merged = diff(a.flame, b.flame, are_traces=a.type is b.type is SideType.TRACE)
     if options.json:
         write_to_standard_output(_chunks(merged, sides))
     else:

@@ -267,8 +267,14 @@ def _changes_to_json(figures: Mapping[str, tuple[int | None, int | None]], parts
     return {**changes(figures, _UNDIVIDED), "per_trace": None if parts == _UNDIVIDED else changes(sums, parts)}
 
 
-def to_json(merged: Diff, path: PathDiff) -> dict[str, Any]:
-    """Return one path as `spanview diff --json` prints it."""
+def to_json(merged: Diff, path: PathDiff, figures: Sequence[str] = FIGURES) -> dict[str, Any]:
+    """Return one path as `spanview diff --json` prints it.
+
+    Args:
+        merged: What it is of.
+        path: The path.
+        figures: Those of `FIGURES` that are known of it.
+    """
     return {
         "number": path.number,
         "parent": None if path.parent == ROOT else path.parent,
@@ -278,14 +284,14 @@ def to_json(merged: Diff, path: PathDiff) -> dict[str, Any]:
         "missing": path.name is None,
         "path": _names(merged.line(path)),
         "only_in": path.only_in,
-        "a": _figures(path.a),
-        "b": _figures(path.b),
-        **_changes_to_json({figure: path.sides(figure) for figure in FIGURES}, path.parts),
+        "a": _figures(path.a, figures),
+        "b": _figures(path.b, figures),
+        **_changes_to_json({figure: path.sides(figure) for figure in figures}, path.parts),
     }
 
 
-def _figures(path: CallPath | None) -> dict[str, Any] | None:
-    return None if path is None else {figure: getattr(path, figure) for figure in FIGURES}
+def _figures(path: CallPath | None, figures: Sequence[str]) -> dict[str, Any] | None:
+    return None if path is None else {figure: getattr(path, figure) for figure in figures}
 
 
 def _names(line: Sequence[PathDiff]) -> list[str | None]:

@@ -48,6 +48,7 @@ writers            which processes have written spans, and whether they are aliv
 unended            what has become of spans without an end
 running            what may still run, as far as processes show
 unseen             what missing parents probably are
+serve_nested       what a replica waited in queues of the deployments that it called
 serve              Serve's requests: proxy, routing and replica as one
 serve_pairs        the two traces of one FastAPI request
 serve_groups       requests by application, deployment, route and status

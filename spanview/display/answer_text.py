@@ -5,12 +5,14 @@ The parts are rounded to the last digit of the whole, so that they add up to it.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.answer import Doing
 from spanview.analysis.ray_names import short_names
 from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.sanitise import sanitise
+from spanview.display.serve_text import queues_text
 from spanview.display.units import count, duration, last_digit, rounded, shares
 
 if TYPE_CHECKING:
@@ -82,8 +84,13 @@ class _Line:
         self._short = short
         self._open_calls = open_calls
         self._step = last_digit(answer.total_ns)
-        rounded = shares(answer.total_ns, [part.ns for part in answer.parts])
-        self._shown = [(part, ns) for part, ns in zip(answer.parts, rounded, strict=True) if ns]
+        pieces = [[queue.ns for queue in part.queues] or [part.ns] for part in answer.parts]
+        rounded = iter(shares(answer.total_ns, [ns for several in pieces for ns in several]))
+        shown = [(part, [*islice(rounded, len(several))]) for part, several in zip(answer.parts, pieces, strict=True)]
+        self._shown = [(part, sum(several)) for part, several in shown if sum(several)]
+        self._queues = [
+            queue._replace(ns=ns) for part, several in shown for queue, ns in zip(part.queues, several, strict=False)
+        ]
         self.total = duration(answer.total_ns)
 
     def sums(self) -> list[str]:
@@ -106,7 +113,11 @@ class _Line:
             )
         if answer.is_request:
             # They come in the order of time, and none is too small to tell where a request was.
-            texts = [f"{self._phrase(part, ns)} {rounded(ns)}" for part, ns in shown]
+            texts = [
+                f"{_OF_REQUEST[part.doing]} {rounded(ns)}"
+                + (queues_text(self._queues, rounded) if detailed and part.doing is Doing.QUEUED else "")
+                for part, ns in shown
+            ]
         else:
             kept = shown if len(shown) <= most else shown[: most - 1]
             texts = [f"{rounded(ns)} {self._phrase(part, ns, detailed=detailed)}" for part, ns in kept]
@@ -163,8 +174,6 @@ class _Line:
 
     def _phrase(self, part: AnswerPart, ns: int, *, detailed: bool = False) -> str:
         """Return what a part was spent on, with what is known of its longest where that is wanted."""
-        if self._answer.is_request:
-            return _OF_REQUEST[part.doing]
         text, detail = self._words(part), self._detail(part, ns) if detailed else ""
         return f"{text} ({detail})" if detail else text
 

@@ -18,7 +18,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from .figures import Figure, share_of
-from .folders import late_span, write_logs
+from .folders import Text, late_span, write_logs
 from .key_scripts import REST, SIZE, pressed, sent
 from .terminal import Terminal
 from .timed_viewer import BUSY, DONE, TIMES
@@ -176,4 +176,4 @@ class _Writer:
 def _write(folder: str, end: Event) -> None:
     with open(f"{folder}/1.txt", "ab", buffering=0) as file:
         while not end.wait(1 / _A_SECOND):
-            file.write(late_span(1, time.time_ns(), in_lines=True).encode())
+            file.write(late_span(1, time.time_ns(), Text.LINE).encode())

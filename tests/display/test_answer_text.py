@@ -80,6 +80,13 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
             "100 µs = proxy 10 µs + queue 30 µs + handling 50 µs + response 10 µs",
         ),
         ("route_to_replica App f 10-60\n  replica_handle_request App f 10-90", "80 µs, all in the handler"),
+        (
+            (
+                "proxy_http_request App 0-100\n  route_to_replica App f 10-60\n    replica_handle_request App f 40-90\n"
+                "      route_to_replica Price g 45-65\n        replica_handle_request Price g 65-80"
+            ),
+            "100 µs = proxy 10 µs + queue 50 µs (App 30 µs, Price 20 µs) + handling 30 µs + response 10 µs",
+        ),
     ],
 )
 def test_drawings(drawing: str, text: str) -> None:

@@ -337,7 +337,7 @@ async def test_silent_failures_come_after_errors() -> None:
         build.span("bad", trace=1, span=4, parent=1, status="ERROR", description="gone"),
     ]
     async with looking_at(*spans) as look:
-        look.screen.query_one(TraceList).model.silent = {1: "HTTP 503"}
+        await look.until_shown("HTTP 503")
         await look.press("e")
         await look.until_shown("bad ✖ gone", "error 1 of 1", "✖ gone", "! HTTP 404")
         assert "!" not in look.lines[look.line_of("well")]

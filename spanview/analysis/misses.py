@@ -97,6 +97,7 @@ def misses_of(store: Store, query: Query, traces: Collection[int] | None = None,
 def _of_terms(store: Store, query: Query, traces: Collection[int] | None, tell: Tell) -> Iterator[Miss]:
     """Yield what single terms explain."""
     terms = [*terms_in(parse_parts(query.text))]
+    # In quotes it is meant as a word.
     if any(query.text[term.value_start :][:3].lower().strip() == "or" for term in terms if not term.operator):
         yield SmallOr()
     if not any(term.operator in {"=", "~"} or term.key.lower() not in OWN_KEYS for term in terms if term.key):

@@ -33,6 +33,7 @@ percentiles        percentiles, and durations by powers of ten
 stats              counts, percentiles and self time of groups
 root_groups        traces by the names of their roots, and of requests by route
 diff               two sides merged by call path
+diff_groups        two sides by name or by Ray function
 workers            who a process is: pid, node, actor or replica
 lanes              what each process did over time
 ray_names          how Ray names the spans of calls, which are attempts, and what people call the functions

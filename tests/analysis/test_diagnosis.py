@@ -348,6 +348,15 @@ def test_made_folders(tmp_path: Path, case: str) -> None:
     assert expected(tmp_path) == found
 
 
+def test_advice_names_the_folder(tmp_path: Path) -> None:
+    """A command is for the folder of the files, quoted for a shell."""
+    folder = tmp_path / "my spans"
+    folder.mkdir()
+    _emptied(folder)
+    advice = {finding.kind: finding.advice for finding in diagnose(load_store(folder)).findings}
+    assert f"`mv '{folder}' '{folder}'.$(date +%s)`" in advice[Kind.PIDS_USED_AGAIN]
+
+
 def test_what_reused_ids_say(tmp_path: Path) -> None:
     """Which files they are in, and how far apart."""
     _seeded(tmp_path, later_us=42_000_000)

@@ -597,6 +597,16 @@ async def test_a_parent_that_was_not_seen() -> None:
         assert "there is nothing to open" in look.footer
 
 
+async def test_runs_with_the_same_ids() -> None:
+    """The title says that a trace is likely several runs."""
+    for later, is_said in ((42_000_000, True), (900, False)):
+        runs = [Builder().span("drawn", span=1, start=start) for start in (0, later)]
+        async with looking_at(*runs, size=(120, 30)) as look:
+            await look.press("enter")
+            await look.until_shown("drawn")
+            assert ("several runs with the same ids, likely" in look.header) == is_said
+
+
 async def test_a_call_that_hangs() -> None:
     """Its trace has all its parents, and isn't called complete."""
     build = Builder()

@@ -67,6 +67,7 @@ _ACTIONS_ON_ROWS: Final = frozenset(
 """Actions for which all rows must be there; of a long trace they wait until it has been stitched."""
 _LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
 """Of a line, for names."""
+_MERGED: Final = "several runs with the same ids, likely"
 _FEW_PROCESSES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
 
@@ -211,6 +212,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             parts.append(count(self._model.stitched.processes, "process"))
         if errors:
             parts.append(f"✖ {count(errors, 'error')}")
+        parts += [_MERGED] * (self.stitcher.has_rows and self._model.stitched.merges_runs)
         if self.viewer.feed_state.loading and not tree.complete:
             parts.append("loading")
         elif not self.stitcher.has_rows:

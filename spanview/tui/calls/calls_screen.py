@@ -18,7 +18,7 @@ from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED, rays_own_names
 from spanview.analysis.reasons import reasons_of, without_attempt
 from spanview.analysis.telling import part
-from spanview.display.call_text import without_attempt_text
+from spanview.display.call_text import mostly_for_text, without_attempt_text
 from spanview.display.cells import fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
@@ -176,9 +176,7 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
     notes += [f"{function.existing:,} existed already, no calls"] if function.existing else []
     cold = function.cold_starts
-    if function.mostly_for is not None:
-        calls = function.waited_for[function.mostly_for][0]
-        notes.append(f"{calls:,} of {count(function.calls, 'call')} waited {function.mostly_for.label}")
+    notes += [mostly] if (mostly := mostly_for_text(function)) else []
     notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
     return fitting(["   ".join(notes[:number]) for number in range(len(notes), 0, -1)], cells) if notes else ""
 

@@ -129,10 +129,7 @@ def reason_of_last(store: Store) -> str:
         (f"{_ACTOR}1 A.g < 4-5\n1 A.f < 5-6\n2 A.g > 6-90\n2 A.f > 130-131", "for what isn't known"),
         # Two run at once, and f takes the place of g elsewhere.
         (
-            (
-                f"{_EARLIER}1 c < 3-4\n4 c > 5-6\n"
-                "1 g < 10-11\n1 h < 10-11\n1 f < 11-12\n2 g > 13-90\n3 h > 13-99\n4 f > 91-92"
-            ),
+            f"{_EARLIER}1 c < 3-4\n4 c > 5-6\n1 g < 9-9\n1 h < 9-9\n1 f < 11-12\n2 g > 13-90\n3 h > 13-99\n4 f > 91-92",
             "likely for a free worker: g had just ended in another one",
         ),
         # Another process submitted g, so f can't have its result.

@@ -49,19 +49,26 @@ def named(
         width: Cells of the terminal: names are cut in the middle, and columns without a text left out, so that lines
             fit if they can. None leaves all as it is.
     """
-    from rich.cells import cell_len
-
-    from spanview.display.cells import name_text, right
-
     columns = range(1, len(rows[0]))
     shown = [column for column in columns if width is None or len(rows) == 1 or any(row[column] for row in rows[1:])]
-    widths = [max(cell_len(row[column]) for row in rows) for column in shown]
-    name = max(cell_len(row[0]) for row in rows)
-    if width is not None:
-        name = min(name, max(_LEAST_NAME, width - sum(widths) - 2 * len(widths)))
-    for number, row in enumerate(rows):
-        cells = [
-            paint(right(row[column], cells), shade(column) if number else HEAD)
-            for column, cells in zip(shown, widths, strict=True)
-        ]
-        yield "  ".join([paint(name_text(row[0], name), "" if number else HEAD), *cells]).rstrip()
+    widths = [max(len(row[column]) for row in rows) for column in shown]
+    names = [row[0] for row in rows]
+    room = None if width is None else max(_LEAST_NAME, width - sum(widths) - 2 * len(widths))
+    for number, (row, name) in enumerate(zip(rows, _in_one_width(names, room), strict=True)):
+        cells = [f"{row[column]:>{cells}}" for column, cells in zip(shown, widths, strict=True)]
+        cells = [paint(cell, shade(column) if number else HEAD) for column, cell in zip(shown, cells, strict=True)]
+        yield "  ".join([paint(name, "" if number else HEAD), *cells]).rstrip()
+
+
+def _in_one_width(names: Sequence[str], most: int | None) -> list[str]:
+    """Return names in the cells of the longest, or in so many at most."""
+    longest = max(map(len, names))
+    if all(map(str.isascii, names)) and (most is None or longest <= most):
+        return [name.ljust(longest) for name in names]
+    # Tables that don't need it start without it.
+    from rich.cells import cell_len
+
+    from spanview.display.cells import name_text
+
+    longest = max(map(cell_len, names))
+    return [name_text(name, longest if most is None else min(longest, most)) for name in names]

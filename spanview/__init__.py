@@ -15,6 +15,7 @@ if _typing.TYPE_CHECKING:
     from spanview.api import Store, load
     from spanview.index.trace import Node, Trace
     from spanview.model.problems import (
+        CollectError,
         DiffError,
         ExportError,
         NoSuchPathError,
@@ -30,6 +31,7 @@ if _typing.TYPE_CHECKING:
     from spanview.model.span import Event, Link, Resource, Scope, Source, Span, Status
 
 __all__ = [
+    "CollectError",
     "DiffError",
     "Event",
     "ExportError",
@@ -59,7 +61,15 @@ _HOMES = {
     "spanview.api": ("Store", "load"),
     "spanview.index.trace": ("Node", "Trace"),
     "spanview.model.problems": (
-        *("DiffError", "ExportError", "NoSuchPathError", "QueryError", "SpanviewError", "TraceNotFoundError"),
+        *(
+            "CollectError",
+            "DiffError",
+            "ExportError",
+            "NoSuchPathError",
+            "QueryError",
+            "SpanviewError",
+            "TraceNotFoundError",
+        ),
         *("Problem", "ProblemKind", "Severity", "Summary", "Warnings"),
     ),
     "spanview.model.span": ("Event", "Link", "Resource", "Scope", "Source", "Span", "Status"),

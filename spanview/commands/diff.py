@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -15,7 +14,7 @@ from spanview.analysis.flame import flame
 from spanview.analysis.query import parse_query
 from spanview.analysis.select import find_trace, selected_traces, traces_beginning
 from spanview.commands.coloring import paint_for
-from spanview.commands.output import write_to_standard_output
+from spanview.commands.output import terminal_width, write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import nothing_in, notice_problems, why_nothing
 from spanview.display.diff_text import group_lines, path_lines, side_lines
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 
 _MAX_PATHS: Final = 40
 """Paths that are printed on a terminal."""
-_DEFAULT_WIDTH: Final = 80
 _MAX_SHOWN_LENGTH: Final = 200
 """Characters of A or B in a message."""
 
@@ -215,16 +213,10 @@ def _chunks(
 
 
 def _print(merged: Diff, sides: list[DiffSide], paint: Paint) -> None:
-    width = _width() if sys.stdout.isatty() else None
-    sys.stdout.write("\n".join(side_lines(merged, _labels(sides), paint)) + "\n\n")
+    width = terminal_width()
+    sys.stdout.write("
+".join(side_lines(merged, _labels(sides), paint)) + "
+
+")
     for line in path_lines(merged, width=width, most=None if width is None else _MAX_PATHS, paint=paint):
         sys.stdout.write(line + "\n")
-
-
-def _width() -> int:
-    try:
-        columns = os.get_terminal_size(sys.stdout.fileno()).columns
-    except (OSError, ValueError):
-        columns = 0
-    # A terminal whose size was never set says 0.
-    return columns or _DEFAULT_WIDTH

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.analysis.unended import fates_text
 from spanview.commands.coloring import paint_for
-from spanview.commands.output import write_to_standard_output
+from spanview.commands.output import terminal_width, write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.unended import unended_in
-from spanview.display.columns import aligned
+from spanview.display.columns import named
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR, WARNING
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
     _Report: TypeAlias = tuple[Callable[[], dict[str, Any]], Callable[[], Sequence[tuple[str, ...]]]]
-    """What was counted: for `--json`, and as a table, heads first, of figures and in its last column texts."""
+    """What was counted: for `--json`, and as a table, heads first, of names in its first column and figures."""
 
 _SHADES: Final = {"ERRORS": ERROR, "NOT SUBMITTED": ERROR, "RETRIED": WARNING, "NO ATTEMPT": WARNING}
 """The shades of columns by their heads."""
@@ -54,7 +54,8 @@ def run(options: Options) -> int:
             say(f"spans without an end are counted, and left out of durations: {fates}")
         rows = lines()
         heads = rows[0]
-        for line in aligned(rows, paint_for(options), lambda _, column: _SHADES.get(heads[column], "")):
+        paint, width = paint_for(options), terminal_width()
+        for line in named(rows, paint, lambda column: _SHADES.get(heads[column], ""), width=width):
             sys.stdout.write(line + "\n")
     return 0
 
@@ -71,15 +72,15 @@ def _by(by: str, store: Store, traces: Sequence[int] | None) -> _Report:
 
 
 def _lines(store: Store, groups: Sequence[Group], by: str) -> list[tuple[str, ...]]:
-    header = ("COUNT", "ERRORS", "TOTAL", "SELF", "MIN", "P50", "P95", "P99", "MAX", by.upper())
+    header = (by.upper(), "COUNT", "ERRORS", "TOTAL", "SELF", "MIN", "P50", "P95", "P99", "MAX")
     generators = _generators(store, groups) if by == "name" else {}
     rows = [
         (
+            group_text(group.key, by) + _generator_note(generators.get(group.key)),
             f"{group.count:,}",
             count_or_blank(group.errors),
             *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
             *(duration(ns) for ns in (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns)),
-            group_text(group.key, by) + _generator_note(generators.get(group.key)),
         )
         for group in groups
     ]
@@ -111,7 +112,8 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
     from spanview.analysis.calls import percentiles
 
     header = (
-        *("CALLS", "FAILED", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED", "EXISTING"),
+        *("FUNCTION", "CALLS", "FAILED", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED"),
+        "EXISTING",
         *(
             "TOTAL WAIT",
             "WAIT P50",
@@ -124,11 +126,11 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
             "MAX",
             "AT ONCE",
             "MOSTLY FOR",
-            "FUNCTION",
         ),
     )
     rows = [
         (
+            (sanitise(function.function) or "(no name)") + _generator_note(function.generator),
             *(f"{function.calls:,}", count_or_blank(function.failed), f"{function.attempts:,}"),
             *map(count_or_blank, (function.errors, function.submit_errors, function.retried, function.no_attempt)),
             *map(count_or_blank, (function.untraced, function.existing)),
@@ -139,7 +141,6 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
             *map(duration, percentiles(function.known_runs_ns).values()),
             "" if function.generator else count_or_blank(function.max_concurrency),
             "" if function.mostly_for is None else function.mostly_for.brief,
-            (sanitise(function.function) or "(no name)") + _generator_note(function.generator),
         )
         for function in functions
     ]
@@ -184,6 +185,8 @@ def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
     )
     rows = [
         (
+            request_text(group.key),
+            status_text(group.key),
             f"{group.count:,}",
             failures_text(group),
             *map(duration, (group.total.p50, group.total.p95, group.total.p99, group.total.max)),
@@ -192,9 +195,7 @@ def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
                 for spread in (group.queue, group.handling, group.route, group.other)
                 for ns in (spread.p50, spread.p95)
             ),
-            status_text(group.key),
-            request_text(group.key),
         )
         for group in groups
     ]
-    return [("COUNT", "ERRORS", *times, "STATUS", "REQUEST"), *rows]
+    return [("REQUEST", "STATUS", "COUNT", "ERRORS", *times), *rows]

@@ -27,7 +27,7 @@ from spanview.tui.widgets.window import Window
 from spanview.tui.workers import choosing_bulk, worker_bars
 from spanview.tui.workers.choosing import NOBODY
 from spanview.tui.workers.worker_bars import cells_of, hatch_from
-from spanview.tui.workers.worker_lines import WorkerHeads, WorkerLines
+from spanview.tui.workers.worker_lines import FIGURES, WorkerHeads, WorkerLines
 from spanview.tui.workers.workers_model import Heading, Identities, Sort, WorkersModel, WorkersShape
 from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, looking_at
@@ -223,6 +223,26 @@ def test_orders() -> None:
     }
     model.sort(Sort.NAME, is_reversed=True)
     assert [model.labels(index)[0] for index in model.order] == ["10", "3", "2", "1"]
+
+
+def test_a_driver_is_not_busy_while_it_waits() -> None:
+    """The spans of a driver that calls wait for its calls, too: it comes last, in either order; another is busy."""
+    build, calls = Builder(), {"ray.worker_id": "01000000" + "f" * 48}
+    files = {
+        "1.txt": [
+            build.span("main", span=1, duration=90, attributes=calls),
+            build.span("f ray.remote", parent=1, duration=1, kind="PRODUCER", attributes=calls),
+        ],
+        "2.txt": [ran(build, start=1, duration=20)],
+        "3.txt": [ran(build, start=1, duration=40)],
+        "4.txt": [build.span("main", duration=80, attributes={"ray.worker_id": "02000000" + "f" * 48})],
+    }
+    model = model_of(store_of_files({path: file_of(spans) for path, spans in files.items()}))
+    figure = next(figure for figure in FIGURES if figure.sort is Sort.BUSY)
+    for is_reversed, order in ((False, "4321"), (True, "2341")):
+        model.sort(Sort.BUSY, is_reversed=is_reversed)
+        assert "".join(model.labels(index)[0][-1] for index in model.order) == order
+    assert [figure.text(model, index) for index in model.order] == ["20%", "40%", "80%", "–"]
 
 
 def test_nodes() -> None:

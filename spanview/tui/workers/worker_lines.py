@@ -71,9 +71,13 @@ def _errors(model: WorkersModel, index: int) -> str:
     return f"{errors:,}" if errors else ""
 
 
+def _shown_share(model: WorkersModel, index: int) -> str:
+    return f"{model.shown_share(model.lane(index)):.0%}" if model.is_busy_known(index) else "–"
+
+
 def _own_share(model: WorkersModel, index: int) -> str:
     share = model.lane(index).share
-    return "–" if share is None else f"{share:.0%}"
+    return "–" if share is None or not model.is_busy_known(index) else f"{share:.0%}"
 
 
 FIGURES: Final = (
@@ -85,7 +89,7 @@ FIGURES: Final = (
         "error",
         Sort.ERRORS,
     ),
-    Figure("BUSY", 7, lambda model, index: f"{model.shown_share(model.lane(index)):.0%}", sort=Sort.BUSY),
+    Figure("BUSY", 7, _shown_share, sort=Sort.BUSY),
     Figure("OF OWN", 8, _own_share, from_width=_WIDE),
     Figure("AT ONCE", 9, lambda model, index: f"{model.lane(index).max_concurrency:,}", from_width=_WIDE),
     Figure("MAX GAP", 11, _gap, "dim", Sort.GAP, from_width=_NARROWEST),

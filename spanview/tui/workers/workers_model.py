@@ -18,6 +18,7 @@ from spanview.analysis.ray_names import RAN, rays_own_names, short_names
 from spanview.analysis.telling import part
 from spanview.analysis.workers import Role, Worker, worker_of
 from spanview.display.units import count
+from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import Timed
 from spanview.tui.widgets.window import Window
@@ -333,6 +334,9 @@ class WorkersModel:
         """Put the workers in another order."""
         self.by, self.is_reversed = by, is_reversed
         self.order = sorted(range(len(self.shape.lanes)), key=self._key(by), reverse=is_reversed)
+        if by is Sort.BUSY:
+            # What isn't known comes last, in either order.
+            self.order.sort(key=lambda index: not self.is_busy_known(index))
         self.lines = [*self.order]
         texts = [WAITING, *(self.labels(index)[0] for index in self.order)]
         self.name_cells = max(map(cell_len, texts)) + self.has_headings
@@ -367,6 +371,10 @@ class WorkersModel:
     def lane(self, index: int) -> Lane:
         """Return what a worker did, by its index among all."""
         return self.shape.lanes[index]
+
+    def is_busy_known(self, index: int) -> bool:
+        """Return whether a worker's spans show when it was busy: those of a driver wait for its calls, too."""
+        return self.shape.workers[index].role is not Role.DRIVER or self.lane(index).call_row == NO_ROW
 
     def at_most(self, index: int) -> str:
         """Return what is said before a gap of a worker: blocks whose ends aren't known may have run on."""

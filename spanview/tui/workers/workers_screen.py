@@ -162,7 +162,9 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         parts, worker = list[str](), self._model.shape.workers[index]
         if (runs := self._model.runs_now(index)) is not None:
             parts.append(f"runs {sanitise(runs.name, _LONGEST_ID)} now, likely" if runs.name else "runs now, likely")
-        if lane.share is not None:
+        if not self._model.is_busy_known(index):
+            parts.append("busy time not known: its spans wait for its calls, too")
+        elif lane.share is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
             rest = ", without generators" if index in self._model.shape.with_generators else ""
             parts.append(f"busy {lane.share:.1%} of {own} ({shown:.1%} of view{rest})")
@@ -236,7 +238,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             return
         self.viewer.keep(workers_sort=by.value, workers_reversed=False)
         self.take_settings()
-        self.viewer.say(f"sorted by {by.value}")
+        self.viewer.say(f"sorted by {by.value}; S reverses")
 
     def action_sort(self) -> None:
         """Sort by the next thing."""

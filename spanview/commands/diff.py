@@ -214,9 +214,6 @@ def _chunks(
 
 def _print(merged: Diff, sides: list[DiffSide], paint: Paint) -> None:
     width = terminal_width()
-    sys.stdout.write("
-".join(side_lines(merged, _labels(sides), paint)) + "
-
-")
+    sys.stdout.write("\n".join(side_lines(merged, _labels(sides), paint)) + "\n\n")
     for line in path_lines(merged, width=width, most=None if width is None else _MAX_PATHS, paint=paint):
         sys.stdout.write(line + "\n")

@@ -243,7 +243,21 @@ async def test_a_worker_whose_span_runs(host: FakeHost) -> None:
     async with looking_at(data=data, size=(140, 40)) as look:
         await look.tell(FOLLOWING)
         await look.press("L")
-        await look.until_shown("1 worker", "▒▒▒▒")
+        await look.until_shown("1 worker", "▒▒▒▒", " ▒ runs now", "100%")
+
+
+async def test_the_hatch_of_a_lost_span_ends_where_it_was_last_known(host: FakeHost) -> None:
+    """What a killed worker ran may not run for as long as others do; its share counts until then."""
+    host.written[STARTED.replace(".started", "")] = EPOCH_NS + 50_000
+    host.end({7})
+    data, build = begun(), Builder()
+    data.add(build.span("last", trace=2, span=9, start=40, duration=10, resource=OF_SEVEN), path=STARTED)
+    data.add(build.span("long", trace=3, span=10, start=0, duration=100), path="spans/6.jsonl")
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.press("L")
+        await look.until_shown("2 workers", " ░ no end seen", "50%")
+        line = next(line for line in look.lines if "░░" in line)
+        assert line.endswith(" " * 20), line
 
 
 async def test_a_call_whose_attempt_runs_and_is_lost(host: FakeHost) -> None:

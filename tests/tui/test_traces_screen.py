@@ -9,9 +9,14 @@ quick              30 µs       5 µs
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
 from builders import Builder, Document
+from spanview.analysis.query import parse_query
+from spanview.analysis.select import selected_traces
+from spanview.analysis.since import parse_since
 from spanview.display.sanitise import sanitise
 from spanview.display.unnamed import Unnamed
 from spanview.tui.app.opening import Opening
@@ -26,6 +31,9 @@ from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.prompt import Prompt
 from viewers import Look, looking_at
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
 
 
 def documents() -> list[Document]:
@@ -525,6 +533,27 @@ async def test_only_some_traces() -> None:
         assert len(roots(look)) == 2
         await look.grow(Builder().span("quick", trace=9, start=99))
         assert len(roots(look)) == 3
+
+
+async def test_the_newest_run_moves_on() -> None:
+    """Where the newest run is asked for, one that begins takes the place of that before; shorter pauses are in one."""
+
+    def newest(store: Store) -> set[int]:
+        since = parse_since("last", 0).cutoff_ns(store)
+        return {*selected_traces(store, query=parse_query(""), since_cutoff=since, trace=None)}
+
+    minute, build = 60_000_000, Builder()
+    first, second = build.span("old", trace=1), build.span("first", trace=2, start=2 * minute)
+    async with looking_at(first, second, opening=Opening(("spans",), choose=newest)) as look:
+        assert "  first " in look.text
+        assert "  old " not in look.text
+        await look.grow(build.span("soon", trace=3, start=int(2.9 * minute)))
+        await look.until_shown("  first ", "  soon ")
+        await look.grow(build.span("next", trace=4, start=4 * minute))
+        await look.until(lambda: "  next " in look.text and "  soon " not in look.text)
+        assert "  first " not in look.text
+        await look.grow(build.span("too", trace=5, start=4 * minute + 10))
+        await look.until_shown("  next ", "  too ")
 
 
 async def test_incomplete_traces_are_marked() -> None:

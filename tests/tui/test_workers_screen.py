@@ -334,7 +334,7 @@ def test_what_runs_now() -> None:
     build = Builder()
     model = model_of(store_of_files({"7.txt": file_of([ran(build, start=0, duration=20, pid="7")])}))
     running = [RunsNow(pid, "f", EPOCH_NS + 10_000, is_call=True) for pid in (7, 8)]
-    assert model.take_running(running, EPOCH_NS + 100_000)
+    assert model.take_running(running, {}, EPOCH_NS + 100_000)
     assert [model.labels(index)[0] for index in model.order] == ["worker 7", "worker 8"]
     drawn = []
     for index in range(2):
@@ -343,9 +343,9 @@ def test_what_runs_now() -> None:
         hatch_from(cells, model.whole, runs.since_ns)
         drawn.append("".join(cells.glyphs))
     assert drawn == ["██▒▒▒▒▒▒▒▒", " ▒▒▒▒▒▒▒▒▒"]
-    assert model.take_running([], EPOCH_NS + 200_000)
+    assert model.take_running([], {}, EPOCH_NS + 200_000)
     assert len(model.order) == 1
-    assert not model.take_running([], EPOCH_NS + 300_000)
+    assert not model.take_running([], {}, EPOCH_NS + 300_000)
 
 
 def test_functions() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray_names import ShortNames
 from spanview.analysis.root_groups import RootGroups
+from spanview.analysis.since import PAUSE_NS
 from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, name_without_root
 from spanview.display.units import moment
 from spanview.index.table import NO_ROW
@@ -91,6 +92,10 @@ class TracesModel:
         self.limit: set[int] | None = None
         """Only these of the traces that are there already; newer ones are listed too."""
         self._limit_end = 0
+        self._choose: Callable[[Store], set[int] | None] | None = None
+        """Chooses the traces of `limit`."""
+        self._trace_count, self._ran_until_ns = 0, NO_TIME
+        """How many traces there were when it did, and when the last of these, or of those since, started or ended."""
         self.picked: tuple[int | None, int | None] = None, None
         """Only traces that start between these times, in nanoseconds since 1970; None for no bound."""
         self._plotted = array("I")
@@ -194,6 +199,35 @@ class TracesModel:
     def limit_to(self, traces: set[int] | None) -> None:
         """List only these of the traces that are there now."""
         self.limit, self._limit_end = traces, len(self._store.trace_table)
+
+    def limit_by(self, choose: Callable[[Store], set[int] | None]) -> None:
+        """List only the traces that are chosen, and those to come."""
+        self._choose, self._trace_count = choose, len(self._store.trace_table)
+        self._ran_until_ns = self._last_of(range(self._trace_count))
+        self.limit_to(choose(self._store))
+
+    def _last_of(self, traces: Iterable[int]) -> int:
+        table = self._store.trace_table
+        return max((max(table.start_ns[trace], table.end_ns[trace]) for trace in traces), default=NO_TIME)
+
+    def choose_anew(self, changed: set[int]) -> bool:
+        """Choose again where a new run has begun: a pause came before the traces that have come.
+
+        Args:
+            changed: The traces that have come or grown.
+
+        Returns:
+            Whether the choice has changed.
+        """
+        if self._choose is None:
+            return False
+        starts = self._store.trace_table.start_ns
+        new = [starts[trace] for trace in changed if trace >= self._trace_count and starts[trace] != NO_TIME]
+        is_new_run = bool(new) and NO_TIME != self._ran_until_ns <= min(new) - PAUSE_NS
+        self._trace_count, self._ran_until_ns = len(starts), max(self._ran_until_ns, self._last_of(changed))
+        if is_new_run:
+            self.limit_by(self._choose)
+        return is_new_run
 
     def add_matching(self, traces: Iterable[int]) -> None:
         """Let traces that have come to match into the list."""

@@ -201,7 +201,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._is_read = not self.viewer.feed_state.loading
         if not self._is_chosen and (self._is_read or len(self._store.trace_table) >= _MANY_TRACES):
             self._begin_with_groups()
-        self._show(is_news=True)
+        self._show(anew=self._model.choose_anew(changed), is_news=True)
 
     def _begin_with_groups(self) -> None:
         """Begin with the groups where many traces have few names, unless somebody is at work, or has chosen before."""
@@ -256,8 +256,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._preview.follow(self.traces.selected)
 
     def limit_to(self, choose: Callable[[Store], set[int] | None]) -> None:
-        """List only the traces that are chosen, and those that are yet to come."""
-        self._model.limit_to(choose(self._store))
+        """List only the traces that are chosen, and those to come; chosen again when a new run begins."""
+        self._model.limit_by(choose)
         self._show(anew=True)
 
     def _say_if_nothing(self) -> None:

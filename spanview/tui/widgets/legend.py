@@ -14,7 +14,7 @@ from spanview.tui.app.colorless import letter_of
 from spanview.tui.widgets.paint import PALETTE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 _MOST_IN_LEGEND: Final = 40
 _LONGEST_IN_LEGEND: Final = 30
@@ -37,15 +37,22 @@ class Explained(Protocol):
 
 
 class Legend(Widget):
-    """The line below the waterfall: what the colours stand for."""
+    """The line below the waterfall: what the colours stand for.
 
-    def __init__(self, explained: Explained) -> None:
+    Args:
+        explained: What has the colours.
+        marks: Returns what other marks stand for.
+    """
+
+    def __init__(self, explained: Explained, marks: Callable[[], str] = str) -> None:
         super().__init__()
         self._explained = explained
+        self._marks = marks
 
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
         """Paint the line."""
-        segments = [Segment(f" {self._explained.colored_by}  ")]
+        marks = self._marks()
+        segments = [Segment(f" {marks}   " if marks else " "), Segment(f"{self._explained.colored_by}  ")]
         for number, name in self._explained.legend()[:_MOST_IN_LEGEND]:
             mark = letter_of(number) if self.app.no_color else "■"
             segments += [Segment(f"{mark} ", color_of(number)), Segment(sanitise(name, _LONGEST_IN_LEGEND) + "  ")]

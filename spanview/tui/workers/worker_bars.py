@@ -179,6 +179,14 @@ def _hatch(blocks: Blocks, edges: list[int], cells: Cells) -> None:
             cells.glyphs[cell], cells.places[cell] = UNENDED, blocks.unended[begun - 1]
 
 
+def hatch_until(cells: Cells, window: Window, until_ns: int) -> None:
+    """Leave cells blank in which blocks without an end can't be said to have run: those behind a time."""
+    behind = max(0, int(window.place(until_ns, len(cells.glyphs))) + 1)
+    for cell in range(behind, len(cells.glyphs)):
+        if cells.glyphs[cell] == UNENDED:
+            cells.glyphs[cell], cells.places[cell] = " ", NOBODY
+
+
 def hatch_from(cells: Cells, window: Window, since_ns: int) -> None:
     """Hatch cells in which nothing else is known to run, from when on something runs until now."""
     first = max(0, int(window.place(since_ns, len(cells.glyphs))))

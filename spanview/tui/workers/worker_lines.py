@@ -21,7 +21,16 @@ from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import PALETTE, data_text, fixed, joined, right
 from spanview.tui.workers.choosing import NOBODY
-from spanview.tui.workers.worker_bars import FAILED, HATCHES, RESTARTED, RUNNING, Cells, cells_of, hatch_from
+from spanview.tui.workers.worker_bars import (
+    FAILED,
+    HATCHES,
+    RESTARTED,
+    RUNNING,
+    Cells,
+    cells_of,
+    hatch_from,
+    hatch_until,
+)
 from spanview.tui.workers.workers_model import WAITING, Heading, Sort
 
 if TYPE_CHECKING:
@@ -72,7 +81,7 @@ def _errors(model: WorkersModel, index: int) -> str:
 
 
 def _shown_share(model: WorkersModel, index: int) -> str:
-    return f"{model.shown_share(model.lane(index)):.0%}" if model.is_busy_known(index) else "–"
+    return f"{model.shown_share(index):.0%}" if model.is_busy_known(index) else "–"
 
 
 def _own_share(model: WorkersModel, index: int) -> str:
@@ -384,6 +393,8 @@ class WorkerLines(LineList):
         key, model = (index, self.model.shown, width), self.model
         if selected is not None or key not in self._painted:
             cells = cells_of(lane, model.shown, width, model.shape.numbers, NOBODY if selected is None else selected)
+            if (until_ns := model.known_until(index)) is not None:
+                hatch_until(cells, model.shown, until_ns)
             if (runs := model.runs_now(index)) is not None:
                 hatch_from(cells, model.shown, runs.since_ns)
             if selected is not None:

@@ -22,6 +22,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import Timed
 from spanview.tui.widgets.window import Window
+from spanview.tui.workers.worker_bars import RUNNING, UNENDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -229,6 +230,8 @@ class WorkersModel:
         self._running: Sequence[RunsNow] = ()
         self._doing: dict[int, WorkerNow] = {}
         """What runs now, by the indices of workers."""
+        self._known_until: Mapping[int, int] = {}
+        """Until when spans without an end are known to have run, by row, in nanoseconds since 1970."""
         self.window: Window | None = None
         self.by = Sort.START
         self.is_reversed = False
@@ -262,10 +265,14 @@ class WorkersModel:
         self._known = shape
         self._put_together(self.shape.whole.end_ns if self._running else 0)
 
-    def take_running(self, running: Sequence[RunsNow], now_ns: int) -> bool:
-        """Show what processes run now, and time until now as long as one does; return whether anything changes."""
-        is_other = bool(running) or bool(self._running)
-        self._running = running
+    def take_running(self, running: Sequence[RunsNow], known_until: Mapping[int, int], now_ns: int) -> bool:
+        """Show what processes run now, and time until now as long as one does; return whether anything changes.
+
+        Args:
+            known_until: Until when spans without an end are known to have run, by row, in nanoseconds since 1970.
+        """
+        is_other = bool(running) or bool(self._running) or known_until != self._known_until
+        self._running, self._known_until = running, known_until
         if is_other:
             self._put_together(now_ns)
         return is_other
@@ -381,10 +388,42 @@ class WorkersModel:
         is_open = index in self.shape.with_generators or self.lane(index).blocks.unended
         return "at most " if is_open else ""
 
-    def shown_share(self, lane: Lane) -> float:
-        """Return what share of the time that is shown a worker was busy."""
-        shown = self.shown
-        return lane.busy.between(shown.start_ns, shown.end_ns) / shown.length_ns
+    def _open_stretch(self, index: int) -> tuple[int, int] | None:
+        """Return from when until when a worker is known to have run what has no end: all of it, until one moment."""
+        blocks, runs = self.lane(index).blocks, self._doing.get(index)
+        known = {block: self._known_until.get(blocks.rows[block]) for block in blocks.unended}
+        begun = [blocks.starts[block] for block, until_ns in known.items() if until_ns is not None]
+        ends = [until_ns for until_ns in known.values() if until_ns is not None]
+        if runs is not None:
+            begun.append(runs.since_ns)
+            ends.append(self.whole.end_ns)
+        return (min(begun), max(ends)) if begun else None
+
+    def known_until(self, index: int) -> int | None:
+        """Return until when what has no end of a worker is known to have run, in nanoseconds since 1970.
+
+        None where that isn't known of all of it, or all has an end.
+        """
+        rows, unended = self.lane(index).blocks.rows, self.lane(index).blocks.unended
+        if not unended or not all(rows[block] in self._known_until for block in unended):
+            return None
+        return max(self._known_until[rows[block]] for block in unended)
+
+    @property
+    def hatches(self) -> str:
+        """What hatched time is, where there may be some."""
+        has_unended = any(lane.blocks.unended for lane in self.shape.lanes)
+        texts = [f"{RUNNING} runs now"] if self._doing else []
+        return "  ".join(texts + ([f"{UNENDED} no end seen"] if has_unended else []))
+
+    def shown_share(self, index: int) -> float:
+        """Return what share of the time that is shown a worker was busy, with what runs now or was lost."""
+        shown, busy, stretch = self.shown, self.lane(index).busy, self._open_stretch(index)
+        busy_ns = busy.between(shown.start_ns, shown.end_ns)
+        if stretch is not None:
+            first, last = max(shown.start_ns, stretch[0]), min(shown.end_ns, stretch[1])
+            busy_ns += max(0, last - first - busy.between(first, max(first, last)))
+        return busy_ns / shown.length_ns
 
     def start_of(self, row: int) -> int:
         """Return when a span starts."""

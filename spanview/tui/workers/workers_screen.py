@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray_names import RAN
+from spanview.analysis.unended import known_until
 from spanview.analysis.waits import wait_between, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
@@ -30,7 +31,7 @@ from spanview.tui.workers.worker_lines import WaitingLine, WorkerHeads, WorkerLi
 from spanview.tui.workers.workers_model import Identities, Sort, WorkersModel, WorkersShape, key_of, processes_text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from textual import events
     from textual.app import ComposeResult
@@ -70,6 +71,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             refresh=self.refresh_time,
         )
         self._is_without_rays_own = False
+        self._is_asked = False
+        """Whether it was asked what runs, or ran until when."""
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -77,7 +80,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         yield WorkerHeads(self._model, self.zoom, self._sort_by, classes="heads")
         yield WaitingLine(self._model, self.zoom)
         yield self.rows
-        yield Legend(self._model)
+        yield Legend(self._model, lambda: self._model.hatches)
         yield TwoSided(classes="chosen", id="lane")
         yield TwoSided(classes="chosen", id="block")
 
@@ -105,22 +108,30 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         self.query_one(Legend).refresh()
 
     def _ask_what_runs(self) -> None:
-        """While spans come, ask in a thread what processes of this host run: they come and go."""
-        state = self.viewer.feed_state
-        if state.following and not state.loading and not self.viewer.paused and self.live.has_answer:
-            traces = self.live.chosen.traces
-            chosen = None if traces is None else {*traces}
-            running = self.viewer.running.runs_now
-            self._asking.queue(lambda _: running(chosen), self._take_running)
+        """While spans come, ask in a thread what processes of this host run: they come and go.
 
-    def _take_running(self, running: Sequence[RunsNow]) -> None:
+        Else ask until when what has no end is known to have run, once.
+        """
+        state, running = self.viewer.feed_state, self.viewer.running
+        if state.loading or self.viewer.paused or not self.live.has_answer or (self._is_asked and not state.following):
+            return
+        self._is_asked, traces = True, self.live.chosen.traces
+        chosen = None if traces is None else {*traces}
+
+        def ask(_: Tell) -> tuple[Sequence[RunsNow], Mapping[int, int]]:
+            return running.runs_now(chosen) if state.following else (), known_until(running.unended(chosen))
+
+        self._asking.queue(ask, self._take_running)
+
+    def _take_running(self, known: tuple[Sequence[RunsNow], Mapping[int, int]]) -> None:
         lane, row = self.rows.lane, self.rows.row
-        if not self.viewer.paused and self._model.take_running(running, time_ns()):
+        if not self.viewer.paused and self._model.take_running(*known, time_ns()):
             if lane is None:
                 self.rows.show_all()
             else:
                 self.rows.update(self._model.index_of(key_of(lane)), row)
             self.refresh_time()
+            self.query_one(Legend).refresh()
 
     @property
     def _selected(self) -> int | None:
@@ -165,7 +176,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         if not self._model.is_busy_known(index):
             parts.append("busy time not known: its spans wait for its calls, too")
         elif lane.share is not None:
-            own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(lane)
+            own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(index)
             rest = ", without generators" if index in self._model.shape.with_generators else ""
             parts.append(f"busy {lane.share:.1%} of {own} ({shown:.1%} of view{rest})")
         if lane.gap is not None:

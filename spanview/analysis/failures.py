@@ -1,4 +1,4 @@
-"""Failed spans in the order in which somebody looks at them: the newest first, each where it began.
+"""Failed spans in the order in which somebody looks at them: those that lasted, the newest first, each where it began.
 
 driver                        ✖      2   passed on what f raised, and ended last
   f ray.remote
@@ -6,21 +6,25 @@ driver                        ✖      2   passed on what f raised, and ended la
   g                     ✖            3   ended before, and its exception is in no other span
 
 Spans belong to one exception where what the inner one recorded of it is in what the outer one recorded. Where one of
-them recorded nothing, the inner one that ended last, and not after the outer one, counts.
+them recorded nothing, the inner one that ended last, and not after the outer one, counts. What failed in an attempt of
+a Ray call whose last attempt ended well comes after what lasted.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.ray_names import call_names
 from spanview.index.arrays import copy_of
-from spanview.model.codes import ERROR
+from spanview.index.tree import ROOT
+from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
 
 _NUMPY_FROM_SPANS: Final = 20_000
 """Spans from which on it pays to look at all of them with numpy."""
@@ -62,13 +66,18 @@ def _end(store: Store, row: int) -> int:
     return store.spans.start_ns[row] if end == NO_TIME else end
 
 
-def newest_first(store: Store, rows: Sequence[int], above: Sequence[int]) -> list[int]:
+def newest_first(store: Store, rows: Sequence[int], above: Sequence[int], retried: Collection[int] = ()) -> list[int]:
     """Return the indices of failed spans, the newest first, but an exception's spans from the innermost on.
 
     Args:
         rows: The failed spans of a trace, parents before their children.
         above: Of each, the index of the nearest failed one above it; -1 for none.
+        retried: The rows of attempts that another one followed, the last of which ended well: with what failed below
+            them, they come last.
     """
+    is_retried = list[bool]()
+    for row, outer in zip(rows, above, strict=True):
+        is_retried.append(row in retried or (outer >= 0 and is_retried[outer]))
     ends = [_end(store, row) for row in rows]
     newest = sorted(range(len(rows)), key=lambda index: (-ends[index], index))
     below: dict[int, list[int]] = {}
@@ -82,7 +91,7 @@ def newest_first(store: Store, rows: Sequence[int], above: Sequence[int]) -> lis
         if origin is not None:
             inner[outer] = origin
     passed_on, order = {*inner.values()}, list[int]()
-    for index in newest:
+    for index in sorted(newest, key=is_retried.__getitem__):
         if index in passed_on:
             continue
         chain = [index]
@@ -90,6 +99,26 @@ def newest_first(store: Store, rows: Sequence[int], above: Sequence[int]) -> lis
             chain.append(origin)
         order += reversed(chain)
     return order
+
+
+def retried_attempts(store: Store, tree: TraceTree, nodes: Iterable[int]) -> set[int]:
+    """Return the rows of those failed spans that are attempts of Ray calls whose last attempt ended well.
+
+    Args:
+        tree: Of their trace.
+        nodes: Of the failed spans, in the tree.
+    """
+    spans, rows = store.spans, set[int]()
+    runs = call_names(store)[1]
+    for node in nodes:
+        row, parent = tree.rows[node], tree.parents[node]
+        if spans.kind[row] != CONSUMER or spans.name[row] not in runs or parent == ROOT:
+            continue
+        last = tree.rows[tree.children(parent)[-1]]
+        is_attempt = spans.kind[last] == CONSUMER and spans.name[last] in runs
+        if is_attempt and spans.status[last] != ERROR and spans.end_ns[last] != NO_TIME:
+            rows.add(row)
+    return rows
 
 
 class _Records:

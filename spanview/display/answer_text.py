@@ -222,8 +222,7 @@ class _Line:
                 who = name if one else f"{count(part.spans, calls)} of {name}" if same else count(part.spans, calls)
                 return f"waiting before {who} ran"
             case Doing.RETRYING:
-                attempts = f"waiting between attempts{f' of {name}' if same else ''}"
-                return f"waiting before {name} ran again" if one else attempts
+                return f"waiting between attempts{f' of {name}' if same else ''}"
             case Doing.QUEUED:
                 return "in Serve's queue" if one else "in Serve's queues"
             case Doing.SUBMITTING:

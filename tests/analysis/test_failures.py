@@ -17,7 +17,9 @@ import pytest
 
 from builders import EPOCH_NS, MICROSECOND, Builder, store_of, time_text, trace_row
 from spanview.analysis import failures
-from spanview.analysis.failures import newest_failures, newest_first
+from spanview.analysis.failures import newest_failures, newest_first, retried_attempts
+from spanview.model.codes import ERROR
+from spanview.tui.trace.stitched_trace import StitchedTrace
 
 if TYPE_CHECKING:
     from builders import Document
@@ -61,6 +63,29 @@ def test_no_more_records_are_read_than_a_key_may_wait_for() -> None:
     store = store_of(*documents({"a": "f failed: gone", "b": "gone", "c": "other", "d": "gone"}))
     with patch.object(failures, "_MAX_RECORDS", 0), patch.object(type(store), "span", side_effect=AssertionError):
         assert newest_first(store, [0, 1, 2, 3], [-1, 0, 0, -1]) == [3, 2, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("last", "order"), [("OK", ["g", "sql", "f"]), ("UNSET", ["g", "sql", "f"]), ("ERROR", ["f", "sql", "f", "g"])]
+)
+def test_what_a_retry_made_good_comes_last(last: str, order: list[str]) -> None:
+    """With what failed below it, though it ended later; where the last attempt failed, too, all of them lasted."""
+    build = Builder()
+    f = "f ray.remote_worker"
+    store = store_of(
+        build.span("g", span=9, start=0, duration=5, status="ERROR"),
+        build.span("f ray.remote", span=1, start=0, duration=1, kind="PRODUCER"),
+        build.span(f, span=2, parent=1, start=10, duration=10, kind="CONSUMER", status="ERROR"),
+        build.span("sql", span=3, parent=2, start=11, duration=2, status="ERROR"),
+        build.span(f, span=4, parent=1, start=30, duration=10, kind="CONSUMER", status=last),
+    )
+    trace = StitchedTrace(store, 0, store.tree(0), joins=False)
+    names = [store.names.texts[store.spans.name[trace.rows[position]]] for position in trace.newest_failed]
+    assert [name.split()[0] for name in names] == order
+    tree = trace.tree
+    failed = [node for node, row in enumerate(tree.rows) if store.spans.status[row] == ERROR]
+    found = retried_attempts(store, tree, failed)
+    assert len(found) == (last != "ERROR")
 
 
 @pytest.mark.parametrize("numpy_from", [0, 1 << 60])

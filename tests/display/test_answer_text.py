@@ -67,8 +67,11 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
             "300 µs = 287 µs waiting before 2 calls ran (longest: g, 238 µs) + 13 µs running (6 µs in g)",
         ),
         (
-            "run 0-300\n" + of_call("m.f", "0-2", "✖ 2-60", "200-290"),
-            "300 µs = 140 µs waiting before f ran again + 102 µs running (92 µs in f) + 58 µs in a failed attempt of f",
+            "run 0-300\n" + of_call("f", "0-2", "✖ 2-60", "200-290"),
+            (
+                "300 µs = 140 µs waiting between attempts of f + 102 µs running (92 µs in f) "
+                "+ 58 µs in a failed attempt of f"
+            ),
         ),
         (of_call("m.f", "0-2", indent=0), "2 µs, all submitting f   not sure: f left no attempt"),
         ("a 0-10\nb 20-100", "100 µs = 80 µs in b + 20 µs before b began   not sure: there are 2 roots"),
@@ -116,7 +119,7 @@ def test_it_gets_shorter_where_there_is_less_room() -> None:
     assert texts == sorted(texts, key=len, reverse=True)
     assert texts[0].endswith("not sure: 1 span has no end, g left no attempt")
     assert texts[-2:] == [
-        "300 µs = 140 µs waiting before f ran again + 160 µs otherwise   not sure",
+        "300 µs = 140 µs waiting between attempts of f + 160 µs otherwise   not sure",
         "300 µs, 148 µs of it waiting   not sure",
     ]
     assert all("not sure" in text for text in texts)

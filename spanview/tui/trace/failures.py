@@ -1,4 +1,7 @@
-"""What failed in a trace, in the order in which `e` visits it: errors, the newest first, then silent failures."""
+"""What failed in a trace, in the order in which `e` visits it: errors, then silent failures.
+
+The newest comes first, and what a retry made good after what lasted.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from itertools import accumulate, compress, groupby, repeat
 from operator import add, eq, gt
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.failures import newest_first
+from spanview.analysis.failures import newest_first, retried_attempts
 from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
 from spanview.analysis.ray_names import call_names, short_names
@@ -338,7 +338,8 @@ class StitchedTrace:
                 open_ones.pop()
             above.append(open_ones[-1] if open_ones else -1)
             open_ones.append(index)
-        order = newest_first(self._store, [self.rows[position] for position in self.failed], above)
+        retried = retried_attempts(self._store, self.tree, map(self.order.__getitem__, self.failed))
+        order = newest_first(self._store, [self.rows[position] for position in self.failed], above, retried)
         return [*map(self.failed.__getitem__, order)]
 
     # -- many nodes --------------------------------------------------------------------------------------------------

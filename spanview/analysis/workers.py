@@ -32,6 +32,8 @@ from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from spanview.analysis.lanes import Lane
     from spanview.index.store import Store
     from spanview.model.span import Span
@@ -106,6 +108,20 @@ def job_of_file(path: str) -> str:
     """Return the job of a Ray worker from the name of its output file; empty for other names."""
     match = _RAY_LOG.search(path)
     return "" if match is None else match[1]
+
+
+def empty_files(store: Store, pids: Container[str]) -> int:
+    """Return how many empty files are named after processes other than these: what they ran, if anything, isn't known.
+
+    The output of Ray's workers doesn't count: it is empty where they print nothing.
+    """
+    return sum(
+        not (file.bytes or file.records)
+        and not job_of_file(path)
+        and (pid := pid_of_file(path)) is not None
+        and str(pid) not in pids
+        for path, file in store.tallies.each_file()
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -230,7 +230,7 @@ def test_a_driver_is_not_busy_while_it_waits() -> None:
     build, calls = Builder(), {"ray.worker_id": "01000000" + "f" * 48}
     files = {
         "1.txt": [
-            build.span("main", span=1, duration=90, attributes=calls),
+            build.span("main", span=1, start=0, duration=90, attributes=calls),
             build.span("f ray.remote", parent=1, duration=1, kind="PRODUCER", attributes=calls),
         ],
         "2.txt": [ran(build, start=1, duration=20)],
@@ -242,7 +242,17 @@ def test_a_driver_is_not_busy_while_it_waits() -> None:
     for is_reversed, order in ((False, "4321"), (True, "2341")):
         model.sort(Sort.BUSY, is_reversed=is_reversed)
         assert "".join(model.labels(index)[0][-1] for index in model.order) == order
-    assert [figure.text(model, index) for index in model.order] == ["20%", "40%", "80%", "–"]
+    assert [figure.text(model, index) for index in model.order] == ["22%", "44%", "89%", "–"]
+    only_calls = files | {"1.txt": files["1.txt"][1:]}
+    model = model_of(store_of_files({path: file_of(spans) for path, spans in only_calls.items()}))
+    assert all(map(model.is_busy_known, model.order))
+
+
+def test_empty_files() -> None:
+    """A process whose file is empty has no line, but is counted; output of Ray's workers is empty for other reasons."""
+    spans = file_of([ran(Builder(), start=1, duration=20)])
+    files = {"1.txt": spans, "1.log": b"", "2.txt": b"", "notes.txt": b"", f"worker-{'a' * 8}-01000000-3.out": b""}
+    assert model_of(store_of_files(files)).shape.empty_files == 1
 
 
 def test_nodes() -> None:
@@ -378,7 +388,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
     """From block to block, from lane to lane at the same time, to errors, and into the trace."""
     async with looking_at(data=of_drawing(), size=size) as look:
         rows = await open_workers(look)
-        assert "workers in 2 traces   2 workers   by first start" in look.header
+        assert "workers in 2 traces   2 workers   by first start   1 worker's file is empty" in look.header
         assert "waiting calls" in look.body[2]
         assert "1 at once" in look.body[2]
         first, second = look.body[3:5]

@@ -16,9 +16,10 @@ from rich.cells import cell_len
 
 from spanview.analysis.ray_names import RAN, rays_own_names, short_names
 from spanview.analysis.telling import part
-from spanview.analysis.workers import Role, Worker, worker_of
+from spanview.analysis.workers import Role, Worker, empty_files, worker_of
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
+from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import Timed
 from spanview.tui.widgets.window import Window
@@ -105,6 +106,8 @@ class WorkersShape:
     """Calls that run or ran, certainly or likely, and are no blocks, because tracing leaves them out."""
     is_without_rays_own: bool = False
     """Whether something was left out because it is Ray's own."""
+    empty_files: int = 0
+    """Empty files of further processes, where all traces count."""
 
     @classmethod
     def of(
@@ -160,6 +163,7 @@ class WorkersShape:
             frozenset(index for index, lane in enumerate(lanes) if names and not names.isdisjoint(lane.blocks.names)),
             sum(why.reason is Reason.UNTRACED and store.spans.name[row] not in without for row, why in whys.items()),
             bool(without),
+            empty_files(store, {worker.pid for worker in workers}) if traces is None else 0,
         )
 
 
@@ -242,6 +246,7 @@ class WorkersModel:
         self._names: list[str] = []
         self._node_cells = _SHORTEST_ID
         self._has_nodes = False
+        self._waiting_drivers = frozenset[int]()
         self.name_cells = 0
         """Cells of the longest name."""
 
@@ -303,6 +308,8 @@ class WorkersModel:
                 whole=Window(shape.whole.start_ns, max(shape.whole.end_ns, now_ns)),
             )
         self.shape = shape
+        workers = enumerate(zip(shape.lanes, shape.workers, strict=True))
+        self._waiting_drivers = frozenset(index for index, (lane, worker) in workers if self._waits(lane, worker))
         nodes = {_node_of(worker) for worker in shape.workers} - {""}
         self._has_nodes = len(nodes) > 1
         self._node_cells = _cells_of_ids(nodes)
@@ -380,8 +387,14 @@ class WorkersModel:
         return self.shape.lanes[index]
 
     def is_busy_known(self, index: int) -> bool:
-        """Return whether a worker's spans show when it was busy: those of a driver wait for its calls, too."""
-        return self.shape.workers[index].role is not Role.DRIVER or self.lane(index).call_row == NO_ROW
+        """Return whether a worker's spans show when it was busy: those in which a driver calls wait for it, too."""
+        return index not in self._waiting_drivers
+
+    def _waits(self, lane: Lane, worker: Worker) -> bool:
+        """Return whether a worker is a driver with calls and other spans, which may only wait for these."""
+        kinds = self._store.spans.kind
+        is_calling = worker.role is Role.DRIVER and lane.call_row != NO_ROW
+        return is_calling and any(kinds[row] != PRODUCER for row in lane.blocks.rows)
 
     def at_most(self, index: int) -> str:
         """Return what is said before a gap of a worker: blocks whose ends aren't known may have run on."""

@@ -147,7 +147,16 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         number, untraced = processes_text(self._model.shape.workers), self._model.shape.untraced
         number += f", {count(untraced, 'untraced call')}" if untraced else ""
         number += ", without Ray's own" if self._model.shape.is_without_rays_own else ""
-        return f"‹ workers in {self.live.chosen.what}{self.live.as_of}   {number}   by {self._model.by.value}"
+        empty, by = self._model.shape.empty_files, self._model.by.value
+        # What no line shows comes last, as a narrow header cuts it.
+        note = (
+            ""
+            if not empty
+            else "   1 worker's file is empty"
+            if empty == 1
+            else f"   {empty:,} workers' files are empty"
+        )
+        return f"‹ workers in {self.live.chosen.what}{self.live.as_of}   {number}   by {by}{note}"
 
     def refresh_time(self) -> None:
         """Paint anew what says which time is shown."""

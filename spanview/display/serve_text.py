@@ -56,16 +56,20 @@ def counts_text(groups: Iterable[RequestGroup]) -> str:
     )
 
 
-def sums_text(group: RequestGroup) -> str:
+def sums_text(group: RequestGroup, *, with_queues: bool = True) -> str:
     """Return what the time of requests went to: `2.41 s in 25 requests = 1.61 s handling + …`; nothing if unknown.
 
     What of the handling went to the queues of other deployments counts as queue here.
+
+    Args:
+        group: The requests.
+        with_queues: Whether to say how long they were in the queue of each deployment.
     """
     known, sums = sum(request.total_ns is not None for request in group.requests), group.sums
     queues = summed((NestedQueue(group.key.deployment, sums.queue), *group.nested_queues))
     queue, handling = sums.queue + sums.nested_queue, sums.handling - sums.nested_queue
     parts = {
-        f"queue{queues_text(queues, duration)}": queue,
+        f"queue{queues_text(queues, duration) if with_queues else ''}": queue,
         "handling": handling,
         "route": sums.route,
         "other": sums.other,

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.serve_groups import serve_groups
+from spanview.display.cells import data_text, fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.serve_text import counts_text, failures_text, others_text, request_text, status_text, sums_text
 from spanview.display.units import duration
@@ -120,10 +121,12 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         """Say what the time of the selected requests went to."""
         super().show_frame()
         group = self.rows.selected
-        self.query_one("#note", Static).update(
-            Content("" if group is None else "   ".join(filter(None, (sums_text(group), others_text(group))))),
-            layout=False,
-        )
+        texts = [""]
+        if group is not None:
+            sums = sums_text(group)
+            texts = ["   ".join(filter(None, (sums, others_text(group)))), sums, sums_text(group, with_queues=False)]
+        note = data_text(fitting(texts, self.size.width), self.size.width).rstrip()
+        self.query_one("#note", Static).update(Content(note), layout=False)
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""

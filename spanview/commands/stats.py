@@ -42,7 +42,7 @@ def run(options: Options) -> int:
     """Print the statistics of all spans, or of those in the traces that match."""
     selection = Selection(options)
     store = read_all(options)
-    notice(store, places(options))
+    notice(store.tallies, places(options))
     traces = None if selection.is_everything else selection.traces(store)
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)

@@ -133,4 +133,4 @@ class ExportError(SpanviewError):
 
 
 class CollectError(SpanviewError):
-    """Span files can't be collected: no cluster answers, or the folder can't be written."""
+    """A cluster can't do what it is asked: none answers, its nodes can't read the files, or the folder isn't writable."""

@@ -69,14 +69,18 @@ class Session:
 
     # -- the first reading -------------------------------------------------------------------------------------------
 
-    def load(self) -> Iterator[Progress]:
+    def load(self, listing: Listing | None = None) -> Iterator[Progress]:
         """Read everything that is there, piece by piece.
+
+        Args:
+            listing: What a search has found; None to search.
 
         Raises:
             NoSuchPathError: A PATH doesn't exist, and isn't waited for.
         """
-        with stage("scan"):
-            listing = discover(self._paths)
+        if listing is None:
+            with stage("scan"):
+                listing = discover(self._paths)
         if listing.missing and not self.options.follow:
             # A line end in a PATH, or an empty PATH, is hard to see.
             missing = path if (path := listing.missing[0]) and path.isprintable() else repr(path)

@@ -116,7 +116,7 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
 def parts_of(
     store: Store, column: Column, traces: Sequence[int] | None = None, tell: Tell = unheard
 ) -> list[GroupPart]:
-    """Return the groups of spans by a column, to be joined with those of other traces; it takes what `groups_of` does."""
+    """Return the groups of spans by a column, to be joined with those of other traces; arguments as for `groups_of`."""
     forest = forest_of(store, traces)
     keys = np.full(len(forest), -1)
     known = forest.rows < len(column.numbers)

@@ -74,8 +74,7 @@ def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
         CollectError: A URI can't be read.
     """
     listing = discover([path for path in paths if _SCHEME not in path])
-    if listing.missing:
-        raise NoSuchPathError(f"{listing.missing[0]}: no such file or folder")
+    listing.require_all()
     files = [SharedFile(file.shown, file.real, file.content) for file in listing.files]
     for uri in paths:
         if _SCHEME in uri:
@@ -84,17 +83,18 @@ def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
 
 
 def _search_uri(uri: str) -> Iterator[SharedFile]:
-    fs: Any = import_module("pyarrow.fs")
+    fs = _file_systems()
     try:
         system, top = fs.FileSystem.from_uri(uri)
         given = system.get_file_info(top)
-        below = system.get_file_info(fs.FileSelector(top, recursive=True)) if given.type is fs.FileType.Directory else ()
+        is_folder = given.type is fs.FileType.Directory
+        below = system.get_file_info(fs.FileSelector(top, recursive=True)) if is_folder else [given]
     except (OSError, ValueError) as error:
         # All that Arrow says is one of these.
         raise CollectError(f"{uri}: {str(error).partition(chr(10))[0]}") from None
     if given.type is fs.FileType.NotFound:
         raise NoSuchPathError(f"{uri}: no such file or folder")
-    for info in below or (given,):
+    for info in below:
         path = info.path[len(top) :].strip("/")
         if info.type is fs.FileType.File and not any(part.startswith(".") for part in path.split("/")):
             shown = f"{uri.rstrip('/')}/{path}" if path else uri
@@ -102,9 +102,15 @@ def _search_uri(uri: str) -> Iterator[SharedFile]:
 
 
 def _opened(uri: str) -> Any:
-    fs: Any = import_module("pyarrow.fs")
-    system, path = fs.FileSystem.from_uri(uri)
+    system, path = _file_systems().FileSystem.from_uri(uri)
     return system.open_input_stream(path, compression=None)
+
+
+def _file_systems() -> Any:
+    try:
+        return import_module("pyarrow.fs")
+    except ImportError:
+        raise CollectError("Ray Data isn't installed beside spanview: pip install 'spanview[ray]'") from None
 
 
 class SharedReader(DetailReader):

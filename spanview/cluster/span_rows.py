@@ -1,6 +1,7 @@
 """Spans on their way between processes: the rows of a store as tables of Arrow, and a store of such rows.
 
-A row has all that the index needs to decide about duplicates and snapshots once more, where rows of other files join it.
+A row has all by which the index decides about duplicates and snapshots, which it does again where rows of other files
+join it.
 """
 
 from __future__ import annotations
@@ -154,7 +155,8 @@ def _batch_of(columns: dict[str, NDArray[Any]], texts: list[list[str]], rows: Pl
     """Return spans of one file as its decoder does."""
     of_rows = {name: values[rows].tolist() for name, values in columns.items()}
     names, services = (
-        [of_column[number] for number in of_rows[name]] for name, of_column in zip(("name", "service"), texts, strict=True)
+        [of_column[number] for number in of_rows[name]]
+        for name, of_column in zip(("name", "service"), texts, strict=True)
     )
     halves = zip(of_rows["trace_high"], of_rows["trace_low"], strict=True)
     documents = {

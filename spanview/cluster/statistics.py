@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME, column_of
 from spanview.analysis.stats import GroupPart, joined, parts_of
-from spanview.cluster.shared_files import search
 from spanview.cluster.span_rows import report_table, store_of, tables_of
 from spanview.index.store import Store
 from spanview.index.tallies import Tallies
@@ -64,19 +63,17 @@ class _Job:
     version: str = __version__
 
 
-def statistics_on_cluster(paths: Sequence[str], by: str, cap: int) -> tuple[list[Group], Tallies]:
+def statistics_on_cluster(files: Sequence[SharedFile], by: str, cap: int) -> tuple[list[Group], Tallies]:
     """Return what `statistics` does of all spans, and what was counted while reading, from the cluster connected to.
 
     Args:
-        paths: Files, folders, globs and URIs that every node can read.
+        files: As `search` returns them.
         by: One of `BY`.
         cap: Bytes of the longest record that is kept.
 
     Raises:
-        NoSuchPathError: There is no such file or folder.
-        CollectError: A node can't read a file, or has another spanview, or none.
+        CollectError: Ray Data isn't installed; or a node can't read a file, or has another spanview, or none.
     """
-    files, problems = search(paths)
     size = sum(file.content for file in files)
     job = _Job(
         files=files,
@@ -88,8 +85,6 @@ def statistics_on_cluster(paths: Sequence[str], by: str, cap: int) -> tuple[list
         quick_from=0 if size >= SCAN_FROM_BYTES else sys.maxsize,
     )
     tallies, parts = Tallies(), list[GroupPart]()
-    for problem in problems:
-        tallies.add_problem(problem)
     for answer in _answers(job) if files else ():
         if isinstance(answer, dict):
             tallies.take_state(answer)
@@ -111,9 +106,12 @@ def _groups(files: Sequence[SharedFile]) -> list[range]:
 
 
 def _answers(job: _Job) -> Iterator[Any]:
-    """Yield the state of the tallies of each group of files, and the groups of spans and duplicates of each partition."""
+    """Yield the tallies of each group of files, and of each partition its groups of spans and how many duplicates."""
     ray: Any = import_module("ray")
-    data: Any = import_module("ray.data")
+    try:
+        data: Any = import_module("ray.data")
+    except ImportError:
+        raise CollectError("Ray Data isn't installed beside spanview: pip install 'spanview[ray]'") from None
     context = data.DataContext.get_current()
     context.enable_progress_bars = False
     context.target_max_block_size = context.shuffle_input_batch_bytes = _BLOCK_BYTES

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.notices import NOTICED, notice_text
@@ -12,7 +14,7 @@ from spanview.display.unnamed import Unnamed
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from spanview.analysis.query import Query
     from spanview.index.store import Store
@@ -78,3 +80,28 @@ def say(text: str) -> None:
     """Write one line to standard error, whatever is in the text; nothing where that is closed."""
     if sys.stderr is not None:
         sys.stderr.write(f"spanview: {sanitise(text)}\n")
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keep from the terminal what Ray prints, to Python's streams or past them; only `sys.stderr` still leads there."""
+    streams = sys.stdout, sys.stderr
+    copies = os.dup(1), os.dup(2)
+    with (
+        open(os.devnull, "w", encoding="utf-8") as null,
+        os.fdopen(os.dup(2), "w", 1, errors="replace") as standard_error,
+    ):
+        for stream in streams:
+            if stream is not None:
+                stream.flush()
+        os.dup2(null.fileno(), 1)
+        os.dup2(null.fileno(), 2)
+        sys.stdout, sys.stderr = null, streams[1] and standard_error
+        try:
+            yield
+        finally:
+            standard_error.flush()
+            sys.stdout, sys.stderr = streams
+            for descriptor, copy in enumerate(copies, 1):
+                os.dup2(copy, descriptor)
+                os.close(copy)

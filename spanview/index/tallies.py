@@ -175,7 +175,9 @@ class Tallies:
     def take_state(self, state: dict[str, Any]) -> None:
         """Take what another one has counted of other files; whatever was counted here of these is forgotten."""
         duplicates, torn, skipped = state["counts"]
-        self.duplicates, self.torn, self.skipped = self.duplicates + duplicates, self.torn + torn, self.skipped + skipped
+        self.duplicates += duplicates
+        self.torn += torn
+        self.skipped += skipped
         for path, values in state["files"].items():
             file = self._files[path] = FileTally(*values)
             offset, length = file.first_skipped

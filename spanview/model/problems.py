@@ -133,4 +133,4 @@ class ExportError(SpanviewError):
 
 
 class CollectError(SpanviewError):
-    """A cluster can't do what it is asked: none answers, its nodes can't read the files, or the folder isn't writable."""
+    """A cluster can't do what it is asked to: none answers, or its files, or the folder for them, can't be used."""

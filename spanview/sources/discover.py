@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from spanview.model.problems import Problem, ProblemKind
+from spanview.model.problems import NoSuchPathError, Problem, ProblemKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,6 +75,17 @@ class Listing:
     """What the PATHs refer to: the shown path, the real one, and its stamp."""
     entries: dict[str, dict[str, Stamp]] = field(default_factory=dict)
     """What isn't hidden in the searched folders, by their real paths, then name."""
+
+    def require_all(self) -> None:
+        """Complain about a PATH that doesn't exist.
+
+        Raises:
+            NoSuchPathError: There is one.
+        """
+        if self.missing:
+            # A line end in a PATH, or an empty PATH, is hard to see.
+            missing = path if (path := self.missing[0]) and path.isprintable() else repr(path)
+            raise NoSuchPathError(f"{missing}: no such file or folder")
 
 
 def discover(paths: list[str]) -> Listing:

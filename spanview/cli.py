@@ -275,8 +275,8 @@ def _options(command: str, words: list[str]) -> Options:
 def _check_counting(parser: argparse.ArgumentParser, given: dict[str, Any], paths: tuple[str, ...]) -> None:
     """Complain about what a cluster can't count."""
     if not paths or "-" in paths:
-        parser.error("--ray counts files that every node of the cluster can read: give their PATHs, not standard input")
-    for name, option in (("queries", "-q"), ("since", "--since"), ("trace", "--trace")):
+        parser.error("--ray counts what every node of the cluster can read: give PATHs, and not standard input")
+    for name, option in (("queries", "-q"), ("since", "--since")):
         if given[name]:
             parser.error(f"--ray counts all spans: leave out {option}")
 

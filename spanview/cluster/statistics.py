@@ -11,6 +11,7 @@ a trace.
 
 from __future__ import annotations
 
+import logging
 import pickle
 import sys
 from array import array
@@ -64,7 +65,9 @@ class _Job:
 
 
 def statistics_on_cluster(files: Sequence[SharedFile], by: str, cap: int) -> tuple[list[Group], Tallies]:
-    """Return what `statistics` does of all spans, and what was counted while reading, from the cluster connected to.
+    """Return what `statistics` does of all spans, and what else was counted, from the cluster connected to.
+
+    How many duplicates there are isn't: those of several files are known to the partitions, those of one to its task.
 
     Args:
         files: As `search` returns them.
@@ -89,9 +92,7 @@ def statistics_on_cluster(files: Sequence[SharedFile], by: str, cap: int) -> tup
         if isinstance(answer, dict):
             tallies.take_state(answer)
         else:
-            of_partition, duplicates = answer
-            parts += of_partition
-            tallies.duplicates += duplicates
+            parts += answer
     return joined(parts), tallies
 
 
@@ -106,12 +107,14 @@ def _groups(files: Sequence[SharedFile]) -> list[range]:
 
 
 def _answers(job: _Job) -> Iterator[Any]:
-    """Yield the tallies of each group of files, and of each partition its groups of spans and how many duplicates."""
+    """Yield the tallies of each group of files, and of each partition its groups of spans."""
     ray: Any = import_module("ray")
     try:
         data: Any = import_module("ray.data")
     except ImportError:
         raise CollectError("Ray Data isn't installed beside spanview: pip install 'spanview[ray]'") from None
+    # It reports each step, on standard error too.
+    logging.getLogger("ray.data").setLevel(logging.CRITICAL)
     context = data.DataContext.get_current()
     context.enable_progress_bars = False
     context.target_max_block_size = context.shuffle_input_batch_bytes = _BLOCK_BYTES
@@ -166,8 +169,7 @@ def _count(rows: Any, job: _Job) -> Any:
     with TemporaryDirectory(prefix="spanview-") as folder:
         store = store_of(rows, job.files, folder)
     parts = [replace(part, durations=_packed(part.durations)) for part in parts_of(store, column_of(store, job.by))]
-    answer = pickle.dumps((parts, store.tallies.duplicates))
-    return arrow.table({"answer": arrow.array([answer], arrow.binary())})
+    return arrow.table({"answer": arrow.array([pickle.dumps(parts)], arrow.binary())})
 
 
 def _packed(durations: Sequence[int]) -> Sequence[int]:

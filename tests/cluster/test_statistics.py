@@ -38,13 +38,15 @@ FIXTURES: Final = sorted(path.name for path in (ROOT / "fixtures").iterdir() if 
 PROGRAM: Final = """
 import sys
 
-import ray
+from ray.cluster_utils import Cluster
 
-ray.init()
-print(ray.get_runtime_context().gcs_address, flush=True)
+node = dict(num_cpus=1, object_store_memory=100_000_000, include_dashboard=False)
+cluster = Cluster(initialize_head=True, head_node_args=node)
+cluster.add_node(**node)
+print(cluster.address, flush=True)
 sys.stdin.read()
 """
-"""Starts a cluster, prints its address, and keeps it until its standard input is closed."""
+"""Starts a cluster of two nodes, prints its address, and keeps it until its standard input is closed."""
 
 
 def answers(job: Any) -> Iterator[Any]:

@@ -42,8 +42,10 @@ BY: Final = (*GROUPINGS, SERVICE_AND_NAME, "status")
 """What spans can be grouped by here: what the columns have."""
 _GROUP_BYTES: Final = 128 * 1024 * 1024
 """Bytes of files that are read together, unless one has more."""
-_PARTITION_BYTES: Final = 256 * 1024 * 1024
-"""Bytes of files whose spans make one partition, on average: a tenth of that in columns."""
+_PARTITION_BYTES: Final = 32 * 1024 * 1024
+"""Bytes of files whose spans make one partition, on average: an eighth of that in columns."""
+_PARTITIONS_PER_TASK: Final = 8
+"""Partitions that one task takes, on average, and counts one after the other; Ray decides which."""
 _BLOCK_BYTES: Final = 32 * 1024 * 1024
 """Bytes of rows that Ray Data takes at once."""
 
@@ -122,7 +124,7 @@ def _answers(job: _Job) -> Iterator[Any]:
     rows = data.from_items(numbers, override_num_blocks=len(numbers)).map_batches(
         _read, batch_size=1, batch_format="pyarrow", zero_copy_batch=True, fn_kwargs={"job": job}
     )
-    partitions = rows.groupby("partition", num_partitions=job.partitions + 1)
+    partitions = rows.groupby("partition", num_partitions=1 + job.partitions // _PARTITIONS_PER_TASK)
     answers = partitions.map_groups(_count, batch_format="pyarrow", fn_kwargs={"job": job})
     try:
         for row in answers.iter_rows():

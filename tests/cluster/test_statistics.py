@@ -48,6 +48,16 @@ sys.stdin.read()
 """
 """Starts a cluster of two nodes, prints its address, and keeps it until its standard input is closed."""
 
+DIVIDING: Final = """
+import sys
+
+from spanview.cli import main
+from spanview.cluster import statistics
+
+statistics._GROUP_BYTES, statistics._PARTITION_BYTES = 20_000, 10_000
+sys.exit(main())
+"""
+
 
 def answers(job: Any) -> Iterator[Any]:
     """Yield what the tasks of a job answer, whose rows are divided here."""
@@ -168,9 +178,9 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Map
 
 
 def stats(cluster: tuple[str, Mapping[str, str]], *words: str) -> tuple[int, bytes, str]:
-    """Return status, output and standard error of `spanview stats --ray`."""
+    """Return status, output and standard error of `spanview stats --ray`, with small groups and partitions."""
     done = subprocess.run(
-        [sys.executable, "-m", "spanview", "stats", "--ray", cluster[0], *words],
+        [sys.executable, "-c", DIVIDING, "stats", "--ray", cluster[0], *words],
         env=dict(cluster[1]),
         cwd=ROOT,
         stdin=subprocess.DEVNULL,

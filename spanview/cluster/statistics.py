@@ -134,12 +134,14 @@ def _answers(job: _Job) -> Iterator[Any]:
 
 
 def _reason(error: Exception) -> str:
-    cause = getattr(error, "cause", None) or error.__cause__ or error
+    cause = getattr(error, "cause", None) or error
+    # Ray Data adds lines of advice.
+    text = str(cause).strip().partition("\n")[0]
     if isinstance(cause, CollectError):
-        return str(cause)
-    if isinstance(cause, ModuleNotFoundError):
-        return f"{cause} on a node: counting needs spanview {__version__} on every node, installed as spanview[ray]"
-    return f"counting failed: {type(cause).__name__}: {str(cause).strip().partition(chr(10))[0]}"
+        return text
+    if "No module named" in text:
+        return f"a node lacks what counting needs: pip install 'spanview[ray]=={__version__}' on every node ({text})"
+    return f"counting failed: {type(cause).__name__}: {text}"
 
 
 def _read(batch: Any, job: _Job) -> Iterator[Any]:

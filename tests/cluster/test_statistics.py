@@ -29,6 +29,7 @@ from spanview.cluster import shared_files
 from spanview.cluster import statistics as counting
 from spanview.model.problems import CollectError
 from spanview.sources.loading import load_store
+from spanview.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -55,6 +56,16 @@ from spanview.cli import main
 from spanview.cluster import statistics
 
 statistics._GROUP_BYTES, statistics._PARTITION_BYTES = 20_000, 10_000
+sys.exit(main())
+"""
+OF_ANOTHER_VERSION: Final = """
+import sys
+
+from spanview import version
+
+version.__version__ = "9.9"
+from spanview.cli import main
+
 sys.exit(main())
 """
 
@@ -177,10 +188,10 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Map
             process.kill()
 
 
-def stats(cluster: tuple[str, Mapping[str, str]], *words: str) -> tuple[int, bytes, str]:
-    """Return status, output and standard error of `spanview stats --ray`, with small groups and partitions."""
+def stats(cluster: tuple[str, Mapping[str, str]], *words: str, code: str = DIVIDING) -> tuple[int, bytes, str]:
+    """Return status, output and standard error of `spanview stats --ray`."""
     done = subprocess.run(
-        [sys.executable, "-c", DIVIDING, "stats", "--ray", cluster[0], *words],
+        [sys.executable, "-c", code, "stats", "--ray", cluster[0], *words],
         env=dict(cluster[1]),
         cwd=ROOT,
         stdin=subprocess.DEVNULL,
@@ -223,3 +234,12 @@ def test_what_a_cluster_does_not_count(cluster: tuple[str, Mapping[str, str]], w
     assert (status, output) == (2, b"")
     assert said in notices
     assert notices.count("\n") == 1
+
+
+@pytest.mark.ray
+@pytest.mark.xdist_group("counting cluster")
+def test_another_version(cluster: tuple[str, Mapping[str, str]]) -> None:
+    """Nodes with another spanview count nothing."""
+    answer = stats(cluster, "fixtures/serve", code=OF_ANOTHER_VERSION)
+    said = f"a node has spanview {__version__}, and here is 9.9: they have to be the same"
+    assert answer == (2, b"", f"spanview: {said}\n")

@@ -456,6 +456,7 @@ _OPTIONS: Final = (
         help=f"{', '.join(_COLOR[:-1])} or {_COLOR[-1]} (default {_COLOR[0]}: on a terminal, unless NO_COLOR is set)",
     ),
     _option("stats", "--by", default="name", metavar="KEY", help=f"by {', '.join(_BY)} or any attribute"),
+    _option("diff", "--by", default="path", choices=("path", "name", "ray"), help="call paths, names or Ray functions"),
     _option("stats check diff", "--json", action="store_true", help="as JSON"),
     _option(
         "check", "--fail-on", **_QUERIES, help="end with status 1 if a span matches; if repeated, if a span matches any"

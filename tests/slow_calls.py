@@ -240,6 +240,7 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "function": name,
         "calls": len(pairs),
         "attempts": len(attempts),
+        "failed": alone.count("ERROR") + sum(_has_failed_at_last(each) for _, each in pairs if each),
         "errors": sum(attempt["status"] == "ERROR" and not _is_exit(attempt) for attempt in attempts),
         "submit_errors": alone.count("ERROR"),
         "retried": sum(len(each) > 1 for _, each in pairs),
@@ -259,6 +260,11 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "wait_ns": _percentiles(sorted(waits)),
         "run_ns": _percentiles([] if generator else sorted(each["end_ns"] - each["start_ns"] for each in timed)),
     }
+
+
+def _has_failed_at_last(attempts: list[Record]) -> bool:
+    last = max(attempts, key=lambda one: (one["start_ns"] is None, one["start_ns"] or 0, one["span_id"] or ""))
+    return last["status"] == "ERROR" and not _is_exit(last)
 
 
 def _runs_at(record: Record, time: int) -> bool:

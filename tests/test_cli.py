@@ -626,7 +626,7 @@ def test_help_lists_what_is_built() -> None:
     assert spanview("-h") == done
     listed = [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()]
     assert listed == [*COMMANDS, "collect", "help"]
-    assert not any(name in done.text for name in ("--web", "--ray", "--svg", *NO_COMMANDS[:3], *NO_COMMANDS[4:]))
+    assert not any(name in done.text for name in ("--web", "--svg", *NO_COMMANDS[:3], *NO_COMMANDS[4:]))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -18,10 +18,11 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
+import psutil
 import pytest
 
 from pages import RECIPES, ROOT
@@ -78,7 +79,7 @@ import sys
 from spanview.cli import main
 from spanview.cluster import tasks
 
-tasks._ANSWER_S = 5.0
+tasks._ANSWER_S = tasks._GONE_S = 5.0
 sys.exit(main())
 """
 """Is spanview, with less patience."""
@@ -106,12 +107,16 @@ class Nodes:
         folder.mkdir(exist_ok=True)
         return folder
 
-    def following(self, into: Path) -> Following:
-        """Follow this cluster."""
+    def running(self, *words: str | Path, code: str | None = None) -> Following:
+        """Start spanview, or code that is spanview, to go on beside the test."""
         variables = (f"{name}={value}" for name, value in self.environment.items())
-        program = ("env", "-i", *variables, sys.executable, "-m", "spanview")
-        return Following(
-            "collect", "-f", "--address", self.address, "--path", "$SPANVIEW_DIR", "-o", into, program=program
+        interpreter = (sys.executable, "-m", "spanview") if code is None else (sys.executable, "-c", code)
+        return Following(*words, program=("env", "-i", *variables, *interpreter))
+
+    def following(self, into: Path, code: str | None = None) -> Following:
+        """Follow this cluster."""
+        return self.running(
+            *("collect", "-f", "--address", self.address, "--path", "$SPANVIEW_DIR", "-o", into), code=code
         )
 
     def start(self, into: Path, *words: str, code: str | None = None) -> subprocess.Popen[str]:
@@ -423,3 +428,31 @@ def test_no_cluster(into: Path, words: tuple[str, ...], told: str) -> None:
     assert told in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert not into.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_is_shown_meanwhile(nodes: Nodes, tmp_path: Path, number: signal.Signals) -> None:
+    """`--ray` shows what nodes write, from a folder that goes; nothing goes on when it ends, or is killed."""
+    recording = (ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans" / "8367.txt").read_bytes()
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with files(nodes, 0, "8367.txt") as contents:
+        shown = replace(nodes, environment={**nodes.environment, "TMPDIR": str(temporary)})
+        with shown.running("tree", "-f", "--ray", nodes.address) as running:
+            wait_for(lambda: bool([*temporary.glob("spanview-*/ray-cluster/*@*")]))
+            (collecting,) = psutil.Process(running.pid).children()
+            next(iter(contents)).write_bytes(recording)
+            running.wait_for(lambda: any("__main__.leaf ray.remote" in line for line in running.lines), DEADLINE_S)
+            running.stop(number)
+        wait_for(lambda: not collecting.is_running() or collecting.status() == psutil.STATUS_ZOMBIE)
+        assert ([*temporary.iterdir()] == []) is (number is signal.SIGINT)
+
+
+def test_a_head_that_is_gone(nodes: Nodes, into: Path) -> None:
+    """The cluster's end is a sentence, and what was collected stays. It is the last test: there is no cluster then."""
+    with files(nodes, 1000, "8.txt") as contents, nodes.following(into, code=IMPATIENT) as following:
+        wait_for(lambda: into.exists() and collected(into) == contents)
+        assert nodes.order("kill", "node0") == "killed"
+        following.wait_for_notice("is gone; what was collected stays", DEADLINE_S)
+        assert following.wait_for_end() == 2
+        assert collected(into) == contents

@@ -108,6 +108,53 @@ def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
     assert compared("old/old.json", "n*/*.json")["paths"] == value["paths"]
 
 
+def test_roots_of_two_traces(compared: Callable[..., dict[str, Any]]) -> None:
+    """Two traces are matched at their roots, two folders aren't."""
+    paths = compared("a1", "cafe", "old")["paths"]
+    assert {path["name"]: path["only_in"] for path in paths} == {"alpha → gamma": None, "beta": "a"}
+
+
+def test_by_name(compared: Callable[..., dict[str, Any]]) -> None:
+    """Spans of a name are one group wherever they are, and the greatest change of a total comes first."""
+    for name, text in (
+        ("one", "batch 0 0-50\n  put 1-11\n  put 20-25"),
+        ("two", "batch 1 0-50\n  x 0-49\n    put 1-41"),
+    ):
+        Path(f"{name}.json").write_bytes(file_of(Builder().draw(text)))
+    value = compared("one.json", "two.json", "--by", "name")
+    groups = {path["name"]: path for path in value["paths"]}
+    assert [*groups] == ["batch 1", "batch 0", "x", "put"]
+    put = groups["put"]
+    assert put["a"] == {
+        "count": 2,
+        "errors": 0,
+        "total_ns": 15_000,
+        "self_ns": 15_000,
+        "p50_ns": 5_000,
+        "p95_ns": 10_000,
+    }
+    assert (put["b"]["count"], put["b"]["total_ns"], put["delta"]["total_ns"]) == (1, 40_000, 25_000)
+    assert (value["a"]["traces"], value["a"]["total_ns"]) == (1, 50_000)
+
+
+def test_by_ray(compared: Callable[..., dict[str, Any]], capfd: pytest.CaptureFixture[str]) -> None:
+    """Runs of a function are compared, then the waits of its calls; where no span is a call, that is said."""
+    for name, waited, ran in (("one", 10, 5), ("two", 30, 9)):
+        build = Builder()
+        call = build.span("f ray.remote", span=1, kind="PRODUCER", start=0, duration=1)
+        attempt = build.span("f ray.remote_worker", span=2, parent=1, kind="CONSUMER", start=1 + waited, duration=ran)
+        Path(f"{name}.json").write_bytes(file_of([call, attempt]))
+    runs, waits = compared("one.json", "two.json", "--by", "ray")["paths"]
+    assert (runs["path"], runs["a"]["p50_ns"], runs["b"]["p50_ns"]) == (["f"], 5_000, 9_000)
+    assert (waits["path"], waits["a"]["total_ns"], waits["delta"]["total_ns"]) == (["f", "waiting"], 10_000, 20_000)
+    assert "self_ns" not in runs["a"]
+    assert main(["diff", "one.json", "two.json", "--by", "ray"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[-2].split() == ["f", "5", "µs", "9", "µs", "+4", "µs", "+80", "%", "1"]
+    assert main(["diff", "old", "new", "--by", "ray"]) == 2
+    assert "no span here is a call of Ray" in capfd.readouterr().err
+
+
 def test_folders_are_not_mixed(compared: Callable[..., dict[str, Any]]) -> None:
     """The same trace in two folders is in each of them once."""
     value = compared("old", "both")

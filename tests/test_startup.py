@@ -63,6 +63,8 @@ def command(*words: str) -> str:
                 "spanview.tui.trace.trace_screen",
                 "spanview.tui.help.help_screen",
                 "spanview.sources.follow",
+                "spanview.cluster",
+                "ray",
             },
         ),
     ],

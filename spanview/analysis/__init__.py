@@ -33,6 +33,7 @@ percentiles        percentiles, and durations by powers of ten
 stats              counts, percentiles and self time of groups
 root_groups        traces by the names of their roots, and of requests by route
 diff               two sides merged by call path
+diff_groups        two sides by name or by Ray function
 workers            who a process is: pid, node, actor or replica
 lanes              what each process did over time
 ray_names          how Ray names the spans of calls, which are attempts, and what people call the functions
@@ -47,6 +48,7 @@ writers            which processes have written spans, and whether they are aliv
 unended            what has become of spans without an end
 running            what may still run, as far as processes show
 unseen             what missing parents probably are
+serve_nested       what a replica waited in queues of the deployments that it called
 serve              Serve's requests: proxy, routing and replica as one
 serve_pairs        the two traces of one FastAPI request
 serve_groups       requests by application, deployment, route and status
@@ -55,6 +57,7 @@ failures           failed spans, the newest first, each where it began
 silent             what failed, though no error says so
 log_times          when a line of a log was written
 log_lines          which lines of logs belong to a span
+reused_ids         spans that share their ids though they are different spans
 linked             which spans link to a span
 diagnosis/         what `check` finds
 """

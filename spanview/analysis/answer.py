@@ -7,7 +7,8 @@ proxy             ==                       ==
   route             ~~~~~~~                           9 ms = proxy 1 + queue 3 + handling 4 + response 1
     replica                ================
 
-- A trace that is one request of Ray Serve has the parts of a request.
+- A trace that is one request of Ray Serve has the parts of a request. What of the handling only waited in the queues of
+  other deployments counts as queue, as `serve_nested` defines it.
 - In a trace with Ray calls, waiting before calls ran is told from running. What one call waited, while the path was
   elsewhere, is no part of it.
 - Of other traces, the names whose spans have the most own time on the path.
@@ -21,12 +22,15 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.critical import Blame, critical_path
 from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray_names import RAN, call_names
 from spanview.analysis.serve import Part, part_of_name, serve_requests
+from spanview.analysis.serve_nested import NestedQueue, summed
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -34,7 +38,7 @@ from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.analysis.critical import Segment
     from spanview.analysis.ray_names import NameNumbers
@@ -98,6 +102,8 @@ class AnswerPart:
     """How much of the part that is."""
     reason: WaitReason | None = None
     """What that span waited for; None where it hardly waited, or isn't the first attempt of a Ray call."""
+    queues: tuple[NestedQueue, ...] = ()
+    """How long a request of Serve was in the queue of each deployment, the longest first; they add up to the part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +125,7 @@ class Answer:
     total_ns: int
     """From the trace's start to its end, as far as times are known."""
     parts: tuple[AnswerPart, ...]
-    """They add up to the total: longest first, all that share one last; those of a request by time."""
+    """They add up to the total: longest first, all that share one last; those of a request by when they began."""
     has_calls: bool = False
     """Whether there are Ray calls in the trace."""
     doubts: str = ""
@@ -153,15 +159,16 @@ class TypicalAnswers:
     slowest: Answer
 
 
-def answer_of(store: Store, trace: int, tree: TraceTree | None = None) -> Answer:
+def answer_of(store: Store, trace: int, tree: TraceTree | None = None, until: Mapping[int, int] = NO_TIMES) -> Answer:
     """Return where a trace's time went, as the module defines it.
 
     Args:
         trace: The trace's row in the trace table.
         tree: Its tree, where that is stitched already.
+        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
     """
     tree = store.tree(trace) if tree is None else tree
-    return _of_request(store, trace) or _of_path(store, trace, tree)
+    return _of_request(store, trace) or _of_path(store, trace, tree, until)
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
@@ -199,9 +206,9 @@ def _of_request(store: Store, trace: int) -> Answer | None:
     root = table.root_row[trace]
     if root == NO_ROW or part_of_name(store.names.texts[spans.name[root]]) not in {Part.PROXY, Part.ROUTE}:
         return None
-    requests = serve_requests(store, [trace])
-    rows = next((dict(zip(one.parts, one.rows, strict=True)) for one in requests if root in one.rows), {})
-    if not {Part.ROUTE, Part.REPLICA} <= rows.keys():
+    request = next((request for request in serve_requests(store, [trace]) if root in request.rows), None)
+    rows = {} if request is None else dict(zip(request.parts, request.rows, strict=True))
+    if request is None or not {Part.ROUTE, Part.REPLICA} <= rows.keys():
         return None
     outer, replica = rows.get(Part.PROXY, rows[Part.ROUTE]), rows[Part.REPLICA]
     times = (
@@ -214,8 +221,15 @@ def _of_request(store: Store, trace: int) -> Answer | None:
     covers = abs(times[-1] - table.end_ns[trace]) <= _ROUNDED_NS and times[0] - table.start_ns[trace] <= _ROUNDED_NS
     if NO_TIME in (*times, spans.end_ns[outer]) or list(times) != sorted(times) or not covers:
         return None
-    doing = (Doing.PROXY, Doing.QUEUED, Doing.HANDLING, Doing.RESPONSE)
-    parts = [AnswerPart(kind, end - start) for kind, start, end in zip(doing, times, times[1:], strict=False)]
+    proxy, queue, handling, response = (end - start for start, end in pairwise(times))
+    nested = sum(waited.ns for waited in request.nested_queues)
+    queues = summed((NestedQueue(request.key.deployment, queue), *request.nested_queues))
+    parts = (
+        AnswerPart(Doing.PROXY, proxy),
+        AnswerPart(Doing.QUEUED, queue + nested, queues=queues),
+        AnswerPart(Doing.HANDLING, handling - nested),
+        AnswerPart(Doing.RESPONSE, response),
+    )
     return Answer(times[-1] - times[0], tuple(part for part in parts if part.ns or part.doing is Doing.HANDLING))
 
 
@@ -232,10 +246,10 @@ class _Piece(NamedTuple):
     ns: int
 
 
-def _of_path(store: Store, trace: int, tree: TraceTree) -> Answer:
+def _of_path(store: Store, trace: int, tree: TraceTree, until: Mapping[int, int]) -> Answer:
     """Return what the critical path of a trace shows."""
     spans, texts = store.spans, store.names.texts
-    path = critical_path(tree, spans, texts)
+    path = critical_path(tree, spans, texts, until)
     numbers = call_names(store)
     has_calls = any(map((numbers[0] | numbers[1]).__contains__, map(spans.name.__getitem__, tree.rows)))
     sorter = _Sorter(store, tree, numbers, has_calls=has_calls)

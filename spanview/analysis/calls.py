@@ -182,6 +182,8 @@ class Function:
     """Calls without an attempt and without an error, those in `untraced` left out."""
     ended: int = 0
     """Calls whose last attempt ended without an error."""
+    failed: int = 0
+    """Calls whose last attempt failed, and those that were never submitted."""
     waits_ns: Sequence[int] = field(default_factory=list)
     """Of each call that waited, sorted, in nanoseconds."""
     total_wait_ns: int = 0
@@ -207,7 +209,7 @@ class Function:
 
     def to_json(self) -> dict[str, Any]:
         """Return it as `spanview stats --by ray --json` prints it."""
-        names = ("function", "calls", "attempts", "errors", "submit_errors", "retried", "no_attempt")
+        names = ("function", "calls", "attempts", "failed", "errors", "submit_errors", "retried", "no_attempt")
         more = ("existing", "untraced", "total_wait_ns", "cold_starts", "cold_wait_ns")
         return {
             **{name: getattr(self, name) for name in (*names, *more)},
@@ -232,11 +234,6 @@ class Function:
         sums = self.waited_for
         most = max(sums, key=lambda waited_for: sums[waited_for][1], default=None)
         return most if most is not None and 2 * sums[most][1] >= self.total_wait_ns else None
-
-    @property
-    def failures(self) -> int:
-        """How many attempts failed, and how many calls were never submitted."""
-        return self.errors + self.submit_errors
 
     @property
     def wait_histogram(self) -> list[int]:
@@ -358,6 +355,7 @@ def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequ
         function.untraced += why.reason is Reason.UNTRACED
         if statuses[row] == ERROR:
             function.submit_errors -= is_existing
+            function.failed -= is_existing
         else:
             function.no_attempt -= why.reason in {Reason.EXISTING, Reason.UNTRACED}
     for row, wait_ns in cold_starts_of(store, calls).items():
@@ -389,6 +387,8 @@ def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterabl
     last = calls.firsts[1:][has_any] - 1
     has_ended[has_any] = ~has_failed[last] & (ends[attempts[last]] != NO_TIME)
     has_ended &= ~is_generator
+    is_lasting = is_refused.copy()
+    is_lasting[has_any] = has_failed[last]
     has_no_run = np.repeat(is_generator, counts)
 
     def count_of(chosen: Places) -> list[int]:
@@ -413,6 +413,7 @@ def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterabl
         count_of(functions[counts > 1]),
         count_of(functions[~has_any & ~is_refused]),
         count_of(functions[has_ended]),
+        count_of(functions[is_lasting]),
         waited,
         [sum(of_function) for of_function in waited],
         _sorted(_differences(ended, started), of_runs, size),

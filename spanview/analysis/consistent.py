@@ -3,8 +3,9 @@
 - A missing parent runs as long as what hangs from it. It, and where a circle of parents was cut, hangs from the only
   root span of the trace, because a trace has one. Where there are several, or none, nothing says how one tree relates
   to another, and they stay apart.
-- A span without a start starts with what is below it, at the latest with its own end. One without an end ends with the
-  last of what is below it. One that ends before it starts takes no time, at its end.
+- A span without an end that runs, or whose process is known to have run until later, ends then.
+- A span without a start starts with what is below it, at the latest with its own end. Any other one without an end
+  ends with the last of what is below it. One that ends before it starts takes no time, at its end.
 - A child can't start before its parent. Where clocks say so, it starts with it, and takes no time if it ended earlier.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import le, sub
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from spanview.index.tree import ROOT
@@ -19,12 +21,14 @@ from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from spanview.index.table import SpanTable
     from spanview.index.tree import TraceTree
 
 _LATEST: Final = 2**63
+NO_TIMES: Final[Mapping[int, int]] = MappingProxyType({})
+"""Where it isn't known of any span without an end until when it has run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +45,16 @@ class ConsistentTrace:
     """What the trace leaves open, in words; empty where that is nothing."""
 
 
-def consistent(tree: TraceTree, spans: SpanTable) -> ConsistentTrace:
-    """Return the parents and times of a trace's nodes as they are, or as the module says."""
+def consistent(tree: TraceTree, spans: SpanTable, until: Mapping[int, int] = NO_TIMES) -> ConsistentTrace:
+    """Return the parents and times of a trace's nodes as they are, or as the module says.
+
+    Args:
+        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
+    """
     rows, parents = tree.rows, tree.parents
     starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
+    if until:
+        ends = [until.get(row, NO_TIME) if end == NO_TIME else end for row, end in zip(rows, ends, strict=True)]
     # Nodes are in order of start: where each comes after its parent, none starts before it.
     if (
         tree.complete

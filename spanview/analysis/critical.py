@@ -36,7 +36,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.analysis.consistent import consistent
+from spanview.analysis.consistent import NO_TIMES, consistent
 from spanview.analysis.serve import Part, part_of_name
 from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
@@ -99,7 +99,9 @@ class Share:
     wait_ns: int
 
 
-def critical_path(tree: TraceTree, spans: SpanTable, names: Sequence[str]) -> CriticalPath:
+def critical_path(
+    tree: TraceTree, spans: SpanTable, names: Sequence[str], until: Mapping[int, int] = NO_TIMES
+) -> CriticalPath:
     """Return the critical path of a trace, as the module defines it.
 
     It leads from the start of a root to the latest end without a gap. Where no span has a time it has no segments. That
@@ -107,8 +109,9 @@ def critical_path(tree: TraceTree, spans: SpanTable, names: Sequence[str]) -> Cr
 
     Args:
         names: The texts of the names in that table.
+        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
     """
-    stretches, reason = _path(tree, spans, _serve_names(names))
+    stretches, reason = _path(tree, spans, _serve_names(names), until)
     return CriticalPath(tuple([Segment(*stretch) for stretch in reversed(stretches)]), reason)
 
 
@@ -155,9 +158,11 @@ def _serve_names(names: Sequence[str]) -> dict[int, Part]:
     return {number: part for number, part in parts.items() if part in (Part.ROUTE, Part.REPLICA)}
 
 
-def _path(tree: TraceTree, spans: SpanTable, serve_names: Mapping[int, Part]) -> tuple[list[_Stretch], str]:
+def _path(
+    tree: TraceTree, spans: SpanTable, serve_names: Mapping[int, Part], until: Mapping[int, int] = NO_TIMES
+) -> tuple[list[_Stretch], str]:
     """Return the stretches of a trace's path, the latest first, and why it isn't sure."""
-    trace = consistent(tree, spans)
+    trace = consistent(tree, spans, until)
     if max(trace.ends, default=NO_TIME) == NO_TIME:
         return [], "no span has a time"
     queued = _queued(tree, spans, serve_names) if serve_names else frozenset()

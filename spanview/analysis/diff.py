@@ -174,19 +174,24 @@ def rank_of_change(path: PathDiff) -> tuple[int, bool, int, int, int]:
     return *path.rank("self_ns"), path.rank("total_ns")[0], path.rank("count")[0], path.number
 
 
-def diff(a: Flame, b: Flame, tell: Tell = unheard) -> Diff:
+def diff(a: Flame, b: Flame, tell: Tell = unheard, *, are_traces: bool = False) -> Diff:
     """Match the call paths of two sides by their names and services; the sides may be of different stores.
 
     Args:
         a: One side.
         b: The other one.
+        are_traces: Whether each is one chosen trace. If both have one root, these are matched whatever they are called,
+            and so is what is below them: `batch 0 → batch 1`.
     """
     numbers: dict[_Key, int] = {}
     of_a, of_b = list[int](), list[int]()
+    roots = _roots(a, b) if are_traces else None
+    names = {} if roots is None else {0: " → ".join(dict.fromkeys(root.name or "" for root in roots))}
     for merged, own, share in ((a, of_a, 0.25), (b, of_b, 0.5)):
         for path in merged.paths:
             # Parents come before their children on each side, and so in the merged paths.
-            key = (ROOT if path.parent == ROOT else own[path.parent], path.name, path.service)
+            named = path if roots is None or path.parent != ROOT else roots[0]
+            key = (ROOT if path.parent == ROOT else own[path.parent], named.name, named.service)
             own.append(numbers.setdefault(key, len(numbers)))
         tell(share)
     sides = [dict(zip(own, merged.paths, strict=True)) for own, merged in ((of_a, a), (of_b, b))]
@@ -194,8 +199,16 @@ def diff(a: Flame, b: Flame, tell: Tell = unheard) -> Diff:
     parts = _parts(a.traces, b.traces)
     for number, (parent, name, service) in enumerate(numbers):
         depth = 0 if parent == ROOT else paths[parent].depth + 1
-        paths.append(PathDiff(number, parent, depth, name, service, parts, *(side.get(number) for side in sides)))
+        both = (side.get(number) for side in sides)
+        paths.append(PathDiff(number, parent, depth, names.get(number, name), service, parts, *both))
     return Diff(_totals(a), _totals(b), paths, (of_a, of_b))
+
+
+def _roots(a: Flame, b: Flame) -> tuple[CallPath, CallPath] | None:
+    """Return the roots of two traces, where each has one."""
+    of_a, of_b = ([path for path in side.paths if path.parent == ROOT] for side in (a, b))
+    are_single = len(of_a) == len(of_b) == 1 and of_a[0].count == of_b[0].count == 1
+    return (of_a[0], of_b[0]) if are_single and None not in (of_a[0].name, of_b[0].name) else None
 
 
 def _totals(side: Flame) -> Totals:
@@ -254,8 +267,14 @@ def _changes_to_json(figures: Mapping[str, tuple[int | None, int | None]], parts
     return {**changes(figures, _UNDIVIDED), "per_trace": None if parts == _UNDIVIDED else changes(sums, parts)}
 
 
-def to_json(merged: Diff, path: PathDiff) -> dict[str, Any]:
-    """Return one path as `spanview diff --json` prints it."""
+def to_json(merged: Diff, path: PathDiff, figures: Sequence[str] = FIGURES) -> dict[str, Any]:
+    """Return one path as `spanview diff --json` prints it.
+
+    Args:
+        merged: What it is of.
+        path: The path.
+        figures: Those of `FIGURES` that are known of it.
+    """
     return {
         "number": path.number,
         "parent": None if path.parent == ROOT else path.parent,
@@ -265,14 +284,14 @@ def to_json(merged: Diff, path: PathDiff) -> dict[str, Any]:
         "missing": path.name is None,
         "path": _names(merged.line(path)),
         "only_in": path.only_in,
-        "a": _figures(path.a),
-        "b": _figures(path.b),
-        **_changes_to_json({figure: path.sides(figure) for figure in FIGURES}, path.parts),
+        "a": _figures(path.a, figures),
+        "b": _figures(path.b, figures),
+        **_changes_to_json({figure: path.sides(figure) for figure in figures}, path.parts),
     }
 
 
-def _figures(path: CallPath | None) -> dict[str, Any] | None:
-    return None if path is None else {figure: getattr(path, figure) for figure in FIGURES}
+def _figures(path: CallPath | None, figures: Sequence[str]) -> dict[str, Any] | None:
+    return None if path is None else {figure: getattr(path, figure) for figure in figures}
 
 
 def _names(line: Sequence[PathDiff]) -> list[str | None]:

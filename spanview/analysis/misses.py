@@ -4,6 +4,7 @@ deployment=Front     no span has this attribute; ray.serve.deployment is near
 durration>1s         no span has this attribute; duration is near
 name=Model           no name equals it, and one has it inside: name~Model
 name~model           no name has it inside, and one does in another case: name~"(?i)model"
+cart or charge       or is searched for, too; OR is what joins terms
 cart status=ERROR    some spans match one term, some the other, and none matches both
 """
 
@@ -64,7 +65,12 @@ class NoneTogether:
     """Whether the query asks for spans below others."""
 
 
-Miss: TypeAlias = NoAttribute | TooExact | NoneTogether
+@dataclass(frozen=True, slots=True)
+class SmallOr:
+    """`or` is a word that names are searched for; `OR` isn't."""
+
+
+Miss: TypeAlias = SmallOr | NoAttribute | TooExact | NoneTogether
 
 
 def misses_of(store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard) -> list[Miss]:
@@ -91,6 +97,9 @@ def misses_of(store: Store, query: Query, traces: Collection[int] | None = None,
 def _of_terms(store: Store, query: Query, traces: Collection[int] | None, tell: Tell) -> Iterator[Miss]:
     """Yield what single terms explain."""
     terms = [*terms_in(parse_parts(query.text))]
+    # In quotes it is meant as a word.
+    if any(query.text[term.value_start :][:3].lower().strip() == "or" for term in terms if not term.operator):
+        yield SmallOr()
     if not any(term.operator in {"=", "~"} or term.key.lower() not in OWN_KEYS for term in terms if term.key):
         return
     absent = absent_attributes(store, query, traces, tell)

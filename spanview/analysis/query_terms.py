@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
 """What `kind` may be compared with; the column's values are indices."""
-
+_LEAST_BEGINNING: Final = 3
+"""Characters of a key that is cut short."""
 MIN_SIMILARITY: Final = 0.75
 """The similarity from which on a word is taken for a key: `durration` and `stauts`, not `state`."""
 _DURATION: Final = parse_duration, f"a duration such as {DURATIONS}"
@@ -97,9 +98,12 @@ def _single(raw: RawTerm) -> Term:
 
 
 def near_key(key: str) -> str | None:
-    """Return the key that was probably meant by a misspelled one, such as `durration`; None if none is similar."""
+    """Return the key that was probably meant, by `durration` or `dur`; None if none is similar, or begins so."""
     from difflib import get_close_matches
 
+    begun = [known for known in QUERY_KEYS if known.startswith(key.lower())]
+    if len(key) >= _LEAST_BEGINNING and len(begun) == 1:
+        return begun[0]
     return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=MIN_SIMILARITY)), None)
 
 

@@ -49,7 +49,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import RAN, SUBMITTED, call_names
-from spanview.analysis.unended import Fate, Unended, UnendedSpans
+from spanview.analysis.unended import Fate, Unended, UnendedSpans, known_until
 from spanview.analysis.workers import is_of_one_process
 from spanview.analysis.writers import Life, Writers
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
@@ -150,13 +150,17 @@ class Living:
     """Those of them with a span that runs."""
     lost: Mapping[int, str]
     """Those that won't, and lack something that is lost: what that is, in two words."""
+    known_until: Mapping[int, int]
+    """Until when what is lost of these is known to have run, in nanoseconds since 1970, where that is known."""
 
     @classmethod
     def of(cls, growths: Mapping[int, Growth]) -> Living:
         """Return what is known of some traces."""
         growing = frozenset(trace for trace, growth in growths.items() if growth)
         running = frozenset(trace for trace, growth in growths.items() if growth.runs)
-        return cls(growing, running, {trace: growth.lost for trace, growth in growths.items() if growth.lost})
+        lost = {trace: growth.lost for trace, growth in growths.items() if growth.lost}
+        until = {trace: max(known_until(growths[trace].unended).values(), default=NO_TIME) for trace in lost}
+        return cls(growing, running, lost, {trace: ns for trace, ns in until.items() if ns != NO_TIME})
 
 
 @dataclass(frozen=True, slots=True)

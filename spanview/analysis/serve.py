@@ -11,7 +11,8 @@ proxy_http_request            ==========================================    tota
   chosen.
 - Queue: from the routing's start to the replica's. If the replica's clock is behind, it is 0, never less. Where
   Serve doesn't ask replicas whether they accept, the replica's own queue is part of its handling.
-- Handling: the replica's span, to the last item of what it streams.
+- Handling: the replica's span, to the last item of what it streams. What of it went to the queues of other deployments
+  that it called is told apart, as `serve_nested` defines it.
 - Route: what of the routing is neither queue nor handling; all of it where no replica was seen.
 - Other: the rest of the total, so that these four add up to it. It is negative where the replica ran on after its
   caller had given up, or where clocks differ.
@@ -31,19 +32,24 @@ Source: `ray/serve/_private/tracing_utils.py`, `proxy.py`, `router.py` and `repl
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
+from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.intervals import time_between
 from spanview.analysis.query_values import REQUEST_ID_KEYS, number_of, text_of
+from spanview.analysis.serve_nested import NestedQueue, ServedCall, nested_queues
 from spanview.analysis.telling import unheard
+from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from spanview.analysis.telling import Tell
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.table import SpanTable
     from spanview.model.span import Span
@@ -118,6 +124,15 @@ class Request:
     queue_ns: int | None
     handling_ns: int | None
     route_ns: int | None
+    is_nested: bool = False
+    """Whether its outermost span is below a replica: a call from one deployment to another."""
+    nested_queues: tuple[NestedQueue, ...] = ()
+    """What of the handling went to the queues of other deployments, the longest first."""
+
+    @property
+    def nested_queue_ns(self) -> int | None:
+        """What of the handling went to the queues of other deployments; None if the handling isn't known."""
+        return None if self.handling_ns is None else sum(queue.ns for queue in self.nested_queues)
 
     @property
     def other_ns(self) -> int | None:
@@ -151,25 +166,50 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
         store: Where the spans are; spans that arrive meanwhile don't count.
         traces: Numbers of the traces that count; None for all.
     """
-    chains = _chains(store, traces)
+    chains, callers = _chains(store, traces)
     requests, keys = [], dict[RequestKey, RequestKey]()
-    for number, (_, chain) in enumerate(sorted(chains.items())):
+    for number, (row, chain) in enumerate(sorted(chains.items())):
         if not number % _REQUESTS_PER_REPORT:
             tell(number / len(chains))
-        requests.append(_request(store, chain, keys))
-    return requests
+        requests.append(_request(store, chain, keys, is_nested=row in callers))
+    if not callers:
+        return requests
+    queues = nested_queues(_served_calls(store.spans, requests, callers))
+    return [
+        replace(request, nested_queues=queues[request.rows[-1]])
+        if request.rows[-1] in queues and request.handling_ns is not None
+        else request
+        for request in requests
+    ]
+
+
+def _served_calls(spans: SpanTable, requests: Iterable[Request], callers: Mapping[int, int]) -> Iterator[ServedCall]:
+    """Yield the requests whose replicas have started."""
+    for request in requests:
+        replica = request.rows[-1]
+        start, end = spans.start_ns[replica], spans.end_ns[replica]
+        if request.parts[-1] is Part.REPLICA and start != NO_TIME:
+            yield ServedCall(
+                request.key.deployment,
+                replica,
+                callers.get(request.rows[0], NO_ROW),
+                start - (request.queue_ns or 0),
+                start,
+                # Until its end is known, it runs.
+                maxsize if end == NO_TIME else max(start, end),
+            )
 
 
 # -- which spans belong together ---------------------------------------------------------------------------------------
 
 
-def _chains(store: Store, traces: Iterable[int] | None) -> dict[int, dict[Part, int]]:
-    """Return the spans of each request by part, the outermost first, keyed by its row."""
+def _chains(store: Store, traces: Iterable[int] | None) -> tuple[dict[int, dict[Part, int]], dict[int, int]]:
+    """Return the spans of each request by part, and the replica that it is below; both keyed by its outermost row."""
     numbers = {
         number: part for number, name in enumerate([*store.names.texts]) if (part := part_of_name(name)) is not None
     }
     if not numbers:
-        return {}
+        return {}, {}
     import numpy as np
 
     from spanview.index.forest import forest_of
@@ -199,7 +239,27 @@ def _chains(store: Store, traces: Iterable[int] | None) -> dict[int, dict[Part, 
                 chain[Part.ROUTE] = route
             if (route, Part.REPLICA) in latest:
                 chain[Part.REPLICA] = latest[route, Part.REPLICA]
-    return chains
+    return chains, _callers(forest, dict(zip(rows, positions.tolist(), strict=True)), parts, chains)
+
+
+def _callers(
+    forest: Forest, positions: Mapping[int, int], parts: Mapping[int, Part], outermost: Iterable[int]
+) -> dict[int, int]:
+    """Return the row of the lowest replica above each of some rows; none for those that are below no replica."""
+    replicas = {positions[row]: row for row, part in parts.items() if part is Part.REPLICA}
+    callers, parents = dict[int, int](), forest.parents
+    above = dict[int, int]()
+    """What is known of spans on the way up."""
+    for row in outermost:
+        way, position = list[int](), int(parents[positions[row]])
+        while position >= 0 and position not in replicas and position not in above:
+            way.append(position)
+            position = int(parents[position])
+        caller = replicas.get(position, above.get(position, NO_ROW))
+        above.update(dict.fromkeys(way, caller))
+        if caller != NO_ROW:
+            callers[row] = caller
+    return callers
 
 
 _BELOW: Final = {(Part.PROXY, Part.ROUTE), (Part.ROUTE, Part.REPLICA)}
@@ -208,7 +268,9 @@ _BELOW: Final = {(Part.PROXY, Part.ROUTE), (Part.ROUTE, Part.REPLICA)}
 # -- one request -------------------------------------------------------------------------------------------------------
 
 
-def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, RequestKey]) -> Request:
+def _request(
+    store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, RequestKey], *, is_nested: bool
+) -> Request:
     """Return one request; requests with the same key share it."""
     spans, parts = store.spans, tuple(part for part in Part if part in chain)
     decoded = {part: store.span(chain[part]) for part in parts}
@@ -238,6 +300,7 @@ def _request(store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, Req
         queue_ns=queue_between(spans, chain[Part.ROUTE], chain[Part.REPLICA]) if is_queued else None,
         handling_ns=times.get(Part.REPLICA),
         route_ns=_route(spans, chain, times),
+        is_nested=is_nested,
     )
 
 

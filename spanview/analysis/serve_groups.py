@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.serve import serve_requests
+from spanview.analysis.serve_nested import summed
 from spanview.analysis.telling import unheard
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from spanview.analysis.serve import Failure, Request, RequestKey
+    from spanview.analysis.serve_nested import NestedQueue
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
@@ -37,6 +39,8 @@ class Sums:
     handling: int
     route: int
     other: int
+    nested_queue: int
+    """What of the handling went to the queues of other deployments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,11 @@ class RequestGroup:
     handling: Spread
     route: Spread
     other: Spread
+    nested_queue: Spread
+    """What of the handling went to the queues of other deployments."""
     sums: Sums
+    nested_queues: tuple[NestedQueue, ...]
+    """The sum of these by deployment, the longest first."""
     histogram: list[int]
     """Of the total times, as in `stats.Group`."""
 
@@ -92,6 +100,7 @@ def to_json(groups: Iterable[RequestGroup]) -> dict[str, Any]:
                 "handling_ns": asdict(group.handling),
                 "route_ns": asdict(group.route),
                 "other_ns": asdict(group.other),
+                "nested_queue_ns": asdict(group.nested_queue),
                 "sum_ns": asdict(group.sums),
             }
             for group in groups
@@ -100,7 +109,8 @@ def to_json(groups: Iterable[RequestGroup]) -> dict[str, Any]:
 
 
 def _group(requests: Sequence[Request]) -> RequestGroup:
-    totals = sorted(request.total_ns for request in requests if request.total_ns is not None)
+    known = [request for request in requests if request.total_ns is not None]
+    totals = sorted(request.total_ns for request in known if request.total_ns is not None)
     failures = Counter(request.failure for request in requests if request.failure is not None)
     return RequestGroup(
         key=requests[0].key,
@@ -112,18 +122,22 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
         handling=_spread(request.handling_ns for request in requests),
         route=_spread(request.route_ns for request in requests),
         other=_spread(request.other_ns for request in requests),
-        sums=_sums(requests),
+        nested_queue=_spread(request.nested_queue_ns for request in requests),
+        sums=_sums(known),
+        nested_queues=summed(queue for request in known for queue in request.nested_queues),
         histogram=histogram(totals),
     )
 
 
-def _sums(requests: Iterable[Request]) -> Sums:
-    known = [request for request in requests if request.total_ns is not None]
+def _sums(known: Iterable[Request]) -> Sums:
     times = (
-        [request.total_ns, request.queue_ns, request.handling_ns, request.route_ns, request.other_ns]
+        (
+            *(request.total_ns, request.queue_ns, request.handling_ns, request.route_ns, request.other_ns),
+            request.nested_queue_ns,
+        )
         for request in known
     )
-    return Sums(*(sum(time or 0 for time in column) for column in zip([0] * 5, *times, strict=True)))
+    return Sums(*(sum(time or 0 for time in column) for column in zip([0] * 6, *times, strict=True)))
 
 
 def _slowest_first(request: Request) -> tuple[bool, int, int]:

@@ -10,6 +10,9 @@ isn't there                                  was written last when the last span
                                              in it, or beside it, started or ended
 isn't there                                  was written later, as a copy is        unknown: its end may be elsewhere
 
+What was found lost stays lost, also where the files that showed it are gone: the next session of Ray takes their path.
+Until when a lost span ran isn't known, but when its process was last known to: as it was seen, or by its last span.
+
 beside it: what starts is in `n-7-1717000000.started.jsonl`, what has ended in `n-7-1717000000.jsonl`.
 """
 
@@ -18,7 +21,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import compress
 from types import MappingProxyType
@@ -61,6 +64,8 @@ class Unended:
     """Of its process."""
     is_likely: bool = False
     """Whether its fate isn't certain."""
+    seen_ns: int = field(default=NO_TIME, compare=False)
+    """When its process was last known to run, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
 
 
 NO_UNENDED: Final[Mapping[int, Unended]] = MappingProxyType({})
@@ -73,6 +78,11 @@ def fates_text(unended: Iterable[Unended]) -> str:
     if fates[Fate.RUNS]:
         return f"● {fates[Fate.RUNS]:,} running"
     return f"{fates[Fate.LOST]:,} lost" if fates[Fate.LOST] else ""
+
+
+def known_until(unended: Mapping[int, Unended]) -> dict[int, int]:
+    """Return until when spans without an end are known to have run, by row: those that run until they were asked."""
+    return {row: span.seen_ns for row, span in unended.items() if span.seen_ns != NO_TIME}
 
 
 def unended_text(unended: Unended) -> str:
@@ -94,6 +104,8 @@ class UnendedSpans:
         self._host = host
         self._row_count = 0
         self._rows = array("I")
+        self._lost: dict[int, Unended] = {}
+        """What was found lost, by row."""
         self._last_ns: tuple[int, dict[str, int]] = -1, {}
         """For a version of the store, when the last span of each process started or ended, by its file."""
 
@@ -108,7 +120,14 @@ class UnendedSpans:
         Args:
             traces: Numbers of traces; None for all.
         """
-        return {row: self._of(row) for row in self._rows_of(traces)}
+        return {row: self._remembered(row) for row in self._rows_of(traces)}
+
+    def _remembered(self, row: int) -> Unended:
+        now, lost = self._of(row), self._lost.get(row)
+        if now.fate is Fate.LOST and (lost is None or lost.is_likely):
+            self._lost[row] = now
+            return now
+        return now if lost is None or now.fate is Fate.RUNS else lost
 
     def _rows_of(self, traces: Container[int] | None) -> list[int]:
         spans = self._store.spans
@@ -128,18 +147,19 @@ class UnendedSpans:
         worker = self._writers.facts_of(row).worker
         life = self._writers.life(row, writer)
         if life.is_alive:
-            return Unended(Fate.RUNS, f"{who} is alive", writer.pid)
+            return Unended(Fate.RUNS, f"{who} is alive", writer.pid, seen_ns=time.time_ns())
         if self._writers.was_alive(row, writer):
             if self._writers.has_ended(row, writer, _READING_DELAY_S):
-                return Unended(Fate.LOST, f"{who} has ended{self._exit_of(row, worker)}", writer.pid)
-            return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid)
+                seen_ns = max(self._writers.seen_ns(row, writer), self._last_of(row))
+                return Unended(Fate.LOST, f"{who} has ended{self._exit_of(row, worker)}", writer.pid, seen_ns=seen_ns)
+            return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=time.time_ns())
         if life is not Life.GONE:
             where = f" on {writer.host}" if writer.host else ""
             return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)
         if writer.is_named and self._is_original(row):
             said = self._exit_of(row, worker)
             reason = f"{who} has ended{said}" if said else f"{who} isn't running"
-            return Unended(Fate.LOST, reason, writer.pid, is_likely=not said)
+            return Unended(Fate.LOST, reason, writer.pid, is_likely=not said, seen_ns=self._last_of(row))
         return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)
 
     def _exit_of(self, row: int, worker: str) -> str:
@@ -150,14 +170,17 @@ class UnendedSpans:
 
     def _is_original(self, row: int) -> bool:
         """Return whether a span is in the file that its process wrote, as far as the times of the files tell."""
-        spans, sources = self._store.spans, self._store.sources
-        if self._last_ns[0] != self._store.version:
-            self._last_ns = self._store.version, self._last_times()
-        path = sources[spans.source[row]].path
-        process = file_of_process(path)
-        last_ns = self._last_ns[1].get(process, NO_TIME)
+        path = self._store.sources[self._store.spans.source[row]].path
+        process, last_ns = file_of_process(path), self._last_of(row)
         written_ns = max(self._host.written_ns(file) for file in {path, process})
         return abs(written_ns - last_ns) <= _COPYING_NS
+
+    def _last_of(self, row: int) -> int:
+        """Return when the last span of a span's process started or ended; `NO_TIME` where none has a time."""
+        if self._last_ns[0] != self._store.version:
+            self._last_ns = self._store.version, self._last_times()
+        path = self._store.sources[self._store.spans.source[row]].path
+        return self._last_ns[1].get(file_of_process(path), NO_TIME)
 
     def _last_times(self) -> dict[str, int]:
         """Return when the last span of each process started or ended, by the file of what has ended."""

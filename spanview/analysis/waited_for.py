@@ -9,7 +9,8 @@ actor 4        |==A.g====||==A.f==|              the actor, likely: it ran somet
 actor 5             |=A.__init__=||==A.f==|      the actor to be created; certain
 
 Spans name neither the arguments of a call nor the resources that it needs. So a task that ran where an earlier one of
-its caller had just ended is unknown: it may have waited for the worker, or for the result.
+its caller had just ended is unknown: it may have waited for the worker, or for the result. What other calls of its
+process waited for says nothing of it: its own wait ended with something else.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ WaitSums: TypeAlias = "Mapping[WaitedFor, tuple[int, int]]"
 
 
 class WaitedFor(StrEnum):
-    """What most of a wait was for."""
+    """What most of a wait was for, or what it ended with."""
 
     WORKER_START = "a worker to start"
     FREE_WORKER = "a free worker"
@@ -241,14 +242,26 @@ class _Attempts:
         spans, calls = self._store.spans, self._callers[self._callers != _NO_CALL]
         submitting = np.isin(copy_of(spans.span_id)[self._rows], copy_of(spans.parent_id)[calls])
         chosen = self._tasks & ~submitting & (self._ends > self._starts)
-        self._levels = Levels.of(self._starts[chosen], self._ends[chosen])
-        self._most = int(self._levels.counts.max(initial=0))
+        starts, ends, sources = self._starts[chosen], self._ends[chosen], self._sources[chosen]
+        self._most = int(Levels.of(starts, ends).counts.max(initial=0))
+        # A worker that goes on within a handover was never free.
+        goes_on = np.append(sources[1:] == sources[:-1], False)[: len(sources)]
+        lasts = np.where(goes_on, np.minimum(ends + _MOST_HANDOVER_NS, np.append(starts[1:], 0)[: len(starts)]), ends)
+        self._levels = Levels.of(starts, np.maximum(lasts, ends))
+        self._began = np.sort(starts[np.unique(sources, return_index=True)[1]])
 
     def _level_before(self, ns: NDArray[Any]) -> Places:
-        """Return how many tasks ran right before each of some times."""
+        """Return how many workers ran a task right before each of some times, or had just ended one."""
         indices = np.searchsorted(self._levels.times, ns, "left")
         levels: Places = np.append(0, self._levels.counts)[indices]
         return levels
+
+    def _room_before(self, ns: NDArray[Any]) -> Places:
+        """Return how many tasks could run at once before each of some times, as far as spans show.
+
+        Those are no more than workers had run something by then, and no more than ever ran at once.
+        """
+        return np.minimum(np.searchsorted(self._began, ns, "left"), self._most)
 
     def _busy_until(self, last: Places, ns: NDArray[Any]) -> NDArray[Any]:
         """Return how long processes had been busy at some times, each after the last of some attempts began."""
@@ -287,17 +300,17 @@ class _Attempts:
         takes_start = (starting >= _LEAST_START_NS) & (starting <= _MOST_START_NS)
         is_created = is_method & is_starting & (made >= 0)
         reasons = {WaitedFor.CREATION: is_created}
-        reasons[WaitedFor.WORKER_START] = is_starting & ~is_created & takes_start & (is_task | is_made)
-        reasons[WaitedFor.ACTOR] = is_method & is_busy & ~self._concurrent[chosen]
+        is_first = chosen == firsts
+        reasons[WaitedFor.WORKER_START] = is_first & takes_start & (is_task | is_made)
+        # Where it began a while after another one had ended there, it waited for something else at last.
+        follows = ~is_first & (starts - self._reached[previous] <= _MOST_HANDOVER_NS)
+        reasons[WaitedFor.ACTOR] = is_method & is_busy & follows & ~self._concurrent[chosen]
         has_many = previous > index + (self._reached[index] <= prepared)
-        blockers = self._callers[previous]
-        is_argument = self._same_caller_before(blockers, chosen)
-        is_full = (self._level_before(self._reached[previous]) >= self._most) & (self._most > 1)
-        reasons[WaitedFor.FREE_WORKER] = is_task & is_busy & (has_many | ~is_argument | is_full)
+        reasons[WaitedFor.FREE_WORKER] = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
         explained = np.logical_or.reduce([*reasons.values()])
         open_ones = np.flatnonzero(~explained & ~is_busy & ~is_starting & (waits >= _LEAST_ARGUMENT_NS))
         results = self._results_before(chosen[open_ones], submitted[open_ones])
-        has_room = self._level_before(self._ends[results]) < self._most
+        has_room = self._level_before(self._ends[results]) < self._room_before(self._ends[results])
         arguments, full = np.zeros((2, len(chosen)), np.bool_)
         arguments[open_ones] = (results >= 0) & (has_room | ~is_task[open_ones])
         full[open_ones] = (results >= 0) & ~has_room & is_task[open_ones]
@@ -318,6 +331,20 @@ class _Attempts:
             evidence[holds] = self._rows[shown_by[waited_for][holds]]
         order = np.argsort(self._rows[chosen], kind="stable")
         return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order])
+
+    def _is_queued(self, chosen: Places, previous: Places, has_many: Flags) -> Flags:
+        """Return whether tasks waited for the workers that others ran in right before, not for the results of these.
+
+        Args:
+            chosen: The tasks' attempts.
+            previous: What ran right before each in its process.
+            has_many: Whether several calls ran there while it waited.
+        """
+        level, room = self._level_before(self._reached[previous]), self._room_before(self._reached[previous])
+        # Several calls of one function more often wait for a free worker than for each other.
+        is_same = self._names[previous] == self._names[chosen]
+        is_queued: Flags = has_many & (is_same | (level >= room)) | (level >= room) & (room > 1)
+        return is_queued | ~self._same_caller_before(self._callers[previous], chosen)
 
     def _same_caller_before(self, calls: Places, chosen: Places) -> Flags:
         """Return whether calls were submitted by the callers of attempts, before their own calls."""
@@ -350,7 +377,6 @@ class _Attempts:
             fits = (last - step >= 0) & self._same_caller_before(calls, chosen) & (candidates != chosen)
             fits &= (ended > submitted) & (self._starts[chosen] - ended <= _MOST_HANDOVER_NS)
             fits &= 2 * (ended - submitted) >= self._starts[chosen] - submitted
-            # Several calls of one function more often wait for a free worker than for each other.
             fits &= (self._names[candidates] != self._names[chosen]) & (results < 0)
             results = np.where(fits, candidates, results)
         return results
@@ -367,14 +393,14 @@ def reason_text(store: Store, reason: WaitReason, row: int) -> str:
     name = store.names.texts[store.spans.name[reason.row]]
     called = short_names([name]).get(name, function_of(name))
     match reason.waited_for:
-        case WaitedFor.WORKER_START if reason.row == row:
-            evidence = "its process ran nothing before"
         case WaitedFor.WORKER_START:
-            evidence = "its process had run nothing yet"
+            evidence = "its process ran nothing before"
         case WaitedFor.CREATION:
             evidence = f"{called} had to end first"
         case WaitedFor.ARGUMENTS:
             evidence = f"{called}, which the same caller had submitted before, had just ended"
+        case WaitedFor.FREE_WORKER if store.spans.source[reason.row] != store.spans.source[row]:
+            evidence = f"{called} had just ended in another one"
         case _:
             evidence = f"{called} ran there until then"
     return f"{reason.waited_for.label}: {evidence}"

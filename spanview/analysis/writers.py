@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Protocol
@@ -111,6 +112,8 @@ class Writers:
         """The log folders of the Ray sessions of callers that were seen alive, by pid."""
         self._alive_since: dict[tuple[int, int], int] = {}
         """The earliest known time of processes that were seen alive, by the number of a file and the pid."""
+        self._seen_ns: dict[tuple[int, int], int] = {}
+        """When such a process was last seen alive, in nanoseconds since 1970."""
         self._ended_at: dict[tuple[int, int], float] = {}
         """When such a process was first seen to have ended, by the clock."""
 
@@ -143,6 +146,7 @@ class Writers:
         life = self._host.life(writer.pid, writer.host, path, ran_ns, is_named=writer.is_named)
         if life.is_alive:
             self._alive_since[key] = min(ran_ns, self._alive_since.get(key, ran_ns))
+            self._seen_ns[key] = time.time_ns()
             self._ended_at.pop(key, None)
             if logs := self._host.logs_of(writer.pid):
                 self.sessions[writer.pid] = logs
@@ -159,6 +163,10 @@ class Writers:
         """Return a time at which the process of a span ran; `NO_TIME` where the span has none."""
         spans = self._store.spans
         return spans.end_ns[row] if spans.start_ns[row] == NO_TIME else spans.start_ns[row]
+
+    def seen_ns(self, row: int, writer: Writer) -> int:
+        """Return when the process that has written a span was last seen alive; `NO_TIME` if it never was."""
+        return self._seen_ns.get((self._store.spans.source[row], writer.pid), NO_TIME)
 
     def has_ended(self, row: int, writer: Writer, after_s: float) -> bool:
         """Return whether a process that was seen alive was seen to have ended so long ago, as `life` was asked."""

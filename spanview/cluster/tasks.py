@@ -40,6 +40,8 @@ _ROUND_S: Final = 0.2
 """Seconds between two looks at what has come, and at whether to stop."""
 _NODES_S: Final = 1.0
 """Seconds between two looks at which nodes there are."""
+_GONE_S: Final = 20.0
+"""Seconds after which a head that can't be reached is gone; after 60, Ray ends the process."""
 _ANSWER_S: Final = 60.0
 """Seconds until a node's task has to have begun: it waits for ever on a node that is about to leave."""
 _ATTEMPTS: Final = 3
@@ -49,8 +51,8 @@ _RETRY_S: Final = 2.0
 
 
 @contextmanager
-def connected(address: str) -> Iterator[None]:
-    """Be a driver of a cluster, untraced; the context ends it.
+def connected(address: str) -> Iterator[bool]:
+    """Be a driver of a cluster, and yield whether Ray traces its tasks all the same; the context ends it.
 
     Args:
         address: `auto` for the one on this machine, or host and port of its head.
@@ -71,7 +73,10 @@ def connected(address: str) -> Iterator[None]:
     except ImportError:
         raise CollectError("Ray isn't installed beside spanview: pip install 'spanview[ray]'") from None
     if address != AUTO:
-        _reach(host, int(port), address)
+        try:
+            _reach(address)
+        except OSError as error:
+            raise CollectError(f"no Ray cluster at {address}: {error.strerror or error}") from None
     # A node that is gone isn't to be reported by Ray, too.
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     # As if the cluster's hook had run: it may be a module that isn't here, and would open a file of its own.
@@ -79,21 +84,32 @@ def connected(address: str) -> Iterator[None]:
     try:
         with _time_limit(address):
             ray.init(address=address, log_to_driver=False, configure_logging=False, logging_level=logging.CRITICAL)
-        tracing_helper._global_is_tracing_enabled = False  # noqa: SLF001 - there is no public switch
-        yield
+        # There is no public switch, and another version of Ray may have none of this name.
+        tracing_helper._global_is_tracing_enabled = False  # noqa: SLF001
+        yield bool(tracing_helper._is_tracing_enabled())  # noqa: SLF001
+    except _HeadGoneError:
+        # Ray would go on trying to reach it, and then end this process without a word.
+        raise CollectError(f"the cluster at {address} is gone; what was collected stays") from None
     except ConnectionError as error:
         raise CollectError(_unconnected(str(error), address)) from None
     except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise CollectError(_reason(error, address)) from None
-    finally:
+    else:
         ray.shutdown()
 
 
-def _reach(host: str, port: int, address: str) -> None:
-    try:
-        socket.create_connection((host.strip("[]"), port), timeout=_REACH_S).close()
-    except OSError as error:
-        raise CollectError(f"no Ray cluster at {address}: {error.strerror or error}") from None
+class _HeadGoneError(Exception):
+    """The head of the cluster can't be reached any more."""
+
+
+def _reach(address: str) -> None:
+    """Connect to host and port.
+
+    Raises:
+        OSError: Nothing listens there.
+    """
+    host, _, port = address.rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_S).close()
 
 
 @contextmanager
@@ -165,6 +181,8 @@ class _Nodes:
         """A node's task, or the message of it that is on the way."""
         self._tasks: dict[str, Any] = {}
         self._next_look_s = 0.0
+        self._head: str = self._ray.get_runtime_context().gcs_address
+        self._reached_s = time.monotonic()
         for module in (node_files, stretch):
             self._ray.cloudpickle.register_pickle_by_value(module)
         self._task = self._ray.remote(node_files.new_bytes)
@@ -185,6 +203,8 @@ class _Nodes:
         if now < self._next_look_s:
             return
         self._next_look_s = now + _NODES_S
+        if not self._has_head(now):
+            return
         alive = {entry["NodeID"]: entry for entry in self._ray.nodes() if entry["Alive"]}
         for node_id, entry in alive.items():
             node = self._known.get(node_id)
@@ -198,6 +218,17 @@ class _Nodes:
                 self._lose(node, f"no answer within {_ANSWER_S:.0f} seconds: the node may be about to leave")
             elif node.state is NodeState.LOST and node_id not in alive:
                 node.attempts = _ATTEMPTS
+
+    def _has_head(self, now: float) -> bool:
+        """Tell whether the head can be reached; it may be started anew."""
+        try:
+            _reach(self._head)
+        except OSError:
+            if now > self._reached_s + _GONE_S:
+                raise _HeadGoneError from None
+            return False
+        self._reached_s = now
+        return True
 
     def _is_to_be_tried(self, node: NodeProgress) -> bool:
         return node.state is NodeState.LOST and (self._follow or node.attempts < _ATTEMPTS)
@@ -264,5 +295,5 @@ def _why_lost(error: Exception) -> str:
     cause = getattr(error, "cause", None)
     if cause is not None:
         return f"reading failed: {type(cause).__name__}: {cause}"
-    # The first sentence of several lines of advice.
-    return str(error).strip().partition("\n")[0] or type(error).__name__
+    # The first sentence; advice follows.
+    return " ".join(str(error).split()).partition(". ")[0] or type(error).__name__

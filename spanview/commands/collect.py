@@ -26,7 +26,8 @@ def run(options: Options) -> int:
         if options.dashboard is None:
             from spanview.cluster.tasks import collect, connected
 
-            stack.enter_context(connected(str(options.address)))
+            if stack.enter_context(connected(str(options.address))):
+                say("this version of Ray traces what collects, too: spans named spanview.cluster.node_files.new_bytes")
             # Ray has set handlers of its own.
             stop = stack.enter_context(until_interrupted())
             collection = stack.enter_context(Collection(str(options.output)))

@@ -6,9 +6,11 @@ import os
 import sys
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.diff import diff, to_json, totals_to_json
+from spanview.analysis.diff import FIGURES, diff, to_json, totals_to_json
+from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_of_side
 from spanview.analysis.flame import flame
 from spanview.analysis.query import parse_query
 from spanview.analysis.select import find_trace, selected_traces, traces_beginning
@@ -16,7 +18,7 @@ from spanview.commands.coloring import paint_for
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import nothing_in, notice_problems, why_nothing
-from spanview.display.diff_text import path_lines, side_lines
+from spanview.display.diff_text import group_lines, path_lines, side_lines
 from spanview.display.sanitise import sanitise
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.ids import format_trace_id
@@ -25,9 +27,9 @@ from spanview.sources.discover import STANDARD_INPUT, is_there
 from spanview.sources.places import default_places, in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from spanview.analysis.diff import Diff
+    from spanview.analysis.diff import Diff, PathDiff
     from spanview.analysis.flame import Flame
     from spanview.analysis.query import Query
     from spanview.commands.options import Options
@@ -49,23 +51,38 @@ class SideType(StrEnum):
     PATH = "path"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DiffSide:
     """One of the two that are compared."""
 
     type: SideType
     value: str
     """The whole id of a trace; a query or a PATH as given."""
-    flame: Flame
+    store: Store
+    traces: Sequence[int] | None
+    """Numbers of its traces; None for all."""
+
+    @cached_property
+    def flame(self) -> Flame:
+        """Its call paths."""
+        return flame(self.store, self.traces)
+
+    def groups(self, by: DiffBy) -> tuple[Flame, Flame]:
+        """Return its call paths and its groups."""
+        return self.flame, groups_of_side(self.store, by, self.flame, self.traces)
 
 
 def run(options: Options) -> int:
     """Print what differs between two traces, two queries or two folders."""
     sides = _sides(options)
     a, b = sides
-    merged = diff(a.flame, b.flame)
+    by = DiffBy(options.by)
+    if by is not DiffBy.PATH:
+        _print_groups(options, sides, by)
+        return 0
+    merged = diff(a.flame, b.flame, are_traces=a.type is b.type is SideType.TRACE)
     if options.json:
-        write_to_standard_output(_chunks(merged, sides))
+        write_to_standard_output(_chunks(merged, sides, merged.by_change()))
     else:
         _print(merged, sides, paint_for(options))
     return 0
@@ -102,7 +119,7 @@ def _sides(options: Options) -> list[DiffSide]:
 
 def _path(options: Options, letter: str, path: str) -> DiffSide:
     store = _read(replace(options, paths=(path,)), f"{letter}, ")
-    return DiffSide(SideType.PATH, path, flame(store))
+    return DiffSide(SideType.PATH, path, store, None)
 
 
 def _read(options: Options, whose: str = "") -> Store:
@@ -147,10 +164,10 @@ def _side(options: Options, store: Store, letter: str, query: Query) -> DiffSide
         except TraceNotFoundError as error:
             raise TraceNotFoundError(f"{letter}: {error}; to search names for it, write name~{query.text}") from None
     if traces:
-        return DiffSide(SideType.TRACE, format_trace_id(store.trace_table.trace_id(traces[0])), flame(store, traces))
+        return DiffSide(SideType.TRACE, format_trace_id(store.trace_table.trace_id(traces[0])), store, traces)
     traces = selected_traces(store, query=query)
     if traces:
-        return DiffSide(SideType.QUERY, query.text, flame(store, traces))
+        return DiffSide(SideType.QUERY, query.text, store, traces)
     no_id = "no trace id begins with it, and " if is_id else ""
     no_file = "" if options.paths else "; there is no file or folder of that name either"
     where = sanitise(", ".join(places(options)))
@@ -163,23 +180,44 @@ def _shown(text: str) -> str:
     return sanitise(text, _MAX_SHOWN_LENGTH)
 
 
-def _chunks(merged: Diff, sides: list[DiffSide]) -> Iterator[bytes]:
+def _print_groups(options: Options, sides: list[DiffSide], by: DiffBy) -> None:
+    a, b = sides
+    merged = diff_groups(a.groups(by), b.groups(by))
+    groups = by_total(merged)
+    if by is DiffBy.RAY and not groups:
+        raise DiffError("no span here is a call of Ray: --by name compares all spans")
+    if options.json:
+        figures = [figure for figure in FIGURES if by is DiffBy.NAME or figure != "self_ns"]
+        write_to_standard_output(_chunks(merged, sides, groups, figures))
+        return
+    paint, most = paint_for(options), _MAX_PATHS if sys.stdout.isatty() else None
+    sys.stdout.write("\n".join(side_lines(merged, _labels(sides), paint)) + "\n\n")
+    head = "NAME" if by is DiffBy.NAME else "FUNCTION"
+    sys.stdout.writelines(f"{line}\n" for line in group_lines(merged, groups, head, most=most, paint=paint))
+
+
+def _labels(sides: list[DiffSide]) -> list[str]:
+    return [f"{side.type} {sanitise(side.value)}" for side in sides]
+
+
+def _chunks(
+    merged: Diff, sides: list[DiffSide], paths: Sequence[PathDiff], figures: Sequence[str] = FIGURES
+) -> Iterator[bytes]:
     """Yield the JSON a path at a time: there may be as many as spans."""
     a, b = asdict(merged.a), asdict(merged.b)
     given = [{"type": side.type, "value": side.value} for side in sides]
     value = {"a": given[0] | a, "b": given[1] | b, **totals_to_json(a, b)}
     head = dumps_strict(value, has_non_finite=False)
     prefix = head.removesuffix(b"}") + b',"paths":['
-    for path in merged.by_change():
-        yield prefix + dumps_strict(to_json(merged, path), has_non_finite=False)
+    for path in paths:
+        yield prefix + dumps_strict(to_json(merged, path, figures), has_non_finite=False)
         prefix = b","
     yield b"]}\n"
 
 
 def _print(merged: Diff, sides: list[DiffSide], paint: Paint) -> None:
     width = _width() if sys.stdout.isatty() else None
-    labels = [f"{side.type} {sanitise(side.value)}" for side in sides]
-    sys.stdout.write("\n".join(side_lines(merged, labels, paint)) + "\n\n")
+    sys.stdout.write("\n".join(side_lines(merged, _labels(sides), paint)) + "\n\n")
     for line in path_lines(merged, width=width, most=None if width is None else _MAX_PATHS, paint=paint):
         sys.stdout.write(line + "\n")
 

@@ -42,7 +42,7 @@ _END_S: Final = 10
 
 @contextmanager
 def collected(options: Options, *, whole: bool) -> Iterator[Options]:
-    """Yield options with a folder for `--ray`, once there is something in it.
+    """Yield options with a folder for `--ray`, once the cluster has answered.
 
     Args:
         options: As given.
@@ -67,7 +67,7 @@ def collected(options: Options, *, whole: bool) -> Iterator[Options]:
         )
         try:
             say(f"collecting from the Ray cluster at {options.ray}")
-            while process.poll() is None and (whole or not _has_nodes(folder)):
+            while process.poll() is None and (whole or not os.listdir(folder)):
                 time.sleep(_LOOK_S)
             if process.poll() not in (None, 0, 1):
                 raise CollectError((_lines(notices) or [f"{options.ray}: Ray has ended the collecting process"])[-1])
@@ -78,10 +78,6 @@ def collected(options: Options, *, whole: bool) -> Iterator[Options]:
             # The summary names a folder that is going.
             if folder not in line:
                 say(line)
-
-
-def _has_nodes(folder: str) -> bool:
-    return any(not name.startswith(".") for name in os.listdir(folder))
 
 
 def _lines(notices: IO[bytes]) -> list[str]:

@@ -143,7 +143,7 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
     from spanview.analysis.calls import percentiles
 
     header = (
-        *("CALLS", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED", "EXISTING"),
+        *("CALLS", "FAILED", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED", "EXISTING"),
         *(
             "TOTAL WAIT",
             "WAIT P50",
@@ -161,7 +161,7 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
     )
     rows = [
         (
-            *(f"{number:,}" for number in (function.calls, function.attempts)),
+            *(f"{function.calls:,}", count_or_blank(function.failed), f"{function.attempts:,}"),
             *map(count_or_blank, (function.errors, function.submit_errors, function.retried, function.no_attempt)),
             *map(count_or_blank, (function.untraced, function.existing)),
             duration(function.total_wait_ns) if function.waits_ns else "–",

@@ -5,22 +5,27 @@ The parts are rounded to the last digit of the whole, so that they add up to it.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.answer import Doing
 from spanview.analysis.ray_names import short_names
 from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.sanitise import sanitise
+from spanview.display.serve_text import queues_text
 from spanview.display.units import count, duration, last_digit, rounded, shares
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.analysis.answer import Answer, AnswerPart, TypicalAnswers, UnseenCalls
 
 _MAX_NAME_LENGTH: Final = 60
 _MOST_PARTS: Final = 4
 _BETWEEN: Final = "   "
+_WAITS: Final = frozenset((Doing.WAITING,))
+"""What it is worth to say the cause of, rather than what else there was."""
 _OF_REQUEST: Final = {
     Doing.PROXY: "proxy",
     Doing.QUEUED: "queue",
@@ -57,9 +62,10 @@ def answer_texts(answer: Answer, short: Mapping[str, str] | None = None, open_ca
     said = line.doubts
     doubts = f"not sure: {', '.join(said)}" if said else ""
     cut, unsure = (f"not sure: {said[0]}, …" if len(said) > 1 else doubts), "not sure" if said else ""
-    whole, plain, *fewer = line.sums()
-    lines = [(whole, doubts), (plain, doubts), (plain, cut), (plain, unsure), *((text, unsure) for text in fewer)]
-    return [*dict.fromkeys(_BETWEEN.join(filter(None, texts)) for texts in lines)]
+    sums, plain = line.sums(), line.plain
+    lines = [*((text, doubts) for text in sums[:2]), (plain, doubts), (plain, cut)] if said else []
+    lines += [(text, unsure) for text in sums]
+    return _ever_shorter(_BETWEEN.join(filter(None, texts)) for texts in lines)
 
 
 def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = None) -> list[str]:
@@ -71,7 +77,16 @@ def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = Non
     pairs = [*zip(median.marked_sums(), slowest.marked_sums(), strict=True)]
     # Where there is no room for both, it is the slowest that somebody looks for.
     pairs += [(median.total, text) for text in (*slowest.marked_sums()[-2:], slowest.total)]
-    return [*dict.fromkeys(f"median {of_median}{_BETWEEN}slowest {of_slowest}" for of_median, of_slowest in pairs)]
+    return _ever_shorter(f"median {of_median}{_BETWEEN}slowest {of_slowest}" for of_median, of_slowest in pairs)
+
+
+def _ever_shorter(texts: Iterable[str]) -> list[str]:
+    """Return texts, the best first, without those that are no shorter than a better one."""
+    kept = list[str]()
+    for text in texts:
+        if not kept or len(text) < len(kept[-1]):
+            kept.append(text)
+    return kept
 
 
 class _Line:
@@ -82,36 +97,61 @@ class _Line:
         self._short = short
         self._open_calls = open_calls
         self._step = last_digit(answer.total_ns)
-        rounded = shares(answer.total_ns, [part.ns for part in answer.parts])
-        self._shown = [(part, ns) for part, ns in zip(answer.parts, rounded, strict=True) if ns]
+        pieces = [[queue.ns for queue in part.queues] or [part.ns] for part in answer.parts]
+        rounded = iter(shares(answer.total_ns, [ns for several in pieces for ns in several]))
+        shown = [(part, [*islice(rounded, len(several))]) for part, several in zip(answer.parts, pieces, strict=True)]
+        self._shown = [(part, sum(several)) for part, several in shown if sum(several)]
+        self._queues = [
+            queue._replace(ns=ns) for part, several in shown for queue, ns in zip(part.queues, several, strict=False)
+        ]
         self.total = duration(answer.total_ns)
 
     def sums(self) -> list[str]:
-        """Return the total and its parts: with what is known of each, without, ever fewer of them, at last one."""
-        sums = [self._sum(_MOST_PARTS, detailed=True), *map(self._sum, range(_MOST_PARTS, 1, -1))]
+        """Return the total and its parts: with what is known of each, of waits, of none, ever fewer, at last one."""
+        numbers = range(_MOST_PARTS, 1, -1)
+        plain = {number: self._sum(number) for number in numbers}
+        with_waits = {number: self._sum(number, _WAITS) for number in numbers}
+        # Fewer parts are worth it only where that leaves room for a cause.
+        causes = [text if text != plain[number] else plain[_MOST_PARTS] for number, text in with_waits.items()]
+        sums = [self._sum(_MOST_PARTS, [*Doing]), *causes, *plain.values()]
         return [*sums, self._largest(), self._largest(is_brief=True)]
+
+    @property
+    def plain(self) -> str:
+        """The total and its parts, without what is known of them."""
+        return self._sum(_MOST_PARTS)
 
     def marked_sums(self) -> list[str]:
         """Return the same, each with a mark where it isn't sure."""
         return [f"{text}{' (not sure)' if self.doubts else ''}" for text in self.sums()]
 
-    def _sum(self, most: int, *, detailed: bool = False) -> str:
-        """Return the total and its parts, of which some are put together where there are more than so many."""
+    def _sum(self, most: int, detailed: Collection[Doing] = ()) -> str:
+        """Return the total and its parts, of which some are put together where there are more than so many.
+
+        Args:
+            most: So many.
+            detailed: The kinds of parts that more is said of.
+        """
         answer, shown = self._answer, self._shown
         if not shown:
             return self._nothing
         if len(shown) == 1:
             return self._only(
-                _IN_REQUEST[shown[0][0].doing] if answer.is_request else self._phrase(*shown[0], detailed=detailed)
+                _IN_REQUEST[shown[0][0].doing] if answer.is_request else self._phrase(*shown[0], detailed)
             )
         if answer.is_request:
             # They come in the order of time, and none is too small to tell where a request was.
-            texts = [f"{self._phrase(part, ns)} {rounded(ns)}" for part, ns in shown]
+            texts = [
+                f"{_OF_REQUEST[part.doing]} {rounded(ns)}"
+                + (queues_text(self._queues, rounded) if detailed and part.doing is Doing.QUEUED else "")
+                for part, ns in shown
+            ]
         else:
             kept = shown if len(shown) <= most else shown[: most - 1]
-            texts = [f"{rounded(ns)} {self._phrase(part, ns, detailed=detailed)}" for part, ns in kept]
+            texts = [f"{rounded(ns)} {self._phrase(part, ns, detailed)}" for part, ns in kept]
             if rest := shown[len(kept) :]:
-                texts.append(f"{rounded(sum(ns for _, ns in rest))} otherwise")
+                words = {_BRIEFLY.get(part.doing, "otherwise") for part, _ in rest}
+                texts.append(f"{rounded(sum(ns for _, ns in rest))} {words.pop() if len(words) == 1 else 'otherwise'}")
         return f"{self.total} = {' + '.join(texts)}"
 
     @property
@@ -123,12 +163,17 @@ class _Line:
         """Return the total and its largest part, without names where that is to be brief."""
         if not self._shown:
             return self._nothing
-        part, ns = max(self._shown, key=lambda shown: shown[1])
+        alike: dict[object, list[tuple[AnswerPart, int]]] = defaultdict(list)
+        for part, ns in self._shown:
+            alike[_BRIEFLY.get(part.doing, part)].append((part, ns))
+        largest = max(alike.values(), key=lambda shown: sum(ns for _, ns in shown))
+        part, ns = largest[0][0], sum(ns for _, ns in largest)
         if self._answer.is_request:
             phrase = _IN_REQUEST[part.doing]
         else:
-            phrase = _BRIEFLY[part.doing] if is_brief and part.doing in _BRIEFLY else self._phrase(part, ns)
-        return f"{self.total}, {rounded(ns)} of it {phrase}" if len(self._shown) > 1 else self._only(phrase)
+            has_word = (is_brief or len(largest) > 1) and part.doing in _BRIEFLY
+            phrase = _BRIEFLY[part.doing] if has_word else self._phrase(part, ns)
+        return f"{self.total}, {rounded(ns)} of it {phrase}" if len(alike) > 1 else self._only(phrase)
 
     def _only(self, phrase: str) -> str:
         """Return the total where one part alone is long enough to be shown."""
@@ -161,11 +206,9 @@ class _Line:
     def _name(self, name: str) -> str:
         return sanitise(self._short.get(name, name), _MAX_NAME_LENGTH) or "(no name)"
 
-    def _phrase(self, part: AnswerPart, ns: int, *, detailed: bool = False) -> str:
-        """Return what a part was spent on, with what is known of its longest where that is wanted."""
-        if self._answer.is_request:
-            return _OF_REQUEST[part.doing]
-        text, detail = self._words(part), self._detail(part, ns) if detailed else ""
+    def _phrase(self, part: AnswerPart, ns: int, detailed: Collection[Doing] = ()) -> str:
+        """Return what a part was spent on, with what is known of its longest if its kind is among some."""
+        text, detail = self._words(part), self._detail(part, ns) if part.doing in detailed else ""
         return f"{text} ({detail})" if detail else text
 
     def _words(self, part: AnswerPart) -> str:

@@ -12,6 +12,7 @@ from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 
 if TYPE_CHECKING:
+    from spanview.analysis.calls import Function
     from spanview.display.span_in_tree import SpanInTree
 
 
@@ -25,6 +26,15 @@ def without_attempt_text(calls: int, open_calls: int) -> str:
         return f"{count(calls, 'call')} {NOT_YET_SEEN}"
     may_run = f" ({open_calls:,} may still run)" if open_calls else ""
     return f"{count(calls, 'call')} without attempt{may_run}"
+
+
+def mostly_for_text(function: Function) -> str:
+    """Return what its calls mostly waited for, with that share of their time; empty if that is nothing."""
+    if (mostly := function.mostly_for) is None:
+        return ""
+    calls, ns = function.waited_for[mostly]
+    share = f"{duration(ns)} of {duration(function.total_wait_ns)} waiting"
+    return f"{share}, by {calls:,} of {count(function.calls, 'call')}, was {mostly.label}"
 
 
 def call_text(subject: SpanInTree) -> str:

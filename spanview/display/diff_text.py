@@ -33,6 +33,7 @@ _PATH_SHARE: Final = 0.4
 _MIN_PATH_WIDTH: Final = 20
 """Cells that a path has however narrow it is."""
 _MAX_PATH_WIDTH: Final = 1000
+_MAX_GROUP_WIDTH: Final = 44
 _SUMMED_COLUMNS: Final = frozenset(("SELF A", "COUNT", "ERRORS", "TOTAL"))
 """The heads of what can be per trace."""
 _MIN_COLUMNS: Final = 5
@@ -89,6 +90,35 @@ def path_lines(
     yield from aligned(rows, paint, partial(_shade, rows[0]))
     if len(ordered) > len(shown):
         yield f"and {count(len(ordered) - len(shown), 'path')} more; --json has them all, and so has a pipe"
+
+
+def group_lines(
+    merged: Diff, ordered: Sequence[PathDiff], head: str, *, most: int | None = None, paint: Paint = plain
+) -> Iterator[str]:
+    """Yield the table of groups, names first, before → after.
+
+    Args:
+        merged: The comparison by groups.
+        ordered: Its groups in the order wanted.
+        head: What names are, in capitals.
+        most: So many groups at the most; None for all.
+        paint: Colours what it is given.
+    """
+    shown, labels = ordered[:most], Labels(merged)
+    names = [head, *(labels.path(path, _MAX_GROUP_WIDTH) for path in shown)]
+    width = max(map(cell_len, names))
+    heads = ("TOTAL A", "TOTAL B", "CHANGE", "", "COUNT", "P50", "P95", "ERRORS")
+    rows = [heads]
+    for path in shown:
+        a, change, b = times(path, "total_ns")
+        _, p50, p95 = _times(path)
+        rows.append((a, b, change, relative(path, "total_ns"), counts(path), p50, p95, errors(path)))
+    if merged.is_per_trace:
+        yield per_trace_text(["COUNT", "ERRORS", "TOTAL"])
+    padded = [(set_cell_size(name, width), *row) for name, row in zip(names, rows, strict=True)]
+    yield from aligned(padded, paint, partial(_shade, padded[0]))
+    if len(ordered) > len(shown):
+        yield f"and {count(len(ordered) - len(shown), 'group')} more; --json has them all, and so has a pipe"
 
 
 def figures_line(path: PathDiff) -> str:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.serve import Part
+from spanview.analysis.serve_nested import NestedQueue, summed
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from spanview.analysis.serve import Request, RequestKey
     from spanview.analysis.serve_groups import RequestGroup
     from spanview.index.store import Store
 
 _MAX_LENGTH: Final = 200
+_FEWEST_QUEUES: Final = 2
 
 
 def request_text(key: RequestKey) -> str:
@@ -34,12 +39,51 @@ def failures_text(group: RequestGroup) -> str:
     return "" if group.failure is None else f"{group.errors:,} {group.failure.value}"
 
 
+def counts_text(groups: Iterable[RequestGroup]) -> str:
+    """Return how many requests there are: `17 requests, 1 failed; 17 calls between deployments, 1 failed`."""
+    failed = defaultdict[bool, list[bool]](list)
+    for group in groups:
+        for request in group.requests:
+            failed[request.is_nested].append(request.failure is not None)
+    texts = {
+        False: count(len(failed[False]), "request"),
+        True: f"{count(len(failed[True]), 'call')} between deployments",
+    }
+    return "; ".join(
+        f"{text}, {sum(failed[is_nested]):,} failed" if any(failed[is_nested]) else text
+        for is_nested, text in texts.items()
+        if failed[is_nested]
+    )
+
+
 def sums_text(group: RequestGroup) -> str:
-    """Return what the time of requests went to: `2.41 s in 25 requests = 1.61 s handling + …`; nothing if unknown."""
+    """Return what the time of requests went to: `2.41 s in 25 requests = 1.61 s handling + …`; nothing if unknown.
+
+    What of the handling went to the queues of other deployments counts as queue here.
+    """
     known, sums = sum(request.total_ns is not None for request in group.requests), group.sums
-    parts = {"queue": sums.queue, "handling": sums.handling, "route": sums.route, "other": sums.other}
+    queues = summed((NestedQueue(group.key.deployment, sums.queue), *group.nested_queues))
+    queue, handling = sums.queue + sums.nested_queue, sums.handling - sums.nested_queue
+    parts = {
+        f"queue{queues_text(queues, duration)}": queue,
+        "handling": handling,
+        "route": sums.route,
+        "other": sums.other,
+    }
     said = " + ".join(f"{duration(ns)} {part}" for part, ns in parts.items() if ns)
-    return f"{duration(sums.total)} in {count(known, 'request')} = {said}" if said else ""
+    what = "call" if all(request.is_nested for request in group.requests) else "request"
+    return f"{duration(sums.total)} in {count(known, what)} = {said}" if said else ""
+
+
+def queues_text(queues: Sequence[NestedQueue], as_text: Callable[[int], str]) -> str:
+    """Return how long requests were in the queue of each deployment: ` (Cart 880 ms, Price 440 ms)`.
+
+    Nothing where there is one deployment alone.
+    """
+    if len(queues) < _FEWEST_QUEUES:
+        return ""
+    texts = (f"{sanitise(name, _MAX_LENGTH) or '–'} {as_text(ns)}" for name, ns in queues if ns)
+    return f" ({', '.join(texts)})"
 
 
 def failure_text(request: Request) -> str:

@@ -42,6 +42,11 @@ def so_far(ns: int) -> str:
     return f"{duration(max(0, ns))}…"
 
 
+def at_least(ns: int) -> str:
+    """Return how long something has lasted that ended later than that: `≥ 12.3 s`."""
+    return f"≥ {duration(ns)}"
+
+
 def duration_by(ns: int, step: int) -> str:
     """Return a time as `duration` does, but with as many digits as tell it from another one a step away.
 

@@ -25,6 +25,7 @@ console_spans  the same, to whole spans
 own            spanview's own exports, read again
 own_value      one span as spanview's JSON
 otlp           OTLP's JSON, read
+otlp_columns   the same, straight to columns
 otlp_value     attributes of OTLP, in and out
 otlp_out       OTLP's JSON, written
 tags           what Jaeger and Zipkin have in common

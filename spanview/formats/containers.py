@@ -19,7 +19,9 @@ ELEMENT_CAP_FACTOR: Final = 16
 """An element, a whole trace or all spans of a resource, may be this many times as long as other documents."""
 _PROBE_BYTES: Final = 8192
 """Bytes of a document by which it is recognized: always the same ones, in whatever pieces they come."""
-_MAY_BE_FRONT: Final = re.compile(rb'\[|\{\s*+"(?:data|traces|resourceSpans|resource_spans|batches|schema)"')
+_KEY: Final = rb'\{\s*+"(?:data|traces|resourceSpans|resource_spans|batches|schema)"'
+_BEGINNING: Final = re.compile(_KEY)
+_MAY_BE_FRONT: Final = re.compile(rb"\[|" + _KEY)
 _FRONT: Final = re.compile(
     rb"""
     \{ \s*+ (?: "schema" \s*+ : \s*+ "spanview/trace-tree/v1" \s*+ , \s*+ )?
@@ -40,17 +42,23 @@ class Nesting:
         cap: Bytes of the longest document that is kept, outside of others.
     """
 
-    __slots__ = ("_cap", "is_after", "is_inside")
+    __slots__ = ("_cap", "first", "is_after", "is_inside")
 
     def __init__(self, cap: int) -> None:
         self._cap = cap
         self.is_inside = self.is_after = False
         """Whether documents are elements; whether what was entered ended where none begins, and its members follow."""
+        self.first = 0
+        """Offset of the first element of what was entered."""
 
     @property
     def cap(self) -> int:
         """Bytes of the longest document that is kept."""
         return self._cap * ELEMENT_CAP_FACTOR if self.is_inside else self._cap
+
+    def enter(self, first: int) -> None:
+        """Take note that documents are elements from an offset on."""
+        self.is_inside, self.first = True, first
 
     def leave(self) -> None:
         """Take note of text: an element has none."""
@@ -65,6 +73,11 @@ class Nesting:
 def is_element(value: Any) -> bool:
     """Tell whether a decoded value is a span of a list, which may mean less alone: one of Zipkin's."""
     return isinstance(value, dict) and "traceId" in value and "id" in value
+
+
+def begins_document(data: bytes, position: int) -> bool:
+    """Tell whether an object at a position may hold records one by one, and so is no element of such a document."""
+    return _BEGINNING.match(data, position) is not None
 
 
 def first_element(data: bytes, position: int, cap: int) -> int:

@@ -34,6 +34,7 @@ _LARGE_BYTES: Final = 1024 * 1024
 _HELD_SHARE: Final = 4
 """until they are one part in this many of it."""
 _NOT_COMPARED: Final = frozenset(("source", "warnings"))
+_OTLP_KEY: Final = "resourceSpans"
 
 
 class Decoder:
@@ -176,6 +177,14 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
             continue
         for offset, size, kept in group:
             value = _kept_of(kept)
+            usual = _usual_columns_of(kept)
+            if usual is not None and len(usual):
+                parts.append(usual)
+                is_record = len(usual) == 1
+                holding += [] if is_record else [(offset, size)]
+                offsets += range(offset, offset + len(usual))
+                lengths += [size if is_record else 0] * len(usual)
+                continue
             format_ = foreign.format_of(value)
             if format_ is None:
                 skipped.append((offset, size))
@@ -184,7 +193,7 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
             spans = format_.spans_of(value, foreign.NOWHERE, passed.append)
             parts.append(foreign.columns_of(spans))
             partial += [(offset, size, len(passed))] if passed else []
-            if own.is_span(kept):
+            if own.is_span(kept) or (len(spans) == 1 and not passed and _is_otlp(kept)):
                 offsets.append(offset)
                 lengths.append(size)
             elif spans:
@@ -206,6 +215,20 @@ def _kind_of(document: Document) -> tuple[bool, bool]:
     value = _kept_of(document[2])
     is_own = type(value) is tuple or console.is_span(value)
     return is_own, is_own and value is not document[2]
+
+
+def _usual_columns_of(value: Any) -> SpanColumns | None:
+    """Return the columns of a document of OTLP's in which all is just as the protocol has it; None for any other."""
+    if not _is_otlp(value):
+        return None
+    from spanview.formats import otlp_columns
+
+    return otlp_columns.columns_of(value)
+
+
+def _is_otlp(value: Any) -> bool:
+    """Tell whether a decoded document is of OTLP, which is the record of its span where it has only one."""
+    return type(value) is dict and _OTLP_KEY in value
 
 
 def _kept_of(kept: Any) -> Any:
@@ -254,9 +277,7 @@ def decode_span(record: bytes, source: Source) -> Span | None:
         from spanview.formats.console_spans import span_of
 
         return span_of(document, source)
-    from spanview.formats import own
-
-    return own.span_of(document, source) if own.is_span(document) else None
+    return _foreign_span_of(document, source)
 
 
 def decode_details(record: bytes) -> SpanDetails | None:
@@ -273,9 +294,22 @@ def decode_details(record: bytes) -> SpanDetails | None:
         from spanview.formats.console_spans import details_of
 
         return details_of(document)
-    from spanview.formats import foreign, own
+    from spanview.formats import foreign
 
-    return foreign.details_of(own.span_of(document, foreign.NOWHERE)) if own.is_span(document) else None
+    span = _foreign_span_of(document, foreign.NOWHERE)
+    return None if span is None else foreign.details_of(span)
+
+
+def _foreign_span_of(document: Any, source: Source) -> Span | None:
+    """Return the span of a document that isn't the console exporter's, if it has exactly one."""
+    if _is_otlp(document):
+        from spanview.formats import otlp
+
+        spans = otlp.spans_of(document, source)
+        return spans[0] if len(spans) == 1 else None
+    from spanview.formats import own
+
+    return own.span_of(document, source) if own.is_span(document) else None
 
 
 def digest_of(record: bytes, span: Span) -> bytes:

@@ -54,7 +54,8 @@ class Framer:
     @property
     def is_clean(self) -> bool:
         """Whether what follows can't be a part of anything but the bytes that wait for more."""
-        return not (self._run.damage.is_open or self._run.starts.is_in_text or self._run.starts.has_commas)
+        run = self._run
+        return not (run.damage.is_open or run.is_nested or run.starts.is_in_text or run.starts.has_commas)
 
     @property
     def meets_prefix(self) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats import marks
 from spanview.formats.buffer import Buffer
-from spanview.formats.containers import Nesting, first_element, is_element, is_undecided
+from spanview.formats.containers import Nesting, begins_document, first_element, is_element, is_undecided
 from spanview.formats.damage import ONE_LINE, Damage, indent_of_members
 from spanview.formats.doclines import NAMES_WRITER, take_apart
 from spanview.formats.ends import try_ends
@@ -59,6 +59,11 @@ class FramingRun:
         """Of its members."""
         self._frames = Frames()
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether what follows may be of a document that was entered."""
+        return self._nesting.is_inside or self._nesting.is_after
+
     def trial(self, keep: Callable[[Any], Any]) -> FramingRun:
         """Return a copy for a trial, without what was framed so far.
 
@@ -97,8 +102,9 @@ class FramingRun:
             is_found, position = (True, position) if self._scanner is not None else self.starts.find(position)
             if not is_found:
                 return False, position
+            self._leave_before(position)
             after = position
-            if self._scanner is None and not self.damage.is_open and not self._nesting.is_after:
+            if self._scanner is None and not self.damage.is_open and not self.is_nested:
                 after, documents = take_straight(
                     self.buffer.data, position, keep=self.keep, cap=self._nesting.cap, base=self.buffer.offset
                 )
@@ -208,9 +214,18 @@ class FramingRun:
             if is_torn and not (self._scanner is not None and self._scanner.is_in_element(element)):
                 self._frames.gaps.append(Gap(ProblemKind.TORN, self.buffer.offset + position, element - position))
             self._scanner = None
-            self._nesting.is_inside = True
+            self._nesting.enter(self.buffer.offset + element)
             self._lists.forget()
         return element
+
+    def _leave_before(self, position: int) -> None:
+        """Take note that what begins at a position may be a document of the same kind as the one that was entered.
+
+        Its first element is none, nor is what follows a comma; else entering one in the other would cost the square.
+        """
+        may_leave = self._nesting.is_inside and not self.starts.has_commas
+        if may_leave and self.buffer.offset + position != self._nesting.first:
+            self._nesting.is_inside = not begins_document(self.buffer.data, position)
 
     # -- damage ------------------------------------------------------------------------------------------------------
 

@@ -117,7 +117,7 @@ class Intake:
         self._clashes: dict[tuple[int, int], _Clash] | None = None
         """By number of the trace and span id, where different records have them; None until needed."""
         self.scanned: list[range] = []
-        """Rows whose records had the SDK's own layout when they were scanned,"""
+        """Rows whose records had one of the layouts that are scanned,"""
         self.moved: set[int] = set()
         """and rows whose places are those of other records by now."""
         self.replaced = array("I")
@@ -138,10 +138,14 @@ class Intake:
         self.processes.append(first)
 
     def note_scanned(self, rows: range) -> None:
-        """Take note that the records of new rows have the SDK's own layout, except for their attributes."""
+        """Take note that the records of rows have a layout that is scanned, except for what is skipped there."""
         if self.scanned and self.scanned[-1].stop == rows.start:
             rows = range(self.scanned.pop().start, rows.stop)
         self.scanned.append(rows)
+
+    def noted_rows(self) -> list[int]:
+        """Return the rows of which more is known than the tables have: they had several records that differ."""
+        return [*self._snapshots, *chain.from_iterable(clash.rows() for clash in (self._clashes or {}).values())]
 
     @property
     def duplicates(self) -> dict[tuple[str, str], int]:

@@ -81,7 +81,7 @@ def _table_of(rows: Places, hashes: Words, size: int) -> array[int]:
 
 
 def are_scanned(intake: Intake) -> Flags:
-    """Return of which rows a scan has seen that their records have the SDK's own layout."""
+    """Return of which rows the records were scanned, and not decoded."""
     flags = np.zeros(len(intake.spans), np.bool_)
     for run in intake.scanned:
         flags[run.start : run.stop] = True

@@ -1,15 +1,20 @@
-"""The quick way from large files to the store, for records exactly as the SDK writes them.
+"""The quick way from large files to the store, for records exactly as the SDK or `spanview.ray` writes them.
 
-layouts     the two layouts in which the SDK writes a span
+layouts     the layouts in which these write a span
 times       times to nanoseconds, many at once
 known_rows  bytes that were seen before, looked up for many records at once
-tails       the ends of records, after their attributes
-scan        from bytes to columns, without decoding
+texts       names, and other texts of records
+matches     the records of a page that fit so far
+tails       the ends of the SDK's records, after their attributes
+scan        from the SDK's records to columns, without decoding
+heads       what lines of OTLP have before and after their spans
+otlp        from these lines to columns, without decoding
 proof       what only a decoder sees
 rows        the columns of many spans in one buffer
 files       what is scanned, and with which options
 pages       from files to rows; what doesn't fit is decoded
 cores       how many processes work at the same time
 processes   the same with other processes, which share memory
+snapshots   records of spans before and after their ends, joined
 adopt       from rows into the tables of the index
 """

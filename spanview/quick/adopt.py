@@ -2,6 +2,7 @@
 
 ids         new ones are found by the same slots, probed in rounds: each round is one step for all that have no slot yet
 traces      rows of one trace are brought together by one sort
+snapshots   records of one span before and after its end are joined
 duplicates  left over, for the index to check one by one
 """
 
@@ -15,7 +16,9 @@ from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.arrays import hashes_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
+from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
+from spanview.quick.snapshots import join_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +34,7 @@ Rows32: TypeAlias = "NDArray[np.uint32]"
 
 _SHARED_COLUMNS: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "offset", "length")
 """Columns that the span table has as the rows have them."""
+_NO_END: Final = np.uint16(Warnings.NO_END)
 
 
 class Adopted:
@@ -67,20 +71,18 @@ class Adopted:
         sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[file_indexes]
         order = _order_of(rows["trace_high"], rows["trace_low"])
         numbers = _trace_numbers(intake, rows["trace_high"], rows["trace_low"], order)
-        is_new = _assign_span_slots(intake, numbers, rows["span_id"])
+        of_table, is_new = _assign_span_slots(intake, numbers, rows["span_id"])
         names, services = self._names[rows["name"]], self._services[rows["service"]]
         known_rows = np.flatnonzero(~is_new)
         spans, first = intake.spans, len(intake.spans)
-        counts = np.bincount(sources[is_new])
-        for source in np.flatnonzero(counts).tolist():
-            intake.tallies.add_records(intake.sources[source].path, int(counts[source]))
+        _count(intake, sources[is_new])
         columns = {name: rows[name] for name in _SHARED_COLUMNS}
         columns |= {"trace": numbers, "name": names, "service": services, "source": sources}
         if len(known_rows):
             columns = {name: values[is_new] for name, values in columns.items()}
             order = (np.cumsum(is_new) - 1)[order[is_new[order]]]
         if len(order):
-            columns["warnings"] = np.zeros(len(order), np.uint16)
+            columns["warnings"] = np.where(columns["end_ns"] == NO_TIME, _NO_END, np.uint16(0))
             columns["next_row"] = _next_rows(columns["trace"], order, first)
             for name, values in columns.items():
                 column = getattr(spans, name)
@@ -88,7 +90,12 @@ class Adopted:
             _link(intake, columns, order, first)
             intake.note_scanned(range(first, first + len(order)))
         if len(known_rows):
-            self._add_known(rows, known_rows, names, services, sources)
+            records = {name: rows[name][known_rows] for name in _SHARED_COLUMNS}
+            of_known = sources[known_rows]
+            records |= {"name": names[known_rows], "service": services[known_rows], "source": of_known}
+            are_joined = join_snapshots(intake, records, of_table[known_rows])
+            _count(intake, of_known[are_joined])
+            self._add_known(rows, known_rows[~are_joined], names, services, sources)
         if intake.changed is not None:
             intake.changed.append(np.unique(numbers).tolist())
 
@@ -115,11 +122,18 @@ class Adopted:
                 services=[service_texts[number] for number in services[selected].tolist()],
                 kinds=rows["kind"][selected].tolist(),
                 statuses=rows["status"][selected].tolist(),
-                warnings=[0] * len(selected),
+                warnings=np.where(rows["end_ns"][selected] == NO_TIME, _NO_END, np.uint16(0)).tolist(),
             )
             self._intake.add(
                 source, Batch(columns, rows["offset"][selected].tolist(), rows["length"][selected].tolist())
             )
+
+
+def _count(intake: Intake, sources: Rows32) -> None:
+    """Count records by their files."""
+    counts = np.bincount(sources)
+    for source in np.flatnonzero(counts).tolist():
+        intake.tallies.add_records(intake.sources[source].path, int(counts[source]))
 
 
 def _order_of(high: Words, low: Words) -> Places:
@@ -163,8 +177,12 @@ def _assign_trace_slots(intake: Intake, highs: Words, lows: Words) -> tuple[Rows
     return _assign_slots(intake.trace_slots, hashes_of(highs, lows), first, are_same)
 
 
-def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> Flags:
-    """Give each span whose ids are new its slot, in their order from the next row on; return which these are."""
+def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> tuple[Rows32, Flags]:
+    """Give each span whose ids are new its slot, in their order from the next row on.
+
+    Returns:
+        The row of each, and which are new.
+    """
     spans, first = intake.spans, len(intake.spans)
     known_trace, known_id = np.asarray(spans.trace), np.asarray(spans.span_id)
 
@@ -178,7 +196,7 @@ def _assign_span_slots(intake: Intake, numbers: Rows32, span_ids: Words) -> Flag
             same[selected] = (ids[indexes] == span_ids[keys[selected]]) & (traces[indexes] == numbers[keys[selected]])
         return same
 
-    return _assign_slots(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)[1]
+    return _assign_slots(intake.span_slots, hashes_of(numbers.astype(np.uint64), span_ids), first, are_same)
 
 
 def _assign_slots(
@@ -215,6 +233,9 @@ def _assign_slots(
     new = rows == own
     count = int(new.sum())
     if count < len(new):
+        # Those whose keys came before among these have the numbers that these had first.
+        again = np.flatnonzero(~new & (rows > first))
+        rows[again] = own[np.cumsum(new)[rows[again] - own[0]] - 1]
         rows[new] = own[:count]
         table[slot[new]] = own[:count]
     slots.used += count

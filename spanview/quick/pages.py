@@ -18,8 +18,11 @@ from spanview.formats import console
 from spanview.formats.decoder import Decoder, batch_of
 from spanview.formats.frames import Frames
 from spanview.index.gather import places_of, word, words_at
+from spanview.quick.heads import Lines
+from spanview.quick.otlp import MIN_BYTES, OtlpScanner
 from spanview.quick.proof import agreeing
 from spanview.quick.scan import INDENTED_TEMPLATES, MARGIN_BYTES, ONE_LINE_TEMPLATES, LayoutScanner
+from spanview.quick.texts import Names, TextNumbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,10 +37,12 @@ if TYPE_CHECKING:
 
 PAGE_BYTES: Final = 2 * 1024 * 1024
 """Bytes that are scanned together; small files share a page."""
-_LF, _SPACE, _OPEN, _CLOSE, _QUOTE = b'\n {}"'
+_LF, _SPACE, _OPEN, _CLOSE, _QUOTE, _RESOURCE = b'\n {}"r'
 _NOTHING: Final = Frames()
 _KIND: Final = b"SpanKind"
-"""Occurs exactly once in a record."""
+"""Occurs exactly once in a record of the SDK's,"""
+_TRACE_ID: Final = b'traceId"'
+"""and this in a line of OTLP with one span."""
 _MISFIT_SHARE: Final = 4
 """If more than one in this many records doesn't fit, going back and forth costs more than decoding all."""
 _MIN_BREAKS: Final = 16
@@ -70,9 +75,11 @@ class Pages:
         self._options, self._size = options, PAGE_BYTES
         self.rows = rows
         """Before each page there must be room for `max_rows`."""
-        self.max_rows = self._size // ONE_LINE_TEMPLATES.min_bytes + 1
+        self.max_rows = self._size // min(ONE_LINE_TEMPLATES.min_bytes, MIN_BYTES) + 1
         """Rows that a page has at most."""
-        self.scanner = LayoutScanner(cap=options.cap)
+        self.names, self.services = Names(), TextNumbers()
+        self._scanner = LayoutScanner(self.names, self.services.number, cap=options.cap)
+        self._otlp_scanner = OtlpScanner(self.names, self.services.number, cap=options.cap)
         self._data = bytearray(self._size + MARGIN_BYTES)
         self._buffer = np.frombuffer(self._data, np.uint8)
         self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
@@ -132,12 +139,16 @@ class Pages:
 
     def _scan(self, pieces: list[_Piece]) -> dict[str, NDArray[Any]]:
         """Return the columns of the records that fit, in their order."""
-        starts, ends, are_indented = _candidates(self._data, self._buffer, self._flags, pieces)
+        candidates = _candidates(self._data, self._buffer, self._flags, pieces)
+        starts, ends = candidates.starts, candidates.ends
+        in_lines, lines = candidates.are_in_lines, candidates.otlp
         parts = [
-            self.scanner.take(self._data, self._buffer, starts[selected], ends[selected], templates)
-            for templates, selected in ((INDENTED_TEMPLATES, are_indented), (ONE_LINE_TEMPLATES, ~are_indented))
-            if selected.any() or not len(starts)
+            self._scanner.take(self._data, self._buffer, starts[selected], ends[selected], templates)
+            for templates, selected in ((INDENTED_TEMPLATES, ~in_lines), (ONE_LINE_TEMPLATES, in_lines))
+            if selected.any() or not (len(starts) or len(lines.starts))
         ]
+        if len(lines.starts):
+            parts.append(self._otlp_scanner.take(self._data, self._buffer, lines))
         if len(parts) == 1:
             return parts[0]
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -148,15 +159,26 @@ class Pages:
         """Return the records that decode to the same."""
         view = memoryview(self._data)
         bounds = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
-        known = self.scanner.names.numbers, self.scanner.services.numbers
+        known = self.names.numbers.numbers, self.services.numbers
         agrees = agreeing((view[start:end] for start, end in bounds), columns, *known)
         return {name: values[agrees] for name, values in columns.items()}
 
 
-def _candidates(
-    data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], pieces: list[_Piece]
-) -> tuple[Places, Places, Flags]:
-    """Return where records seem to begin and to end, and which are indented.
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """What may be records."""
+
+    starts: Places
+    """Where those begin that may be the SDK's,"""
+    ends: Places
+    """and where they end: after a brace."""
+    are_in_lines: Flags
+    """Which of them aren't indented."""
+    otlp: Lines
+
+
+def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], pieces: list[_Piece]) -> _Candidates:
+    """Return where records seem to begin and to end.
 
     Lines that begin with something else than a space are the braces of indented records, or records in one line.
 
@@ -175,8 +197,6 @@ def _candidates(
     # A line begins where a file does.
     line_ends[file_starts[(file_starts > 0) & (file_starts < end)] - 1] = True
     marks = np.concatenate([[0], places_of(flags[0], count) + 1, [end] * 3])
-    np.equal(buffer[:count], _KIND[4], out=more)
-    kinds = places_of(flags[1], count)
     starts, following, third = marks[:-2], marks[1:-1], marks[2:]
     is_open = buffer[starts] == _OPEN
     is_one_line = is_open & (buffer[starts + 1] == _QUOTE)
@@ -188,17 +208,51 @@ def _candidates(
         is_indented &= np.searchsorted(file_starts, starts, "right") == np.searchsorted(file_starts, following, "right")
     ends = np.where(is_indented, following + 1, following - 1)
     fit = np.flatnonzero((is_one_line | is_indented) & (starts < end))
-    starts, ends, are_indented = starts[fit], ends[fit], is_indented[fit]
-    kinds = kinds[words_at(buffer, np.maximum(kinds - 4, 0)) == word(_KIND)]
-    # Damage can join the front of one record to another.
-    fit = _counts(kinds, starts, ends) == 1
+    starts, ends, in_lines = starts[fit], ends[fit], is_one_line[fit]
+    fits = np.ones(len(fit), np.bool_)
     # A line that begins with a space may be the end of another record.
-    if has_spaces and (~are_indented).any():
+    if has_spaces and in_lines.any():
         space_lines = np.flatnonzero((buffer[: end - 1] == _LF) & (buffer[1:end] == _SPACE))
-        fit &= are_indented | (_counts(space_lines, starts, ends) == 0)
+        fits &= ~in_lines | (_counts(space_lines, starts, ends) == 0)
     if data.find(b"\0", 0, end) >= 0:
-        fit &= _counts(np.flatnonzero(buffer[:end] == 0), starts, ends) == 0
-    return starts[fit], ends[fit], are_indented[fit]
+        fits &= _counts(np.flatnonzero(buffer[:end] == 0), starts, ends) == 0
+    if not fits.all():
+        starts, ends, in_lines = starts[fits], ends[fits], in_lines[fits]
+    is_otlp = in_lines & (buffer[starts + len(b'{"')] == _RESOURCE)
+    nowhere = starts[:0]
+    otlp = Lines(nowhere, nowhere, nowhere)
+    # Damage can join the front of one record to another.
+    if is_otlp.any():
+        otlp_starts, otlp_ends = starts[is_otlp], ends[is_otlp]
+        fit, ids = _with_one(_positions_of(_TRACE_ID, 5, buffer, flags[1], count), otlp_starts, otlp_ends)
+        otlp = Lines(otlp_starts[fit], ids - len(b'{"'), otlp_ends[fit])
+        starts, ends, in_lines = starts[~is_otlp], ends[~is_otlp], in_lines[~is_otlp]
+    if len(starts):
+        fit, _ = _with_one(_positions_of(_KIND, 4, buffer, flags[1], count), starts, ends)
+        starts, ends, in_lines = starts[fit], ends[fit], in_lines[fit]
+    return _Candidates(starts, ends, in_lines, otlp)
+
+
+def _positions_of(text: bytes, rare: int, buffer: Bytes, flags: Flags, count: int) -> Places:
+    """Return where a text is.
+
+    Args:
+        text: Eight bytes.
+        rare: The place in it of a byte that is rare.
+        flags: Memory for a flag of each byte.
+        count: How many bytes there are.
+    """
+    np.equal(buffer[:count], text[rare], out=flags[:count])
+    positions = np.maximum(places_of(flags, count) - rare, 0)
+    are_there = words_at(buffer, positions) == word(text)
+    return positions[np.flatnonzero(are_there)]
+
+
+def _with_one(positions: Places, starts: Places, ends: Places) -> tuple[Places, Places]:
+    """Return the indexes of the ranges that have one of some positions, and which one each has."""
+    first = np.searchsorted(positions, starts)
+    ranges = np.flatnonzero(np.searchsorted(positions, ends) - first == 1)
+    return ranges, positions[first[ranges]]
 
 
 def _counts(positions: Places, starts: Places, ends: Places) -> Places:

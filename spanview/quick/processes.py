@@ -152,7 +152,7 @@ class _Work:
             if decoder is None or not self._leaves_ends or (decoder.is_clean and not decoder.waiting):
                 decoder = None
             ends.append(ReadFile(file.source, file.offset, file.failure, decoder, file.head, file.last))
-        texts = self.pages.scanner.names.numbers, self.pages.scanner.services.numbers
+        texts = self.pages.names.numbers.numbers, self.pages.services.numbers
         names, services = ([*islice(new, sent, None)] for new, sent in zip(texts, self._sent_counts, strict=True))
         self._sent_counts = [*map(len, texts)]
         return BlockReport(names, services, batches, ends, under_way)

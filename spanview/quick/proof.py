@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from spanview.formats import console
+from spanview.formats import console, otlp_columns
+from spanview.formats.decoder import decode_span
+from spanview.formats.foreign import NOWHERE
+from spanview.formats.rows import SpanColumns, join_columns
 from spanview.index.blocks import blocks, in_file_order
 from spanview.index.room import are_scanned
 from spanview.model.problems import Problem, ProblemKind, Warnings
@@ -40,14 +43,34 @@ def agreeing(
         names: The numbers of names.
         services: The numbers of services.
     """
-    kept: list[Any] = []
-    for record in records:
+    of_sdk, of_otlp = list[int](), list[int]()
+    fields, parts = list[Any](), list[SpanColumns]()
+    for index, record in enumerate(records):
         try:
-            kept.append(console.fields_of(orjson.loads(record)))
+            kept = console.fields_of(orjson.loads(record))
         except orjson.JSONDecodeError:
-            kept.append(None)
-    agrees = np.array([type(fields) is tuple for fields in kept], np.bool_)
-    decoded = console.columns_of([fields for fields in kept if type(fields) is tuple])
+            continue
+        if type(kept) is tuple:
+            of_sdk.append(index)
+            fields.append(kept)
+            continue
+        decoded = otlp_columns.columns_of(kept)
+        if decoded is not None and len(decoded) == 1:
+            of_otlp.append(index)
+            parts.append(decoded)
+    agrees = np.zeros(len(columns["span_id"]), np.bool_)
+    for indexes, decoded in ((of_sdk, console.columns_of(fields)), (of_otlp, join_columns(parts))):
+        if indexes:
+            agrees[indexes] = _equal(
+                decoded, {name: values[indexes] for name, values in columns.items()}, names, services
+            )
+    return agrees
+
+
+def _equal(
+    decoded: SpanColumns, columns: Mapping[str, NDArray[Any]], names: Mapping[str, int], services: Mapping[str, int]
+) -> Flags:
+    """Return which spans are the same in columns that were decoded and in those of a scan, and are nothing unusual."""
     halves = [divmod(trace_id, 2**64) for trace_id in decoded.trace_ids]
     expected: dict[str, list[int | None]] = {
         "trace_high": [high for high, _ in halves],
@@ -61,14 +84,13 @@ def agreeing(
         "kind": [*decoded.kinds],
         "status": [*decoded.statuses],
     }
-    fits = np.array(decoded.warnings, np.uint16) == 0
+    fits: Flags = np.array(decoded.warnings, np.uint16) & ~np.uint16(Warnings.NO_END) == 0
     for name, values in expected.items():
-        known = columns[name][agrees].tolist()
+        known = columns[name].tolist()
         # Mostly all agree, and checking that is cheaper than comparing one by one.
         if known != values:
             fits &= np.array([*map(eq, known, values)], np.bool_)
-    agrees[agrees] = fits
-    return agrees
+    return fits
 
 
 def prove(store: Store) -> Iterator[int]:
@@ -96,6 +118,8 @@ def prove(store: Store) -> Iterator[int]:
                 # Some values are unusual but not damaged: the general decoder decides.
                 if Warnings.DETAIL_LOST in store.span(row).warnings:
                     _mark(store, row)
+                elif (decoded := decode_span(store.record(row) or b"", NOWHERE)) is not None:
+                    spans.warnings[row] |= decoded.warnings.value
         yield remaining
 
 

@@ -1,4 +1,4 @@
-"""Spans straight from bytes to columns, many at a time, without decoding them.
+"""The SDK's records straight from bytes to columns, many at a time, without decoding them.
 
 A record is taken if every literal is where the layout has it, if what is between them is an id, a time, a kind or a
 text, and if its tail, resource and closing brace, is one that was decoded before. Attributes are skipped. Any other
@@ -11,31 +11,29 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import orjson
 
-from spanview.index.gather import Choice, Template, ids_of, rows_at
+from spanview.index.gather import Choice, Template, ids_of
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.quick import times
-from spanview.quick.known_rows import NO_NUMBER, KnownRows
+from spanview.quick.known_rows import NO_NUMBER
 from spanview.quick.layouts import INDENTED, ONE_LINE
+from spanview.quick.matches import Matches
 from spanview.quick.tails import Ends, Tails
+from spanview.quick.texts import TextNumbers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
-    from spanview.index.arrays import Flags, Places
+    from spanview.index.arrays import Places
     from spanview.index.gather import Bytes
     from spanview.quick.layouts import Layout
+    from spanview.quick.texts import Names
 
 MARGIN_BYTES: Final = 1024
 """Bytes after the last record in a buffer, so that reading beyond its end is possible."""
-_NAME_BYTES: Final = 64
-"""Bytes of a name, its quote included, that are compared for all records at once."""
-_QUOTE, _BACKSLASH = b'"\\'
-_NAME_MASKS: Final = (np.tri(_NAME_BYTES, _NAME_BYTES, -1, np.uint8) * np.uint8(255)).view(np.uint64)
-"""For each length of a name, the words that mask what follows it."""
-
-
+_QUOTE: Final = ord('"')
 _KINDS: Final = Choice([f'{name}"'.encode() for name in KIND_NAMES])
 _STATUSES: Final = Choice([f'{name}"'.encode() for name in STATUS_NAMES])
 
@@ -78,68 +76,21 @@ INDENTED_TEMPLATES: Final = LayoutTemplates(INDENTED)
 ONE_LINE_TEMPLATES: Final = LayoutTemplates(ONE_LINE)
 
 
-class TextNumbers(dict[bytes, int]):
-    """Texts as in JSON, without their quotes, and the numbers of their values; -1 for what isn't a text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.numbers: dict[str, int] = {}
-        """The texts themselves, in the order of their numbers."""
-
-    def __missing__(self, raw: bytes) -> int:
-        try:
-            number = self.number(orjson.loads(b'"' + raw + b'"'))
-        except orjson.JSONDecodeError:
-            number = NO_NUMBER
-        self[raw] = number
-        return number
-
-    def number(self, text: str) -> int:
-        """Return the number of a text."""
-        return self.numbers.setdefault(text, len(self.numbers))
-
-
-class _Matches:
-    """The records that fit so far: their indexes among all, the positions of their next parts, and their columns."""
-
-    __slots__ = ("columns", "indexes", "positions")
-
-    def __init__(self, indexes: Places, positions: Places, **columns: NDArray[Any]) -> None:
-        self.indexes, self.positions, self.columns = indexes, positions, columns
-
-    def keep(self, fits: Flags | None) -> bool:
-        """Keep only those that fit; tell whether any were left out."""
-        if fits is None or fits.all():
-            return False
-        # Numbers choose quicker than flags.
-        selected = np.flatnonzero(fits)
-        self.indexes, self.positions = self.indexes[selected], self.positions[selected]
-        self.columns = {name: values[selected] for name, values in self.columns.items()}
-        return True
-
-    def take(self, template: Template, buffer: Bytes) -> Bytes:
-        """Return the next bytes of the records that fit a template, and keep only these."""
-        rows, fits = template.take(buffer, self.positions)
-        self.positions = self.positions + template.width
-        return rows[fits] if self.keep(fits) else rows
-
-
 class LayoutScanner:
     """Scans records of both layouts; it keeps the texts and tails it has seen.
 
     Args:
+        names: The names that were seen.
+        number_of: Returns the number of a service.
         cap: Bytes of the longest record that is taken.
     """
 
-    def __init__(self, *, cap: int) -> None:
+    def __init__(self, names: Names, number_of: Callable[[str], int], *, cap: int) -> None:
         self._cap = cap
-        self.names = TextNumbers()
-        self.services = TextNumbers()
+        self._names = names
         self._states = TextNumbers()
-        self._known_names = KnownRows(_NAME_BYTES)
         self._tails = {
-            templates: Tails(templates.layout.tail, self.services.number)
-            for templates in (INDENTED_TEMPLATES, ONE_LINE_TEMPLATES)
+            templates: Tails(templates.layout.tail, number_of) for templates in (INDENTED_TEMPLATES, ONE_LINE_TEMPLATES)
         }
 
     def take(
@@ -168,19 +119,16 @@ class LayoutScanner:
         matches.keep(fits)
         return matches.columns
 
-    def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> _Matches:
+    def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> Matches:
         """Take names and ids; the positions are then those of the kinds."""
         name_starts = starts + templates.name.width
-        texts = rows_at(buffer, name_starts, _NAME_BYTES)
-        lengths = (texts == _QUOTE).argmax(axis=1)
+        texts, lengths, are_plain = self._names.texts_at(buffer, name_starts)
         rows, fits = templates.ids.take(buffer, name_starts + lengths)
         begin_well = templates.name.take(buffer, starts)[1]
         if begin_well is not None:
             fits = begin_well if fits is None else fits & begin_well
-        escapes = texts == _BACKSLASH
-        if escapes.any():
-            plain = ~(escapes.any(axis=1) & (escapes.argmax(axis=1) < lengths))
-            fits = plain if fits is None else fits & plain
+        if are_plain is not None:
+            fits = are_plain if fits is None else fits & are_plain
         names = np.full(len(starts), NO_NUMBER, np.int64)
         digits = np.concatenate(
             [
@@ -191,28 +139,23 @@ class LayoutScanner:
         )
         kinds = name_starts + lengths + templates.ids.width
         if fits is None:
-            names = self._names(texts, lengths)
+            names = self._names.find(texts, lengths)
         else:
-            names[fits] = self._names(texts[fits], lengths[fits])
+            names[fits] = self._names.find(texts[fits], lengths[fits])
             for index in np.flatnonzero(~fits).tolist():
                 match = templates.head.match(data, int(starts[index]))
                 if match and self._states[match[4]] >= 0:
-                    names[index] = self.names[match[1]]
+                    names[index] = self._names.numbers[match[1]]
                     digits[index] = np.frombuffer(match[2] + match[3], np.uint8)
                     kinds[index] = match.end()
         ids, are_ids = ids_of(digits)
-        matches = _Matches(np.arange(len(starts)), kinds, name=names, ids=ids)
+        matches = Matches(np.arange(len(starts)), kinds, name=names, ids=ids)
         matches.keep(names >= 0 if are_ids is None else (names >= 0) & are_ids)
         ids = matches.columns.pop("ids")
         matches.columns |= {"trace_high": ids[:, 0], "trace_low": ids[:, 1], "span_id": ids[:, 2]}
         return matches
 
-    def _names(self, texts: Bytes, lengths: Places) -> NDArray[np.int64]:
-        """Return the numbers of names that end before their rows do, none of them with an escape."""
-        words = texts.view(np.uint64) & _NAME_MASKS.take(lengths, axis=0)
-        return self._known_names.find(words, lambda row: self.names[texts[row, : lengths[row]].tobytes()])
-
-    def _middles(self, buffer: Bytes, matches: _Matches, templates: LayoutTemplates) -> None:
+    def _middles(self, buffer: Bytes, matches: Matches, templates: LayoutTemplates) -> None:
         """Take kinds, parents, times and statuses; the positions are then those of the attributes."""
         matches.columns["kind"], matches.positions, fits = _KINDS.take(buffer, matches.positions)
         matches.keep(fits)

@@ -1,4 +1,4 @@
-"""Times as the SDK writes them, `2023-11-14T22:13:20.000001Z`, to nanoseconds since 1970."""
+"""Times as the SDK writes them, `2023-11-14T22:13:20.000001Z`, and as OTLP does, to nanoseconds since 1970."""
 
 from __future__ import annotations
 
@@ -26,6 +26,13 @@ _WEIGHTS: Final = np.array(
 )
 """Nanoseconds of a digit at each of these; sums are below 2**53, so they are exact."""
 _NS_PER_DAY: Final = 86_400 * NS_PER_SECOND
+NANOSECOND_DIGITS: Final = 19
+"""Of a time as OTLP has it, from 2001 to 2262."""
+_HALVES: Final = np.array(
+    [[10**power, 0] for power in range(9, -1, -1)] + [[0, 10**power] for power in range(8, -1, -1)], np.float64
+)
+"""What a digit adds to the seconds, and to the nanoseconds; sums are exact, as above."""
+_MAX_SECONDS: Final = 2**63 // NS_PER_SECOND
 
 
 def times_of(texts: Bytes, positions: tuple[int, ...]) -> tuple[NDArray[np.int64], Flags | None]:
@@ -57,6 +64,21 @@ def times_of(texts: Bytes, positions: tuple[int, ...]) -> tuple[NDArray[np.int64
         fits &= (starts != NO_TIME)[day_indexes]
     shape = len(texts), len(positions)
     return ns.reshape(shape).T, None if fits.all() else np.all(fits.reshape(shape), axis=1)
+
+
+def nanoseconds_of(texts: Bytes, position: int) -> tuple[NDArray[np.int64], Flags]:
+    """Return nanoseconds since 1970, and which of the texts are times: 19 digits, within 64 bits.
+
+    Args:
+        texts: N rows of bytes.
+        position: Where times begin in each row.
+    """
+    digits = texts[:, position : position + NANOSECOND_DIGITS] - np.uint8(ord("0"))
+    seconds, nanoseconds = (digits.astype(np.float64) @ _HALVES).astype(np.int64).T
+    fits = seconds < _MAX_SECONDS
+    if (digits > 9).any():  # noqa: PLR2004
+        fits &= np.all(digits <= 9, axis=1)  # noqa: PLR2004
+    return seconds * NS_PER_SECOND + nanoseconds, fits
 
 
 @lru_cache(4096)

@@ -4,6 +4,7 @@ In the order in which a span passes through:
 
 hook          what Ray and Ray Serve are told to call
 calls         what Ray's tracing breaks or cuts short, traced as it is
+random_ids    ids that a program's random seed has no part in
 processors    each span to its files, as it starts and as it ends
 identity      who this process is, and where its files are
 runtime       what Ray knows of this process and of the task that it runs

@@ -44,7 +44,9 @@ def setup_tracing() -> None:
 
         provider = trace.get_tracer_provider()
         if not isinstance(provider, TracerProvider):
-            provider = TracerProvider()
+            from spanview.ray.random_ids import UnseededIds
+
+            provider = TracerProvider(id_generator=UnseededIds())
             trace.set_tracer_provider(provider)
         for processor in span_processors():
             provider.add_span_processor(processor)

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from hypothesis import given
 
-from builders import store_of
+from builders import EPOCH_NS, Builder, store_of
 from span_graphs import whole_traces
 from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.critical import Blame, critical_path
@@ -42,10 +42,29 @@ def test_recordings(recording: str) -> None:
             parts = {part.doing: part.ns for part in answer.parts}
             # A replica goes on when the proxy has given up.
             assert answer.total_ns >= (request.total_ns or 0)
-            assert (parts[Doing.QUEUED], parts[Doing.HANDLING]) == (request.queue_ns, request.handling_ns)
+            queue, handling, nested = request.queue_ns or 0, request.handling_ns or 0, request.nested_queue_ns or 0
+            assert (parts[Doing.QUEUED], parts[Doing.HANDLING]) == (queue + nested, handling - nested)
             continue
         path = critical_path(store.tree(trace), store.spans, store.names.texts)
         assert sum(part.ns for part in answer.parts if part.doing in waits) == sum(
             segment.end_ns - segment.start_ns for segment in path.segments if segment.kind is Blame.WAIT
         )
         assert answer.doubts == path.reason
+
+
+def test_a_call_that_runs() -> None:
+    """An attempt without an end counts until it is known to have run; without that, there is only what came before."""
+    build = Builder()
+    store = store_of(
+        build.span("f ray.remote", span=1, start=0, duration=200, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=2, parent=1, start=4_000, duration=None, kind="CONSUMER"),
+    )
+    until = {1: EPOCH_NS + 9_000_000_000}
+    answer = answer_of(store, 0, until=until)
+    assert answer.total_ns == 9_000_000_000
+    assert not answer.doubts
+    assert {part.doing: part.ns for part in answer.parts} == {
+        Doing.RUNNING: 9_000_000_000 - 3_800_000,
+        Doing.WAITING: 3_800_000,
+    }
+    assert answer_of(store, 0).doubts == "1 span has no end"

@@ -286,6 +286,17 @@ def _events(folder: Path, number: int) -> None:
     (folder / "1.json").write_bytes(file_of([Builder().span(events=[event] * number)]))
 
 
+def _seeded(folder: Path, later_us: float, kind: str = "PRODUCER") -> None:
+    """Write two runs of a program with the same ids, whose attempts begin before the other run's calls."""
+    for at, start in enumerate((0.0, later_us)):
+        build = Builder()
+        call = build.span("f ray.remote", span=1, kind=("PRODUCER", kind)[at], start=start)
+        ran = build.span("f ray.remote_worker", span=7 + at, parent=1, kind="CONSUMER", start=start + 500)
+        waits = build.span("g ray.remote", span=3 + at, kind="PRODUCER", start=start)
+        early = build.span("early", span=5 + at, parent=1, start=start - 100)
+        (folder / f"{at + 1}.json").write_bytes(file_of([call, ran, waits, early]))
+
+
 MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "few requests": (partial(_serve, requests=9, lone=0), {"sampling": 2}),
     "enough requests": (partial(_serve, requests=10, lone=0), {}),
@@ -312,6 +323,12 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "a late host": (partial(_hosts, late_us=5_000), {"clock_skew": 1}),
     "hosts as they should be": (partial(_hosts, late_us=1), {}),
     "a driver's PID again": (_emptied, {"pids_used_again": 1, "missing_parents": 1, "missing_roots": 1}),
+    "two runs with one seed": (partial(_seeded, later_us=42_000_000), {"ids_reused": 2}),
+    "one run, rounded": (partial(_seeded, later_us=900), {"unset_attempts": 1, "no_attempt": 3, "clock_skew": 1}),
+    "two halves of a call": (
+        partial(_seeded, later_us=5_000, kind="SERVER"),
+        {"unset_attempts": 1, "no_attempt": 2, "clock_skew": 1},
+    ),
     "other PIDs": (partial(_emptied, later_pid=2), {}),
     "a PID again in a worker alone": (partial(_emptied, is_driver=False), {"missing_parents": 1, "missing_roots": 1}),
     "the same PID elsewhere": (partial(_emptied, elsewhere="other"), {}),
@@ -329,6 +346,23 @@ def test_made_folders(tmp_path: Path, case: str) -> None:
     make(tmp_path)
     assert counts_of(tmp_path) == found
     assert expected(tmp_path) == found
+
+
+def test_advice_names_the_folder(tmp_path: Path) -> None:
+    """A command is for the folder of the files, quoted for a shell."""
+    folder = tmp_path / "my spans"
+    folder.mkdir()
+    _emptied(folder)
+    advice = {finding.kind: finding.advice for finding in diagnose(load_store(folder)).findings}
+    assert f"`mv '{folder}' '{folder}'.$(date +%s)`" in advice[Kind.PIDS_USED_AGAIN]
+
+
+def test_what_reused_ids_say(tmp_path: Path) -> None:
+    """Which files they are in, and how far apart."""
+    _seeded(tmp_path, later_us=42_000_000)
+    (finding,) = diagnose(load_store(tmp_path)).findings
+    assert (finding.kind, finding.severity, finding.certainty) == (Kind.IDS_REUSED, Severity.WARNING, Certainty.LIKELY)
+    assert f"42.000 s apart, in 1 trace: in {tmp_path}/1.json and again in {tmp_path}/2.json." in finding.detail
 
 
 def test_cut_while_it_was_followed(tmp_path: Path) -> None:

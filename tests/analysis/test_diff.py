@@ -83,6 +83,19 @@ def test_only_one_side() -> None:
     assert (a.ratio("self_ns"), b.ratio("self_ns"), b.ratio("p50_ns")) == (0.0, None, None)
 
 
+def test_two_traces_are_matched_at_their_roots() -> None:
+    """Roots that are called otherwise are one path, with what is below them; of several roots none is matched."""
+    a, b = (flame(store_of(*Builder().draw(text))) for text in ("batch 0 0-9\n  put 1-3", "batch 1 0-9\n  put 1-7"))
+    merged = diff(a, b, are_traces=True)
+    assert [(path.name, path.only_in, path.change("total_ns")) for path in merged.paths] == [
+        ("batch 0 → batch 1", None, 0),
+        ("put", None, 4_000),
+    ]
+    assert {path.only_in for path in diff(a, b).paths} == {"a", "b"}
+    several = flame(store_of(*Builder().draw("a 0-9\nb 0-9")))
+    assert {path.only_in for path in diff(a, several, are_traces=True).paths} == {"a", "b"}
+
+
 def test_names_in_other_places_and_services_are_other_paths() -> None:
     """Only what has the same names and services above it is the same."""
     merged = diff_of(

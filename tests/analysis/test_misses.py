@@ -12,7 +12,7 @@ import pytest
 
 from builders import Builder, store_of
 from spanview.analysis import misses
-from spanview.analysis.misses import Miss, NoAttribute, NoneTogether, TooExact, misses_of
+from spanview.analysis.misses import Miss, NoAttribute, NoneTogether, SmallOr, TooExact, misses_of
 from spanview.analysis.query import parse_query
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ MISSES = [
     ("charge > (weather>5 OR tries>1)", [NoAttribute("weather", None)]),
     ("-weather=fine charge cart", [NoneTogether(False)]),
     ("charge http.route=/cart", [NoneTogether(False)]),
+    ("cart or charge", [SmallOr()]),
+    ('cart "or" charge', []),
     ("cart >> charge", [NoneTogether(True)]),
     ("charge trace.spans=2", []),
     ("charge nobody", []),

@@ -48,6 +48,8 @@ MISTAKES = [
     ("name= (x)", 7, "what has parentheses in it is put in quotes"),
     ("durration>1s", 11, "expected a number after durration>; did you mean duration?"),
     ("durration > 1s", 13, "expected a number after durration>; did you mean duration?"),
+    ("dur>1s", 5, "expected a number after dur>; did you mean duration?"),
+    ("sta>x", 5, "expected a number after sta>"),
     ("cart > 5xx", 8, "expected a number after cart>; for a child, write name~cart > name~5xx"),
     ("name > b", 6, "which has no size; for a child, write name~name > name~b"),
     ("duration > b", 12, "expected a duration such as"),

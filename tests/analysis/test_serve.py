@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cache
+from itertools import pairwise
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -330,6 +331,7 @@ def _slowly() -> list[dict[str, Any]]:
         times = {"total": total, "queue": queue, "handling": lengths.get("replica"), "route": routing}
         parts = (time or 0 for part, time in times.items() if part != "total")
         times["other"] = None if total is None else total - sum(parts)
+        times["nested_queue"] = _nested_queue(chain["replica"], chains, by_id) if "replica" in chain else None
         groups[key].append(times)
     return [
         {name: text or None for name, text in zip(("app", "deployment", "route", "method", "status"), key, strict=True)}
@@ -338,6 +340,26 @@ def _slowly() -> list[dict[str, Any]]:
         | {"sum_ns": _sums([times for times in groups[key] if times["total"] is not None], [*groups[key][0]])}
         for key in sorted(groups)
     ]
+
+
+def _nested_queue(
+    replica: Record, chains: dict[str, dict[str, Record]], by_id: dict[tuple[str, str | None], Record]
+) -> int:
+    """Return how long calls below a replica were queued while none of them ran; nothing is nested twice here."""
+    below = []
+    for chain in chains.values():
+        above = by_id.get((chain["route"]["trace_id"], chain["route"]["parent_id"])) if "route" in chain else None
+        while above is not None and not above["name"].startswith("replica_handle_request"):
+            above = by_id.get((above["trace_id"], above["parent_id"]))
+        if above is replica:
+            below.append((chain["route"]["start_ns"], chain["replica"]["start_ns"], chain["replica"]["end_ns"]))
+    edges = sorted({edge for times in below for edge in times})
+    return sum(
+        end - start
+        for start, end in pairwise(edges)
+        if any(queued <= start < begun for queued, begun, _ in below)
+        and not any(begun <= start < ended for _, begun, ended in below)
+    )
 
 
 def _sums(known: list[dict[str, int | None]], names: list[str]) -> dict[str, int]:

@@ -23,7 +23,7 @@ from builders import EPOCH_NS, Builder, MemoryReader, file_of
 from hosts import FakeHost
 from programs import spanview
 from spanview.analysis.running import Running
-from spanview.analysis.unended import Fate, UnendedSpans, fates_text, unended_text
+from spanview.analysis.unended import Fate, UnendedSpans, fates_text, known_until, unended_text
 from spanview.analysis.writers import Life
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
@@ -133,6 +133,34 @@ def test_a_process_that_was_seen_alive() -> None:
     (unended,) = spans.all().values()
     assert unended_text(unended) == "lost: its process, pid 7, has ended"
     assert fates_text([unended]) == "1 lost"
+
+
+def test_until_when_a_lost_span_is_known_to_have_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until its process was seen last, or else until its last span; one that runs, until now."""
+    store, host, clock = store_with({STARTED: [begun()]}), FakeHost({7}), Clock()
+    spans = UnendedSpans.of_store(store, host, clock)
+    monkeypatch.setattr(time, "time_ns", lambda: EPOCH_NS + 10**10)
+    assert known_until(spans.all()) == {0: EPOCH_NS + 10**10}
+    monkeypatch.setattr(time, "time_ns", lambda: EPOCH_NS + 10**11)
+    host.end({7})
+    spans.all()
+    clock.now = 0.6
+    assert known_until(spans.all()) == {0: EPOCH_NS + 10**10}
+    store = store_with({ENDED: [ended()], STARTED: [begun()]})
+    assert known_until(UnendedSpans.of_store(store, FakeHost(written={ENDED: LAST_NS})).all()) == {1: LAST_NS}
+    assert not known_until(UnendedSpans.of_store(store, FakeHost()).all())
+
+
+def test_what_is_lost_stays_lost() -> None:
+    """When the next session of Ray has taken the place of the files, nothing else is said; what comes alive runs."""
+    store, host = store_with({ENDED: [ended()], STARTED: [begun()]}), FakeHost(written={ENDED: LAST_NS})
+    spans = UnendedSpans.of_store(store, host)
+    lost = spans.all()
+    host.written.clear()
+    assert spans.all() == lost
+    assert [unended.fate for unended in lost.values()] == [Fate.LOST]
+    host.alive.add(7)
+    assert [unended.fate for unended in spans.all().values()] == [Fate.RUNS]
 
 
 def test_an_end_that_comes() -> None:

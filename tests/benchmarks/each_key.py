@@ -18,7 +18,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from .figures import Figure, share_of
-from .folders import late_span, write_logs
+from .folders import Text, late_span, write_logs
 from .key_scripts import REST, SIZE, pressed, sent
 from .terminal import Terminal
 from .timed_viewer import BUSY, DONE, TIMES
@@ -76,10 +76,10 @@ def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: 
     chance, number = random.Random(len(keys)), 0
     # Where groups come first, the list is a key away. The first size of the terminal is taken for a key, too.
     terminal.press(b"g")
-    _wait(terminal, _QUIET_S)
+    _rest(terminal, done.with_name(BUSY), most_s)
     if done.read_text().rstrip().endswith("groups"):
         terminal.press(b"r")
-        _wait(terminal, _QUIET_S)
+        _rest(terminal, done.with_name(BUSY), most_s)
     done.write_text("")
     # What a key took is written down when the next one comes.
     for place, key in (*keys, (keys[0][0], "g")):
@@ -91,15 +91,21 @@ def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: 
         else:
             terminal.press(sent(key))
         number += 1
-        until = time.monotonic() + _PATIENCE_S
-        # A line that is being written doesn't count yet.
-        while len(places := done.read_text().rpartition("\n")[0].splitlines()) < number:
-            if time.monotonic() > until:
-                raise TimeoutError(f"{key!r} was not painted on {place}")
-            terminal.read(_LOOK_S)
+        places = _painted(terminal, done, number)
         if places[-1] != place:
             raise ValueError(f"{key!r} was for {place}, and came to {places[-1]}, as key {number}")
         _wait(terminal, chance.uniform(0, _BETWEEN_S))
+
+
+def _painted(terminal: Terminal, done: Path, number: int) -> list[str]:
+    """Return the screens of all keys, when so many are painted."""
+    until = time.monotonic() + _PATIENCE_S
+    # A line that is being written doesn't count yet.
+    while len(places := done.read_text().rpartition("\n")[0].splitlines()) < number:
+        if time.monotonic() > until:
+            raise TimeoutError(f"key {number} was not painted; the last one was for {places[-1:]}")
+        terminal.read(_LOOK_S)
+    return places
 
 
 def _rest(terminal: Terminal, busy: Path, most_s: float) -> None:
@@ -170,4 +176,4 @@ class _Writer:
 def _write(folder: str, end: Event) -> None:
     with open(f"{folder}/1.txt", "ab", buffering=0) as file:
         while not end.wait(1 / _A_SECOND):
-            file.write(late_span(1, time.time_ns(), in_lines=True).encode())
+            file.write(late_span(1, time.time_ns(), Text.LINE).encode())

@@ -9,19 +9,23 @@ proxy           |proxy_http_request ===============|             SERVER, no pare
 proxy             |route_to_replica ============|                SERVER
 replica              |replica_handle_request ======|             SERVER
 
-Each process writes a file of its own, a span when it ends. The text is the SDK's: `ReadableSpan.to_json`.
+Each process writes a file of its own, a span when it ends. The text is the SDK's: `ReadableSpan.to_json`, or that of
+`spanview.ray.lines`.
 
-layout      files            as written by
-------      -----            -------------
-indented    <pid>.json       the hook that Ray's documentation prints
-lines       <pid>.txt        Ray's bundled hook: one span a line
-mixed       every other      both
+layout      files                    as written by
+------      -----                    -------------
+indented    <pid>.json               the hook that Ray's documentation prints
+lines       <pid>.txt                Ray's bundled hook: one span a line
+mixed       every other              both
+otlp        <pid>.jsonl              spanview's hook
+started     <pid>.started.jsonl, too the same: each span a second time, as it was when it started
 """
 
 from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,9 +34,11 @@ from typing import TYPE_CHECKING, Final
 
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import Event, ReadableSpan
+from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode
 
 from spanview.model.times import format_time
+from spanview.ray.lines import frame_of, line_of
 
 from .figures import KEPT
 
@@ -54,6 +60,7 @@ _STARTED_US: Final = 1_780_000_000_000_000
 _TRACE_ID: Final = 0xA1A1A1A1A1A1A1A1A1A1A1A1A1A1A1A1
 _SPAN_ID, _PARENT_ID, _TASK_ID = 0xB1B1B1B1B1B1B1B1, 0xC1C1C1C1C1C1C1C1, "d1" * 24
 _PID, _WORKER_ID, _INSTANCE_ID = "e1" * 4, "f1" * 28, "a2" * 16
+_NODE_ID: Final = "e6d34bd8280b0085e859ecade1d67d9d48f428b2136ee788fefdd495"
 _LOG_LINES: Final = 20_000
 _START_NS, _END_NS = 1_111_111_111_111_111_000, 1_222_222_222_222_222_000
 
@@ -80,6 +87,16 @@ class Layout(StrEnum):
     LINES = "lines"
     MIXED = "mixed"
     """Every other file is of each."""
+    OTLP = "otlp"
+    STARTED = "started"
+
+
+class Text(StrEnum):
+    """The text of a span; its value is how the names of files end."""
+
+    INDENTED = "json"
+    LINE = "txt"
+    OTLP = "jsonl"
 
 
 class Form(StrEnum):
@@ -121,9 +138,12 @@ class Shape:
         """Whether there is one trace only."""
         return self.trace >= self.spans
 
-    def is_in_lines(self, process: int) -> bool:
-        """Tell whether a process writes one span a line."""
-        return self.layout is Layout.LINES or (self.layout is Layout.MIXED and process % 2 == 1)
+    def text(self, process: int) -> Text:
+        """Return what a process writes."""
+        if self.layout in {Layout.OTLP, Layout.STARTED}:
+            return Text.OTLP
+        is_in_lines = self.layout is Layout.LINES or (self.layout is Layout.MIXED and process % 2 == 1)
+        return Text.LINE if is_in_lines else Text.INDENTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +201,13 @@ def _write(folder: Path, shape: Shape) -> None:
     for span in spans:
         written[span.process].append((span, chance.getrandbits(192)))
     for process, of_it in enumerate(written):
-        in_lines = shape.is_in_lines(process)
-        path = folder / f"{10_000 + process}.{'txt' if in_lines else 'json'}"
-        with path.open("w", encoding="utf-8") as file:
-            file.writelines([_text(span, task, in_lines=in_lines) for span, task in of_it])
+        text = shape.text(process)
+        with (folder / f"{10_000 + process}.{text}").open("w", encoding="utf-8") as file:
+            file.writelines([_text(span, task, text) for span, task in of_it])
+        if shape.layout is Layout.STARTED:
+            started = sorted(of_it, key=lambda pair: pair[0].start_us)
+            with (folder / f"{10_000 + process}.started.{text}").open("w", encoding="utf-8") as file:
+                file.writelines([_text(span, task, text, has_ended=False) for span, task in started])
 
 
 def _usual_size(chance: random.Random) -> int:
@@ -249,29 +272,29 @@ def _requests(chance: random.Random, shape: Shape, spans: list[_Written], until_
     return written
 
 
-def late_span(process: int, task: int, *, in_lines: bool) -> str:
+def late_span(process: int, task: int, layout: Text) -> str:
     """Return the text of an attempt that a process writes when all of a folder has been written.
 
     Args:
         process: Its number.
         task: The task's id, which nothing else has.
-        in_lines: Whether it is laid out in one line.
+        layout: Its text.
     """
     end_us = _STARTED_US + 10**12 + task % 10**9
     span = _Written(end_us, end_us - 1_000, process, process % _FUNCTIONS, Role.ATTEMPT, False, task, task % 2**64, 0)
-    return _text(span, task, in_lines=in_lines)
+    return _text(span, task, layout)
 
 
 @cache
-def _template(function: int, role: Role, *, failed: bool, in_lines: bool) -> list[str]:
-    """Return what the SDK writes for such a span, cut where ids and times belong, in the order of `_text`."""
+def _template(function: int, role: Role, layout: Text, *, failed: bool, has_ended: bool) -> list[str]:
+    """Return what is written for such a span, cut where ids, times and so on belong."""
     stage = f"pipeline.stage_{function:02d}"
     attributes: dict[str, str | int] = {
         "ray.remote": "function",
         "ray.function": stage,
         "ray.pid": _PID,
         "ray.job_id": JOB_ID,
-        "ray.node_id": "e6d34bd8280b0085e859ecade1d67d9d48f428b2136ee788fefdd495",
+        "ray.node_id": _NODE_ID,
         **({TASK_KEY: _TASK_ID} if role is Role.ATTEMPT else {}),
         "ray.worker_id": _WORKER_ID,
     }
@@ -287,33 +310,49 @@ def _template(function: int, role: Role, *, failed: bool, in_lines: bool) -> lis
         context=SpanContext(_TRACE_ID, _SPAN_ID, is_remote=False),
         parent=SpanContext(_TRACE_ID, _PARENT_ID, is_remote=True),
         kind=kind,
-        status=Status(StatusCode.ERROR, "RuntimeError: no more") if is_error else Status(),
+        status=Status(StatusCode.ERROR, "RuntimeError: no more") if is_error and has_ended else Status(),
         attributes=attributes,
-        events=[Event("exception", failure, _END_NS)] if has_raised else [],
+        events=[Event("exception", failure, _END_NS)] if has_raised and has_ended else [],
         resource=Resource.create({"service.instance.id": _INSTANCE_ID}),
         start_time=_START_NS,
-        end_time=_END_NS,
+        end_time=_END_NS if has_ended else None,
     )
-    text: str = span.to_json(indent=None if in_lines else 4) + "\n"
-    marks = (f"0x{_TRACE_ID:032x}", f"0x{_SPAN_ID:016x}", f'"0x{_PARENT_ID:016x}"', _time(_START_NS), _time(_END_NS))
-    for mark in (*marks, _PID, _TASK_ID, _WORKER_ID, _INSTANCE_ID):
-        text = text.replace(mark, "\0", 1)
-    return text.split("\0")
-
-
-def _text(span: _Written, task: int, *, in_lines: bool) -> str:
-    template = _template(span.function, span.role, failed=span.failed, in_lines=in_lines)
-    parent = f'"0x{span.parent_id:016x}"' if span.parent_id else "null"
-    times = _time(span.start_us * 1_000), _time(span.end_us * 1_000)
-    pid, worker = str(10_000 + span.process), f"{span.process:056x}"
-    if span.role.is_of_serve:
-        own: tuple[str, ...] = (f"{span.request:032x}",)
+    if layout is Text.OTLP:
+        of_ray = {"ray.node_id": _NODE_ID, "ray.worker_id": _WORKER_ID, "ray.job_id": JOB_ID}
+        of_process = {"service.name": "pipeline.py", "host.name": "node-1", "process.pid": _PID, "ray.session": "s-1"}
+        scope = InstrumentationScope("ray.util.tracing.tracing_helper")
+        text = line_of(span, frame_of({**span.resource.attributes, **of_process, **of_ray}, "", scope)).decode()
     else:
-        # Only attempts have a task id.
-        own = (pid, f"{task:048x}", worker) if span.role is Role.ATTEMPT else (pid, worker)
-    instance = f"{span.process:032x}"
-    values = (f"0x{span.trace_id:032x}", f"0x{span.span_id:016x}", parent, *times, *own, instance, "")
-    return "".join([text for pair in zip(template, values, strict=True) for text in pair])
+        text = span.to_json(indent=None if layout is Text.LINE else 4) + "\n"
+    return re.split(f"({'|'.join(map(re.escape, _marks(layout)))})", text)
+
+
+@cache
+def _marks(layout: Text) -> tuple[str, ...]:
+    """Return what the texts of templates have where values belong, in the order of `_text`."""
+    parent, times = f'"0x{_PARENT_ID:016x}"', (_time(_START_NS), _time(_END_NS))
+    if layout is Text.OTLP:
+        parent, times = f'"parentSpanId":"{_PARENT_ID:016x}",', (str(_START_NS), str(_END_NS))
+    return parent, f"{_TRACE_ID:032x}", f"{_SPAN_ID:016x}", *times, _PID, _TASK_ID, _WORKER_ID, _INSTANCE_ID
+
+
+def _text(span: _Written, task: int, layout: Text, *, has_ended: bool = True) -> str:
+    """Return the text of a span."""
+    template = _template(span.function, span.role, layout, failed=span.failed, has_ended=has_ended)
+    start, end = span.start_us * 1_000, span.end_us * 1_000
+    if layout is Text.OTLP:
+        parent = f'"parentSpanId":"{span.parent_id:016x}",' if span.parent_id else ""
+        times = str(start), str(end)
+    else:
+        parent = f'"0x{span.parent_id:016x}"' if span.parent_id else "null"
+        times = _time(start), _time(end)
+    ids, process = (f"{span.trace_id:032x}", f"{span.span_id:016x}"), (f"{span.process:056x}", f"{span.process:032x}")
+    own = f"{span.request:032x}" if span.role.is_of_serve else f"{task:048x}"
+    values = parent, *ids, *times, str(10_000 + span.process), own, *process
+    value_of = dict(zip(_marks(layout), values, strict=True))
+    # A line says twice who wrote it, before its span and in it.
+    take = value_of.get if layout is Text.OTLP else value_of.pop
+    return "".join([take(part, part) for part in template])
 
 
 def _time(ns: int) -> str:

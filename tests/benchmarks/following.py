@@ -24,7 +24,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from .figures import Figure, share_of
-from .folders import TASK_KEY, Layout, Shape, folder_of, late_span
+from .folders import TASK_KEY, Layout, Shape, Text, folder_of, late_span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,4 +144,4 @@ def _write(folder: str, number: int, load: Load, begin: Barrier) -> None:
         time.sleep(chance.uniform(0, 2 * _PAUSE_S))
         process = chance.randrange(number, load.files, load.writers)
         with open(paths[process], "ab", buffering=0) as file:
-            file.write(late_span(process, time.monotonic_ns(), in_lines=paths[process].suffix == ".txt").encode())
+            file.write(late_span(process, time.monotonic_ns(), Text(paths[process].suffix[1:])).encode())

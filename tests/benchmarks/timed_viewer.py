@@ -28,6 +28,7 @@ from spanview import cli
 from spanview.tui.app import app
 from spanview.tui.app.app import SpanviewApp
 from spanview.tui.app.palette import PaletteScreen
+from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
 
 if TYPE_CHECKING:
@@ -127,8 +128,11 @@ class TimedViewer(SpanviewApp):
                 self._say_it_is_painted()
 
     def _say_if_busy(self) -> None:
-        live = getattr(self.screen, "live", None) if self.screen_stack else None
-        is_busy = live is not None and live.is_asked
+        screen = self.screen if self.screen_stack else None
+        live = getattr(screen, "live", None)
+        is_filtering = isinstance(screen, TracesScreen) and screen.filter.left > 0
+        is_stitching = isinstance(screen, TraceScreen) and not screen.stitcher.has_rows
+        is_busy = is_filtering or is_stitching or (live is not None and live.is_asked)
         if is_busy != self._is_busy:
             self._is_busy = is_busy
             (self.folder / BUSY).touch() if is_busy else (self.folder / BUSY).unlink()

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import Builder, store_of
-from spanview.display.call_text import call_text
+from spanview.analysis.calls import Function
+from spanview.analysis.waited_for import WaitedFor
+from spanview.display.call_text import call_text, mostly_for_text
 from spanview.display.span_in_tree import SpanInTree
 
 if TYPE_CHECKING:
     from builders import Document
+    from spanview.analysis.waited_for import WaitSums
 
 DRIVER, WORKER = "01000000" + "f" * 48, "5de2d0bd" * 7
 
@@ -52,3 +55,20 @@ def test_what_is_not_known_is_not_said() -> None:
         build.span("m.f ray.remote_worker", span=5, start=30, kind="CONSUMER"),
     )
     assert texts[2:] == ["waited 3 µs · no end on worker 9 · submitted by the driver", "", ""]
+
+
+@pytest.mark.parametrize(
+    ("sums", "text"),
+    [
+        (
+            {WaitedFor.WORKER_START: (6, 38_700_000_000), WaitedFor.UNKNOWN: (12, 1_900_000_000)},
+            "38.7 s of 40.6 s waiting, by 6 of 18 calls, was likely for a worker to start",
+        ),
+        ({WaitedFor.CREATION: (1, 10**9), WaitedFor.UNKNOWN: (1, 1)}, ""),
+        ({}, ""),
+    ],
+)
+def test_the_time_counts_not_the_calls(sums: WaitSums, text: str) -> None:
+    """Few calls can have waited nearly all of the time."""
+    function = Function("f", calls=18, total_wait_ns=40_600_000_000, waited_for=sums)
+    assert mostly_for_text(function) == text

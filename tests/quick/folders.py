@@ -1,4 +1,4 @@
-"""Folders in which anything is: records of the SDK in both layouts, unusual ones among them, and damage.
+"""Folders in which anything is: records of the SDK in both layouts, lines of OTLP, unusual ones and damage among them.
 
 drawn for each record       how often
 ---------------------       ---------
@@ -7,24 +7,32 @@ unusual, but whole          links, events, a description, long and escaped names
                             ids of zero, no end, an end before the start, other keys
 damaged                     cut off, cut and glued, two heads or two tails, NULs, a line of text, another document
 again                       a double, or other content under the same ids; a whole file once more
+started                     of lines of OTLP: the same span without an end, in the same file or in another one
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from unittest.mock import patch
 
 from builders import Builder, span_id, time_text, trace_id
+from spanview.model.codes import KIND_NAMES
+from spanview.model.times import parse_time
 from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from builders import Document
 
+Layout: TypeAlias = int | str | None
+SDK_LAYOUTS: Final[Sequence[Layout]] = (None, 4, "any")
+"""Indents, and any of them; there are no documents with several spans."""
+LAYOUTS: Final[Sequence[Layout]] = (*SDK_LAYOUTS, "otlp", "otlp")
 _NAMES: Final = (
     "f ray.remote",
     "f ray.remote_worker",
@@ -40,6 +48,7 @@ _NAMES: Final = (
     "tab\there",
     "漢字",
 )
+_OTLP: Final = b'{"resourceSpans"'
 _SERVICES: Final = ("", "shop", 'sh"op', "ü", "s" * 300)
 
 
@@ -102,6 +111,147 @@ def _unusual(dice: random.Random, document: Document) -> None:
     (document[outer[0]] if outer else document)[key] = dice.choice(_VALUES[names])
 
 
+_MANY: Final = {"arrayValue": {"values": [{"intValue": "1"}, {"stringValue": "}]}]}]}"}]}}
+_OF_LOGFIRE: Final = {"logfire.span_type": "pending_span", "logfire.pending_parent_id": "0" * 16}
+_OTLP_VALUES: Final[dict[str, tuple[Any, ...]]] = {
+    "traceId": ("0" * 32, "AB" * 16, "zz" * 16, "1" * 31, "", None, 7),
+    "spanId": ("0" * 16, "AB" * 8, "1" * 15, None),
+    "parentSpanId": ("0" * 16, "AB" * 8, "", None, "12", 7),
+    "flags": (1, 12, 768, "256", 2**33, None),
+    "name": (7, None, "", "n" * 70, 'traceId"', '"traceId":"', "\ud800", "\t"),
+    "kind": (0, 6, 12, "SPAN_KIND_SERVER", None),
+    "startTimeUnixNano": ("0" * 19, "5", 5, "9" * 19, "1700000000.00000000", "170000000000000000x", None),
+    "endTimeUnixNano": ("0" * 19, "1600000000000000000", "9" * 19, 1_700_000_001_000_000_000, None),
+    "status": ({"code": 2, "message": 'of "x"'}, {"code": 3}, {"message": "why"}, {"code": 2, "message": ""}, None, []),
+    "attributes": (
+        [{"key": "list", "value": _MANY}],
+        [{"key": "traceId", "value": {"stringValue": "a"}}],
+        [{"key": "code", "value": {"stringValue": '}]}]}]}\n","traceId":"'}}],
+    ),
+    "events": ([{"timeUnixNano": "1700000000000000007", "name": "exception", "attributes": []}],),
+    "links": ([{"traceId": "1" * 32, "spanId": "1" * 16, "flags": 256, "attributes": []}],),
+    "traceState": ("a=b",),
+    "droppedEventsCount": (1, "1"),
+    "more": (7, {"spans": []}),
+}
+"""What a span in OTLP can have that is a span still, or at least JSON: where the layout has it, or last."""
+_UNSEEN: Final[dict[str, tuple[Any, ...]]] = {
+    "attributes": (
+        [{"key": "odd", "value": {"stringValue": 7}}],
+        [{"key": "twice", "value": {"boolValue": True}}] * 2,
+        {"a": {"intValue": 1}},
+    ),
+    "events": ([{}], [7]),
+    "links": ([{"spanId": "x"}],),
+    "traceState": ("odd",),
+    "droppedEventsCount": (-1,),
+}
+"""The same, of which only a decoder sees that it isn't as the protocol has it."""
+
+
+def _otlp_value(document: Document, more_ns: int) -> dict[str, Any]:
+    """Return a usual document as OTLP has it, its keys in the order of the layout that is scanned."""
+    context, status, resource = document["context"], document["status"], document["resource"]["attributes"]
+    times = {
+        f"{name}TimeUnixNano": f"{parse_time(document[f'{name}_time']) + more_ns:019}"
+        for name in ("start", "end")
+        if document[f"{name}_time"]
+    }
+    code = ("UNSET", "OK", "ERROR").index(status["status_code"])
+    span = {
+        "traceId": context["trace_id"][2:],
+        "spanId": context["span_id"][2:],
+        **({"parentSpanId": document["parent_id"][2:]} if document["parent_id"] else {}),
+        "flags": 256,
+        "name": document["name"],
+        "kind": KIND_NAMES.index(document["kind"][9:]) + 1,
+        **times,
+        "status": {"code": code} if code else {},
+        "attributes": _pairs(document["attributes"]),
+    }
+    of_scope = {"scope": {"name": "lib"}, "spans": [span]}
+    return {"resourceSpans": [{"resource": {"attributes": _pairs(resource)}, "scopeSpans": [of_scope]}]}
+
+
+def otlp_line(document: Document, **fields: Any) -> bytes:
+    """Return the line of a usual document in the layout that is scanned.
+
+    Args:
+        document: As a builder makes it; its end may be left out.
+        fields: What the span has besides or instead.
+    """
+    value = _otlp_value(document, 0)
+    span = value["resourceSpans"][0]["scopeSpans"][0]["spans"][0] | fields
+    value["resourceSpans"][0]["scopeSpans"][0]["spans"] = [span]
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def _pairs(attributes: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"key": key, "value": {"stringValue": value} if isinstance(value, str) else {"intValue": str(value)}}
+        for key, value in attributes.items()
+        if isinstance(value, str | int)
+    ]
+
+
+def _otlp_text(dice: random.Random, document: Document, *, odd: float, anywhere: bool) -> tuple[str, str]:
+    """Return the line of a usual document, and what was written when its span began."""
+    value = _otlp_value(document, dice.choice((0, 1, 999)))
+    (of_resource,) = value["resourceSpans"]
+    (of_scope,) = of_resource["scopeSpans"]
+    (span,) = of_scope["spans"]
+    if dice.random() < 0.1:
+        of_scope["schemaUrl"] = of_resource["schemaUrl"] = "https://a/1"
+    if dice.random() < 0.1:
+        span["events"] = _OTLP_VALUES["events"][0]
+    if dice.random() < 0.1:
+        span["status"] = {"code": 2, "message": dice.choice(("no", 'of "x"', "\\d"))}
+    begun = {key: part for key, part in span.items() if key not in {"endTimeUnixNano", "events"}} | {"status": {}}
+    begun["attributes"] = begun["attributes"][:1]
+    other = {"resourceSpans": [of_resource | {"scopeSpans": [of_scope | {"spans": [begun]}]}]}
+    if dice.random() < odd:
+        values = _UNSEEN if anywhere and dice.random() < 0.5 else _OTLP_VALUES
+        key = dice.choice([*values])
+        changed = span | {key: dice.choice(values[key])}
+        span.clear()
+        span |= {name: changed[name] for name in [*_OTLP_VALUES, *changed] if name in changed}
+    if dice.random() < odd and document["parent_id"] and "endTimeUnixNano" in span:
+        span |= {"endTimeUnixNano": span["startTimeUnixNano"], "attributes": _pairs(_OF_LOGFIRE)}
+    if dice.random() < odd:
+        dice.choice(
+            (
+                lambda: of_scope["spans"].append(span | {"spanId": f"{dice.getrandbits(64) | 1:016x}"}),
+                of_scope["spans"].clear,
+                lambda: span.pop(dice.choice([*({*span} - {"endTimeUnixNano"})])),
+                lambda: of_resource.pop("resource"),
+                lambda: of_scope.pop("scope"),
+                lambda: of_resource["resource"].update(
+                    attributes=[{"key": "service.name", "value": {"intValue": "1"}}]
+                ),
+                lambda: of_resource["resource"].update(attributes=[{"key": "a", "value": {"intValue": "x"}}]),
+                lambda: value["resourceSpans"].append({"resource": {}}),
+                lambda: value.update(more=7),
+            )
+        )()
+    texts = (json.dumps(part, separators=(",", ":"), ensure_ascii=dice.random() < 0.5) for part in (value, other))
+    return next(texts), next(texts)
+
+
+def _records(
+    dice: random.Random, document: Document, layout: Layout, *, odd: float, anywhere: bool
+) -> tuple[bytes, bytes]:
+    """Return the record of a usual document, perhaps an unusual one, and what was written when its span began."""
+    if layout == "otlp":
+        texts = _otlp_text(dice, document, odd=odd, anywhere=anywhere)
+    else:
+        if dice.random() < odd:
+            _unusual(dice, document)
+        text = _text(dice, document) if layout == "any" else json.dumps(document, indent=cast("int | None", layout))
+        texts = text, ""
+    record, begun = (part.encode("utf-8", "surrogatepass") for part in texts)
+    return record, begun
+
+
 def _text(dice: random.Random, document: Document) -> str:
     if dice.random() < 0.02:
         document = dict(reversed(document.items()))
@@ -114,12 +264,15 @@ def _damaged(dice: random.Random, text: bytes, other: bytes, *, anywhere: bool) 
     cut, other_cut = dice.randrange(len(text)), dice.randrange(len(other))
     # Blanks between the two are seen wherever they are.
     blank_cut = other_cut
-    behind_head = text.find(b'"attributes": {')
-    if not anywhere and cut > behind_head and other_cut > other.find(b'"kind"'):
+    once, behind_head, behind_skipped = b'"kind"', text.find(b'"attributes": {'), text.rfind(b'"links": [')
+    if text.startswith(_OTLP):
+        once = b'"traceId"'
+        behind_head, behind_skipped = text.find(b'"attributes":[', text.find(b'"status"')), len(text) - len(b"}]}]}]}")
+    if not anywhere and cut > behind_head and other_cut > other.find(once):
         # The front of one and the end of another look like a record; only a decoder sees it.
         other_cut = 0
     at = cut
-    while not anywhere and behind_head < at < text.rfind(b'"links": ['):
+    while not anywhere and behind_head < at < behind_skipped:
         at = dice.randrange(len(text))
     return dice.choice(
         (
@@ -147,7 +300,15 @@ def _damaged(dice: random.Random, text: bytes, other: bytes, *, anywhere: bool) 
     )
 
 
-def make(folder: Path, dice: random.Random, *, files: int, records: int, anywhere: bool = False) -> None:
+def make(
+    folder: Path,
+    dice: random.Random,
+    *,
+    files: int,
+    records: int,
+    anywhere: bool = False,
+    layouts: Sequence[Layout] = LAYOUTS,
+) -> None:
     """Make files of some records each.
 
     Args:
@@ -156,24 +317,23 @@ def make(folder: Path, dice: random.Random, *, files: int, records: int, anywher
         files: So many, at most.
         records: Of each, at most.
         anywhere: Whether there may be damage that only a decoder sees.
+        layouts: Those of the files, each as likely.
     """
     ids: list[tuple[int, int]] = []
     before: list[bytes] = []
     for number in range(dice.randint(1, files)):
         odd, broken = dice.choice((0, 0.02, 0.1, 0.7)), dice.choice((0, 0, 0.02, 0.1, 0.5))
-        layout = dice.choice((None, 4, "any"))
+        layout = dice.choice(layouts)
         # Two that follow one another can again look like a record that only a decoder sees through.
-        parts, was_broken = [], False
+        parts, begun, was_broken = list[bytes](), list[bytes](), False
         for _ in range(dice.randint(0, records)):
             document = _usual(dice, ids)
-            if dice.random() < odd:
-                _unusual(dice, document)
             if dice.random() < 0.02 and len(ids) > 1:
                 # Other content under ids that are there.
                 trace, span = dice.choice(ids)
                 document["context"] |= {"trace_id": trace_id(trace), "span_id": span_id(span)}
-            text = _text(dice, document) if layout == "any" else json.dumps(document, indent=layout)
-            record = text.encode("utf-8", "surrogatepass")
+            record, started = _records(dice, document, layout, odd=odd, anywhere=anywhere)
+            begun += [started + b"\n"] * (dice.choice((0, 0, 0, 1, 1, 2)) if started else 0)
             if before and dice.random() < 0.03:
                 record = dice.choice(before)
             before = [*before[-50:], record]
@@ -181,6 +341,12 @@ def make(folder: Path, dice: random.Random, *, files: int, records: int, anywher
             parts.append(
                 _damaged(dice, record, dice.choice(before), anywhere=anywhere) if was_broken else record + b"\n"
             )
+        if begun and dice.random() < 0.5:
+            dice.shuffle(begun)
+            (folder / f"{number}.{dice.choice('az')}").write_bytes(b"".join(begun))
+        elif begun and not broken:
+            parts += begun
+            dice.shuffle(parts)
         data = b"".join(parts)
         if number and dice.random() < 0.2:
             data = (folder / f"{dice.randrange(number)}.json").read_bytes()

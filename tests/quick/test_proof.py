@@ -10,6 +10,7 @@ from builders import Builder, file_of
 from spanview.model.problems import Warnings
 from spanview.quick.proof import prove
 
+from .folders import otlp_line
 from .test_same import load
 
 if TYPE_CHECKING:
@@ -36,3 +37,24 @@ def test_values(value: bytes, indent: int | None, tmp_path: Path) -> None:
     for row in marked:
         assert store.span(row).name == "span"
         assert store.spans.offset[row] == sum(map(len, records[:9]))
+
+
+MALFORMED = [b"7", b'"b"}},{"key":"key","value":{"stringValue":"c"']
+UNUSUAL = [b'"\xc3\xa4"', b"null", b'"b","boolValue":true', b'"b"}}],"more":[{"a":{"b":"c"']
+BROKEN = [b'"value', b"", b'"b" 7', b"nul", b"[1", b'"b"}}]}]']
+
+
+@pytest.mark.parametrize("value", [*UNUSUAL, *MALFORMED, *BROKEN])
+def test_values_of_otlp(value: bytes, tmp_path: Path) -> None:
+    """Damage is marked, and what isn't as the protocol has it gets the warning that the general decoder gives it."""
+    build = Builder()
+    records = [otlp_line(build.span(attributes={"key": "value 3"})) for _ in range(20)]
+    records[9] = records[9].replace(b'"value 3"', value)
+    (tmp_path / "1.jsonl").write_bytes(b"".join(records))
+    store = load(tmp_path, quick_from=0)
+    assert (len(store.spans), [*prove(store)][-1]) == (20, 0)
+    expected = Warnings.DETAIL_LOST if value in BROKEN else Warnings.ODD_VALUE if value in MALFORMED else 0
+    assert [*store.spans.warnings] == [0] * 9 + [int(expected)] + [0] * 10
+    assert store.tallies.torn == len(store.problems()) == (value in BROKEN)
+    if value not in BROKEN:
+        assert [*store.spans.warnings] == [*load(tmp_path, quick_from=1 << 60).spans.warnings]

@@ -11,12 +11,14 @@ from unittest.mock import patch
 
 import pytest
 
-from quick.folders import make, quick_from
+from builders import Builder
+from quick.folders import SDK_LAYOUTS, make, otlp_line, quick_from
 from quick.test_same import contents
 from records import whole
 from seeds import seeds
 from spanview.cli import main
 from spanview.index.store import Store
+from spanview.model.times import NO_TIME
 from spanview.quick.proof import prove
 from spanview.sources import kept
 from spanview.sources.details import RecordReader
@@ -43,7 +45,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _spans(tmp_path: Path, seed: int = 7) -> Path:
     folder = tmp_path / "spans"
     folder.mkdir()
-    make(folder, random.Random(seed), files=6, records=40)
+    make(folder, random.Random(seed), files=6, records=40, layouts=SDK_LAYOUTS)
     (folder / "more.json").write_bytes(b"".join(path.read_bytes() for path in sorted(folder.iterdir())))
     return folder
 
@@ -84,6 +86,27 @@ def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path) -> None:
     ids = [*zip(first.spans.trace, first.spans.span_id, strict=True)]
     assert [second.intake._first_row(*pair) for pair in ids] == [first.intake._first_row(*pair) for pair in ids]
     assert len([*cache.iterdir()]) == 1
+
+
+@pytest.mark.usefixtures("cache")
+def test_lines_of_otlp_come_back(tmp_path: Path) -> None:
+    """So do lines with one span each, with the spans that haven't ended among them, and what ends these afterwards."""
+    build = Builder()
+    documents = [build.span(service="s", parent=number or None) for number in range(50)]
+    (folder := tmp_path / "spans").mkdir()
+    begun = [otlp_line(document | {"end_time": None}) for document in documents]
+    (folder / "a.started.jsonl").write_bytes(b"".join(begun))
+    (folder / "a.jsonl").write_bytes(b"".join(map(otlp_line, documents[:40])))
+    first, _ = _load(folder)
+    second, was_read = _load(folder)
+    assert not was_read
+    assert contents(second) == contents(first)
+    assert [*second.spans.end_ns].count(NO_TIME) == 10
+    assert [whole(second.span(row)) for row in range(50)] == [whole(first.span(row)) for row in range(50)]
+    (folder / "a.jsonl").write_bytes(b"".join(map(otlp_line, documents)))
+    third, was_read = _load(folder)
+    assert was_read
+    assert (len(third.spans), [*third.spans.end_ns].count(NO_TIME)) == (50, 0)
 
 
 def _append(folder: Path) -> None:

@@ -8,6 +8,8 @@ Process 8 is a Ray worker.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from builders import EPOCH_NS, Builder
@@ -188,11 +190,35 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         await look.until_shown("● job  running")
         await look.press("enter")
         await look.until_shown("● 1 running", "running: its process, pid 7, is alive", "▒▒▒▒")
+        await look.until_shown("so far 1,", "nearly all in job")
         assert "…" in look.lines[look.line_of("▾ job")]
         host.end({7})
-        await look.until_shown("1 lost", "lost: its process, pid 7, has ended", "╌╌╌╌")
+        await look.until_shown("1 lost", "lost: its process, pid 7, has ended", "╌╌╌╌", "at least ")
+        # The times of these spans are years ago, and the process was alive a moment ago.
+        assert re.search(r"‹ job   ≥ [0-9,]+ d ", look.header)
+        await look.press("e")
+        await look.until_shown("silent failure 1 of 1: lost: its process, pid 7, has ended")
         await look.press("escape")
-        await look.until_shown("! job  lost span")
+        await look.until_shown("! job  lost span", "≥ ")
+        await look.press("f")
+        await look.until_shown("! job  lost span", "only what failed: 1 trace")
+        # The next run takes the place of the files.
+        host.unknown.add(7)
+        await look.pilot.pause(1.2)
+        assert "! job  lost span" in look.text
+
+
+async def test_the_order_of_traces_that_run(host: FakeHost) -> None:
+    """By duration, one that runs or is lost stands where it is known to have come to."""
+    data = begun()
+    data.add(Builder().span("longer", trace=2, span=3, start=0, duration=10**6), path="spans/6.jsonl")
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.press("s")
+        assert look.line_of("longer") < look.line_of("● job" if "● job" in look.text else "job")
+        await look.tell(FOLLOWING)
+        await look.until(lambda: "● job" in look.text and look.line_of("● job") < look.line_of("longer"))
+        host.end({7})
+        await look.until(lambda: "! job" in look.text and look.line_of("! job") < look.line_of("longer"))
 
 
 async def test_a_span_that_ends(host: FakeHost) -> None:

@@ -78,11 +78,12 @@ async def test_functions() -> None:
         await look.press("A")
         await look.until_shown("5 calls of 2 functions")
         assert look.is_on(CallsScreen)
-        heads = "FUNCTION CALLS ENDED ERR RETRY NO ATTEMPT TOTAL WAIT ▾ COLD WAIT p50 p95 max µs ms s"
+        heads = "FUNCTION CALLS ENDED FAILED RETRY NO ATTEMPT TOTAL WAIT ▾ COLD WAIT p50 p95 max µs ms s"
         assert look.body[0].split() == [*heads.split(), *["RUN", "p50", "p95", "max", "µs", "ms", "s"]]
-        # Of f, 4 calls, 2 of which ended: 2 errors, 1 retry, 1 without an attempt; of g, 1.
-        assert " ".join(rows(look)[0]) == "f 4 2 2 1 1 12 µs 1 4 µs 8 µs 8 µs █ 5 µs 20 µs 20 µs █▁"
+        # Of f, 4 calls, 2 of which ended: 1 was never submitted, 1 retried, 1 without an attempt; of g, 1.
+        assert " ".join(rows(look)[0]) == "f 4 2 1 1 1 12 µs 1 4 µs 8 µs 8 µs █ 5 µs 20 µs 20 µs █▁"
         assert " ".join(rows(look)[1]) == "g 1 1 0 µs 0 µs 0 µs 0 µs ▁ 19 µs 19 µs 19 µs ▁"
+        assert "1 of 3 attempts failed" in look.text
         await look.press("s")
         assert "COLD ▾" in look.text
         await look.pilot.click(TableHeads, offset=(look.body[0].index("CALLS"), 0))

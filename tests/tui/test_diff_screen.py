@@ -348,6 +348,17 @@ async def test_one_query_against_another() -> None:
         assert "2 of 3 traces" in look.text
 
 
+async def test_two_traces_with_other_roots() -> None:
+    """Two marked traces are compared from their roots on, whatever these are called."""
+    build = Builder()
+    documents = [*build.draw("batch 0 0-9\n  put 1-3", trace=1), *build.draw("batch 1 20-29\n  put 21-27", trace=2)]
+    async with looking_at(*documents, size=(120, 40)) as look:
+        await look.press("d", "down", "d")
+        await _is_compared(look)
+        assert {path.only_in for path in _screen(look).rows.items} == {None}
+        await look.until_shown("batch 1 → batch 0 › put")
+
+
 async def test_what_is_marked_against_a_query() -> None:
     """What is marked is A, whatever is listed."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
@@ -363,7 +374,7 @@ async def test_what_is_marked_against_a_query() -> None:
 
 
 async def test_all_traces_against_a_query() -> None:
-    """Where all are listed and a query is typed, A is what matches and B is the rest: no trace is in both."""
+    """Where all are listed and a query is typed, it divides them, and the older ones are A: no trace is in both."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
         await look.press("D")
         await look.until_shown("Enter compares the traces that match with the rest.")
@@ -371,11 +382,12 @@ async def test_all_traces_against_a_query() -> None:
         await look.press("enter")
         await _is_compared(look)
         a, b = _screen(look)._given
-        assert (a.what, b.what) == ("trace.errors>0", "the rest")
+        # The failed one is the newest.
+        assert (a.what, b.what) == ("the rest", "trace.errors>0")
         errors = look.data.store.trace_table.error_count
-        assert [*a.traces()] == [trace for trace, number in enumerate(errors) if number]
-        assert [*b.traces()] == [trace for trace, number in enumerate(errors) if not number]
-        assert look.body[2].rstrip().endswith("the rest")
+        assert [*b.traces()] == [trace for trace, number in enumerate(errors) if number]
+        assert [*a.traces()] == [trace for trace, number in enumerate(errors) if not number]
+        assert look.body[1].rstrip().endswith("the rest")
         await look.press("escape", "D")
         await look.type("trace.errors>=0")
         await look.press("enter")
@@ -394,8 +406,8 @@ async def test_the_traces_that_match_while_spans_come() -> None:
         await look.grow(
             Builder().span("new", trace=80, span=90, status="ERROR"), Builder().span("new", trace=81, span=91)
         )
-        assert {number, number + 1} & {*a.traces()} == {number}
-        assert {number, number + 1} & {*b.traces()} == {number + 1}
+        assert {number, number + 1} & {*b.traces()} == {number}
+        assert {number, number + 1} & {*a.traces()} == {number + 1}
         await look.until(lambda: sum(side.traces for side in _sides(look)) == number + 2)
 
 

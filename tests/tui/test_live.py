@@ -353,7 +353,7 @@ async def test_while_following(way: Way) -> None:
 
 
 @each_way
-async def test_paused(way: Way) -> None:
+async def test_paused(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     """Paused, nothing moves whatever comes, and the header says so; then all of it is shown."""
     async with looking_at(data=begun(), size=(110, 40)) as look:
         await look.tell(FOLLOWING)
@@ -365,6 +365,8 @@ async def test_paused(way: Way) -> None:
         await _settled(look)
         assert shown(look)[1:] == before[1:]
         assert look.header.rstrip().endswith("‖ paused")
+        # What the key did is over what there is to see, for a while.
+        monkeypatch.setattr("spanview.tui.app.app._NOTICE_DURATION_S", 0.01)
         await look.press("space")
         expected = await fresh(way)
         await look.until(lambda: shown(look) == expected)

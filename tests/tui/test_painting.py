@@ -112,6 +112,30 @@ async def test_a_screen_is_laid_out_and_painted_once(
         assert laid_out == ["painted"]
 
 
+async def test_the_screen_is_painted_when_the_terminal_comes_back(laid_out: list[str]) -> None:
+    """Textual asks for all of the screen when another program had the terminal."""
+    async with looking_at(Builder().span("alone"), paints=True) as look:
+        await look.rest()
+        laid_out.clear()
+        look.app.refresh(layout=True)
+        await look.rest()
+        assert laid_out == ["painted"]
+
+
+async def test_another_trace_is_painted_once(laid_out: list[str]) -> None:
+    """A trace that takes the place of another one isn't painted again when that is gone."""
+    build = Builder()
+    spans = [build.span(f"{trace}", trace=trace, status="ERROR") for trace in (1, 2)]
+    async with looking_at(*spans, paints=True) as look:
+        await look.press("e")
+        await look.rest()
+        laid_out.clear()
+        await look.press("e")
+        await look.rest()
+        assert look.header.startswith(" ‹ 1")
+        assert laid_out.count("painted") == 1
+
+
 async def test_a_long_list_of_traces_paints_what_is_in_sight(painted: list[int]) -> None:
     """Neither the first painting, nor moving, nor jumping to the end looks at rows that nobody sees."""
     async with looking_at(data=spans(one_trace=False), size=(120, HEIGHT), paints=True) as look:

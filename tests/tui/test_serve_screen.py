@@ -81,6 +81,22 @@ async def test_from_the_traces_to_one_request() -> None:
         assert "proxy_http_request Cart" in look.header
 
 
+async def test_calls_between_deployments() -> None:
+    """They are counted apart from requests, and so are those that failed; what they queued is told by deployment."""
+    build, own = Builder(), {"app": "shop", "deployment": "Price"}
+    raised = [{"name": "exception", "timestamp": None, "attributes": {"exception.type": "ValueError"}}]
+    nested = [
+        build.span("route_to_replica Price f", trace=2, span=80, parent=22, start=120, duration=40, attributes=own),
+        build.span("replica_handle_request Price f", trace=2, span=81, parent=80, start=150, duration=9, events=raised),
+    ]
+    async with looking_at(*_request(1, 0, (40, 6, 22), 200), *_request(2, 100, (80, 8, 60), 200), *nested) as look:
+        await look.press("H")
+        await look.until_shown("2 requests; 1 call between deployments, 1 failed")
+        await look.until_shown("120 µs in 2 requests = 44 µs queue (Price 30 µs, Cart 14 µs)")
+        await look.press("down")
+        await look.until_shown("40 µs in 1 call = 30 µs queue")
+
+
 async def test_slowest_first() -> None:
     """The requests of a line, the slowest first; a replica alone is taken by its handling."""
     alone = Builder().span(

@@ -15,7 +15,7 @@ import json
 import os
 import stat
 import threading
-from dataclasses import asdict, fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -78,18 +78,18 @@ def _another(default: Any) -> Any:
 
 
 def test_every_setting_comes_back(path: Path) -> None:
-    """Each setting can be changed, is written, and is taken by the next viewer; tuples are tuples again."""
+    """Each setting but orders can be changed, is written, and is taken by the next viewer; tuples are tuples again."""
     changed: dict[str, Any] = {}
     for field in fields(Settings):
-        default = field.default
-        changed[field.name] = _another(default)
+        if not field.name.endswith(("sort", "order", "reversed")):
+            changed[field.name] = _another(field.default)
     first = KeptSettings(os.fspath(path))
     assert first.now == Settings()
     assert first.change(changed)
     assert not first.change(changed)
     assert first.write()
     second = KeptSettings(os.fspath(path))
-    assert asdict(second.now) == changed
+    assert second.now == replace(Settings(), **changed)
     assert not second.notice
     assert [each.name for each in path.parent.iterdir()] == ["settings.json"]
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
@@ -166,9 +166,22 @@ def test_what_is_not_known_is_kept(path: Path) -> None:
     path.parent.mkdir(parents=True)
     path.write_text('{"format": 1, "later": [1], "theme": "light"}')
     settings = KeptSettings(os.fspath(path))
-    settings.change({"sort": "ROOT"})
+    settings.change({"color_by": "kind"})
     assert settings.write()
-    assert kept(path) == {"format": 1, "later": [1], "theme": "light", "sort": "ROOT"}
+    assert kept(path) == {"format": 1, "later": [1], "theme": "light", "color_by": "kind"}
+
+
+def test_orders_are_not_kept(path: Path) -> None:
+    """An order from another folder would hide new traces: none is written, and one that is there is not taken."""
+    path.parent.mkdir(parents=True)
+    path.write_text('{"format": 1, "sort": "ERR", "workers_reversed": true, "grouped": "traces"}')
+    settings = KeptSettings(os.fspath(path))
+    assert settings.now == Settings(grouped="traces")
+    assert not settings.change({"sort": "ROOT", "statistics_sort": "p50"})
+    assert settings.now.sort == "ROOT"
+    settings.change({"theme": "light"})
+    assert settings.write()
+    assert kept(path) == {"format": 1, "theme": "light", "grouped": "traces"}
 
 
 def test_what_is_no_file(path: Path) -> None:
@@ -212,12 +225,12 @@ def test_two_viewers_at_once(path: Path) -> None:
     first, second = KeptSettings(os.fspath(path)), KeptSettings(os.fspath(path))
     first.change({"theme": "light"})
     assert first.write()
-    second.change({"sort": "ROOT", "columns": (1,)})
+    second.change({"color_by": "kind", "columns": (1,)})
     assert second.write()
     first.change({"grouped": "groups"})
     assert first.write()
     now = KeptSettings(os.fspath(path)).now
-    assert (now.theme, now.sort, now.columns, now.grouped) == ("light", "ROOT", (1,), "groups")
+    assert (now.theme, now.color_by, now.columns, now.grouped) == ("light", "kind", (1,), "groups")
 
 
 def test_many_writers(path: Path) -> None:
@@ -250,32 +263,20 @@ def test_words_that_no_screen_knows() -> None:
 
 
 async def test_what_is_set_is_there_again(path: Path) -> None:
-    """Theme, order, groups, columns, colours, folds, and other orders come back in the next viewer."""
+    """Theme, groups, columns, colours and folds come back in the next viewer; orders begin anew."""
     async with looking_at(*documents(), opening=opening(path)) as look:
         await look.press(
             "T", "s", "S", "r", "r", "t", "s", "s", "escape", "L", "s", "escape", "end", "enter", "2", "4", "C", "R"
         )
-        await look.until(lambda: path.exists() and len(kept(path)) == 9)
+        await look.until(lambda: path.exists() and len(kept(path)) == 6)
         first = look.app.settings
-    assert first == Settings(
-        theme="light",
-        columns=(1, 3),
-        color_by="process",
-        folds=False,
-        sort="duration, reversed",
-        grouped="traces",
-        statistics_sort="p50",
-        workers_sort="name",
-    )
+    kept_ones = Settings(theme="light", columns=(1, 3), color_by="process", folds=False, grouped="traces")
+    assert first == replace(kept_ones, sort="duration, reversed", statistics_sort="p50", workers_sort="name")
     async with looking_at(*documents(), opening=opening(path)) as look:
-        assert look.app.settings == first
+        assert look.app.settings == kept_ones
         assert look.app.theme == "light"
-        assert "DURATION ▴" in look.text
-        await look.press("t")
-        await look.until_shown("P50 ▾")
-        await look.press("escape", "L")
-        await look.until_shown("by name")
-        await look.press("escape", "end", "enter")
+        assert "START ▾" in look.text
+        await look.press("end", "enter")
         assert look.is_on(TraceScreen)
         assert "SHARE" in look.text
         assert "SERVICE" in look.text
@@ -295,21 +296,22 @@ async def test_groups_come_back(path: Path) -> None:
         assert "P95" in look.text
 
 
-async def test_the_orders_of_groups_blocks_and_comparisons_come_back(path: Path) -> None:
-    """What was chosen on these screens is there in the next viewer, and forgotten with all else."""
+async def test_orders_last_as_long_as_the_viewer(path: Path) -> None:
+    """What was chosen is there when a screen opens again, and forgotten with all else; what blocks show is kept on."""
     async with looking_at(*documents(), opening=opening(path)) as look:
         await look.press("r", "s", "S", "r", "F")
         await look.until_shown("width: total time")
         await look.press("s", "escape", "d", "down", "d")
         await look.until_shown("by the change of self time")
-        await look.press("s", "s")
+        await look.press("s", "s", "escape", "d", "down", "d")
+        await look.until_shown("SELF B ▾")
         look.app.leave()
     async with looking_at(*documents(), opening=opening(path)) as look:
         await look.press("F")
         await look.until_shown("width: self time")
-        await look.press("escape", "d", "down", "d")
-        await look.until_shown("SELF B ▾")
         await look.press("escape", "r")
+        await look.until_shown("TRACES ▾")
+        await look.press("s", "S", "r", "r")
         await look.until_shown("ERR ▴")
         look.app.forget_settings()
         await look.press("r")
@@ -352,14 +354,14 @@ async def test_a_broken_file_is_told_once(broken: Path) -> None:
 async def test_a_broken_file_is_put_aside(broken: Path) -> None:
     """When something is set, the footer says where the broken file is now, once."""
     async with looking_at(*documents(), opening=opening(broken)) as look:
-        await look.press("s")
+        await look.press("r")
         await look.until_shown("the damaged settings are kept as settings.json.damaged")
         assert broken.with_name("settings.json.damaged").read_text() == "{"
-        assert kept(broken)["sort"] == "duration"
-        await look.press("s")
-        await look.until(lambda: kept(broken)["sort"] == "spans")
+        assert kept(broken)["grouped"] == "groups"
+        await look.press("s", "r")
+        await look.until(lambda: kept(broken)["grouped"] == "traces")
         await look.app.workers.wait_for_complete()
-        assert look.footer.rstrip().endswith("sorted by spans")
+        assert "damaged" not in look.footer
 
 
 async def test_a_folder_that_cannot_be_written(path: Path) -> None:
@@ -367,11 +369,11 @@ async def test_a_folder_that_cannot_be_written(path: Path) -> None:
     path.parent.parent.mkdir()
     path.parent.write_text("a file in the folder's place")
     async with looking_at(*documents(), opening=opening(path)) as look:
-        await look.press("s")
-        await look.until(lambda: look.footer.rstrip().endswith("sorted by duration · unsaved"))
-        await look.press("s")
+        await look.press("T")
+        await look.until(lambda: look.footer.rstrip().endswith("theme: light · unsaved"))
+        await look.press("T")
         await look.pilot.pause(0.8)
-        assert look.footer.rstrip().endswith("sorted by spans")
+        assert look.footer.rstrip().endswith("theme: high contrast")
 
 
 # -- the program -------------------------------------------------------------------------------------------------------

@@ -337,7 +337,7 @@ async def test_silent_failures_come_after_errors() -> None:
         build.span("bad", trace=1, span=4, parent=1, status="ERROR", description="gone"),
     ]
     async with looking_at(*spans) as look:
-        look.screen.query_one(TraceList).model.silent = {1: "HTTP 503"}
+        await look.until_shown("HTTP 503")
         await look.press("e")
         await look.until_shown("bad ✖ gone", "error 1 of 1", "✖ gone", "! HTTP 404")
         assert "!" not in look.lines[look.line_of("well")]
@@ -595,6 +595,16 @@ async def test_a_parent_that_was_not_seen() -> None:
         assert look.is_on(TraceScreen)
         await look.press("enter")
         assert "there is nothing to open" in look.footer
+
+
+async def test_runs_with_the_same_ids() -> None:
+    """The title says that a trace is likely several runs."""
+    for later, is_said in ((42_000_000, True), (900, False)):
+        runs = [Builder().span("drawn", span=1, start=start) for start in (0, later)]
+        async with looking_at(*runs, size=(120, 30)) as look:
+            await look.press("enter")
+            await look.until_shown("drawn")
+            assert ("several runs with the same ids, likely" in look.header) == is_said
 
 
 async def test_a_call_that_hangs() -> None:

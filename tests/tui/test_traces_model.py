@@ -271,6 +271,9 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
             "is_drilled": data.draw(st.booleans()),
             "only_failed": data.draw(st.booleans()),
             "silent": dict.fromkeys(data.draw(st.sets(st.integers(0, count - 1))), "HTTP 500"),
+            "known_until": data.draw(
+                st.dictionaries(st.integers(0, count - 1), st.integers(EPOCH_NS, EPOCH_NS + 10**9))
+            ),
             "only_root": models[0].root_name(data.draw(st.integers(0, count - 1))),
         }
         times = st.none() | st.integers(-3, 200).map(lambda us: EPOCH_NS + us * 1_000)

@@ -171,6 +171,23 @@ for thread in threads:
     assert {span["resource"]["process.pid"]: span["span_id"] for span in children} == expected
 
 
+def test_seed_of_the_program(tmp_path: Path) -> None:
+    """A program that seeds its random numbers has other ids in each run, and draws the same numbers as without us."""
+    text = """
+import random
+random.seed(3)
+for _ in range(3):
+    with tracer.start_as_current_span("drawn"):
+        pass
+os.write(1, f"{random.random()}\\n".encode())
+"""
+    printed = [run(text, tmp_path) for _ in range(2)]
+    drawn = str(random.Random(3).random())
+    assert printed == [([drawn], "", 0)] * 2
+    left = left_in(tmp_path)
+    assert len({span["span_id"] for span in left.ended}) == len({span["trace_id"] for span in left.ended}) == 6
+
+
 def test_full_disk(tmp_path: Path) -> None:
     """What doesn't fit is counted and reported once; lines before and after are whole, and say how many are missing."""
     printed, errors, status = run(

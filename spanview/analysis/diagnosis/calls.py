@@ -37,7 +37,7 @@ def no_attempt(facts: Facts) -> Finding:
     """Find calls without an error that no worker has written an attempt of, and that weren't left out by tracing."""
     existing = sum(why.reason is Reason.EXISTING for why in facts.reasons.values())
     whys = without_attempt(facts.store, facts.reasons)
-    rows, calls = [*whys], int(facts.submitted.sum()) - existing
+    rows, calls = [*whys], int((facts.submitted & ~facts.of_merged_runs).sum()) - existing
     counts = Counter(why.label for why in whys.values() if why.reason is not Reason.UNKNOWN)
     known = [f"{label} ({count:,})" for label, count in counts.most_common()]
     left = len(rows) - counts.total()
@@ -102,7 +102,8 @@ def unset_attempts(facts: Facts) -> Finding:
 
     An actor that is started anew runs its constructor again, though the first time was a success.
     """
-    rows = np.flatnonzero(facts.ran & (facts.parents >= 0) & ~facts.are_named(Name.CONSTRUCTOR))
+    are_tried = facts.ran & (facts.parents >= 0) & ~facts.are_named(Name.CONSTRUCTOR)
+    rows = np.flatnonzero(are_tried & ~facts.of_merged_runs)
     rows = rows[np.lexsort((facts.starts[rows], facts.parents[rows]))]
     parents = facts.parents[rows]
     followed = rows[:-1][parents[:-1] == parents[1:]]

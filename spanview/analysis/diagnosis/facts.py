@@ -14,6 +14,7 @@ from spanview.analysis.calls import calls_in
 from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MAX_PLACES, Place, finding_of
 from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import reasons_of
+from spanview.analysis.reused_ids import ReusedIds, reused_ids
 from spanview.analysis.unended import NO_UNENDED
 from spanview.index.forest import MISSING, ROOT, forest_of
 from spanview.model.codes import CONSUMER, PRODUCER
@@ -131,8 +132,19 @@ class Facts:
 
     @cached_property
     def reasons(self) -> dict[int, Why]:
-        """Why calls have no attempt, by row."""
-        return reasons_of(self.store, self.calls)
+        """Why calls have no attempt, by row; those of merged runs are left out."""
+        return {row: why for row, why in reasons_of(self.store, self.calls).items() if not self.of_merged_runs[row]}
+
+    @cached_property
+    def reused(self) -> ReusedIds:
+        """Spans that have the ids of others."""
+        return reused_ids(self.forest)
+
+    @cached_property
+    def of_merged_runs(self) -> Flags:
+        """Which spans are in a trace in which ids are used again: whose parents and attempts they have isn't known."""
+        are_merged: Flags = np.isin(self.traces, self.traces[self.reused.later])
+        return are_merged
 
     @cached_property
     def orphans(self) -> Places:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
@@ -20,8 +21,11 @@ SESSION: Final = "/tmp/ray/session_latest"  # noqa: S108
 HEALTH_CHECKS: Final = r"check_health|health_?check|/-/healthz|/(?:healthz|livez|readyz)\b|grpc\.health\."
 """Matches the names of health checks: of Ray Serve, Kubernetes, gRPC."""
 _SETTING: Final = re.compile("`([^`]+)`")
-_FRESH_FOLDER: Final = "Give each run a folder of its own: `mv /tmp/spans /tmp/spans.$(date +%s)` before it begins."
+SPANS: Final = "/tmp/spans"  # noqa: S108
+"""The folder of span files in the advice of the rules."""
+_FRESH_FOLDER: Final = f"Give each run a folder of its own: `mv {SPANS} {SPANS}.$(date +%s)` before it begins."
 _HOOK: Final = '`ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")`'
+_PATHS: Final = re.compile(f"{SESSION}|{SPANS}")
 _FULL_SAMPLING: Final = "Set `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and restart Ray"
 
 
@@ -61,6 +65,7 @@ class Kind(StrEnum):
     FOREIGN = "foreign"
     MISSING_ROOTS = "missing_roots"
     MISSING_PARENTS = "missing_parents"
+    IDS_REUSED = "ids_reused"
     NO_END = "no_end"
     BAD_ID = "bad_id"
     ODD_VALUE = "odd_value"
@@ -93,7 +98,8 @@ RULES: Final = {
         "a call was submitted, but no worker has written that it ran: its actor's constructor failed, its actor had "
         "exited, an argument failed (likely), or it waits, runs, died, or could never start",
         "While the program runs, `spanview --follow` shows them come; what was cancelled, killed with `ray.kill`, or "
-        "asks for resources that no node has, never does. Afterwards look for workers that died: "
+        "asks for resources that no node has, never does. Afterwards look for workers that died, where Ray's logs are "
+        "(RAY_TMPDIR moves them): "
         'grep -r "worker died" /tmp/ray/session_latest/logs',
     ),
     Kind.UNTRACED: Rule(
@@ -229,6 +235,14 @@ RULES: Final = {
         "the parent of a span is in none of the files, for the same reasons",
         "See which: `spanview tree -q trace.complete=false`",
     ),
+    Kind.IDS_REUSED: Rule(
+        "different spans have the same ids, so several runs are merged into one trace: the SDK draws ids from Python's "
+        "`random`, and the program seeds it. What goes by parents and calls isn't said of such traces",
+        "Look at one run: give its folder alone as PATH. Before the next one, give the SDK's TracerProvider an "
+        "id_generator that draws from random.SystemRandom(), or take spanview's hook, which does; or let the program "
+        "seed a random.Random() of its own.",
+        severity=Severity.WARNING,
+    ),
     Kind.NO_END: Rule(
         "a span has no end; it is left out of durations. It runs, or its process ended before it could write the end, "
         "or the end is in another file",
@@ -270,6 +284,7 @@ OF_SPANS: Final = (
     Kind.LONE_REPLICAS,
     Kind.HEALTH_CHECKS,
     Kind.PIDS_USED_AGAIN,
+    Kind.IDS_REUSED,
     Kind.NO_END,
     Kind.BAD_ID,
     Kind.ODD_VALUE,
@@ -325,8 +340,11 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """What to do."""
-        return RULES[self.kind].advice.replace(SESSION, self.session)
+        """What to do, with the paths of the files that show it."""
+        folder = next((place.file.rpartition("/")[0] for place in self.evidence if "/" in place.file), SPANS)
+        # At once: one path may be in the other.
+        paths = {SESSION: self.session, SPANS: shlex.quote(folder)}
+        return _PATHS.sub(lambda path: paths[path[0]], RULES[self.kind].advice)
 
     @property
     def setting(self) -> str:

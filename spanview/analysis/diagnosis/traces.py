@@ -55,6 +55,27 @@ def missing_parents(facts: Facts) -> Finding:
     return finding_of(Kind.MISSING_PARENTS, len(rows), detail, facts.places(rows.tolist()))
 
 
+def ids_reused(facts: Facts) -> Finding | None:
+    """Find spans with the ids of others that started at another time, and the files that have most of them."""
+    reused = facts.reused
+    if not reused:
+        return None
+    rows = np.unique(np.concatenate((reused.earlier, reused.later)))
+    gap_ns = int(np.median(reused.gaps_ns))
+    sources = zip(facts.sources[reused.earlier].tolist(), facts.sources[reused.later].tolist(), strict=True)
+    pairs = Counter(sources)
+    (first, again), _ = pairs.most_common(1)[0]
+    path, path_again = (facts.store.sources[source].path for source in (first, again))
+    where = f"within {path}" if first == again else f"in {path} and again in {path_again}"
+    others = f", the most of {len(pairs):,} pairs of files" if len(pairs) > 1 else ""
+    merged = number(len(np.unique(facts.traces[reused.later])), "trace", "traces")
+    detail = (
+        f"{number(len(rows), 'span has', 'spans have')} the ids of others that started some {_time(gap_ns)} apart, in "
+        f"{merged}: {where}{others}. Two runs use the same ids: seeded random numbers?"
+    )
+    return facts.of_spans(Kind.IDS_REUSED, rows.tolist(), detail)
+
+
 _FATES: Final = (
     (Fate.RUNS, "running"),
     (Fate.LOST, "lost with their processes"),
@@ -91,7 +112,7 @@ def _warned(facts: Facts, kind: Kind, warning: Warnings, what: str) -> Finding:
 def clock_skew(facts: Facts) -> Finding | None:
     """Find spans that start before their parents, and the two processes whose clocks differ most."""
     # Circles of parents are left out.
-    rows = np.flatnonzero((facts.parents >= 0) & (facts.starts != NO_TIME))
+    rows = np.flatnonzero((facts.parents >= 0) & (facts.starts != NO_TIME) & ~facts.of_merged_runs)
     rows = rows[facts.starts[rows] < facts.starts[facts.parents[rows]]]
     skews_ns = facts.starts[facts.parents[rows]].astype(np.uint64) - facts.starts[rows].astype(np.uint64)
     rows, skews_ns = rows[skews_ns > _IGNORED_SKEW_NS], skews_ns[skews_ns > _IGNORED_SKEW_NS]

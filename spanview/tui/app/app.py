@@ -9,12 +9,12 @@ import signal
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from textual.app import App
 from textual.binding import Binding
 from textual.css.stylesheet import Stylesheet
-from textual.events import InputEvent, Key, Paste
+from textual.events import InputEvent, Key, Paste, ScreenSuspend
 from textual.filter import Monochrome, NoColor
 from textual.widgets import Input
 
@@ -161,6 +161,8 @@ class SpanviewApp(App[None]):
         # Without a terminal it isn't alone in its process.
         if not self.is_headless:
             self.set_interval(TIDY_INTERVAL_S, self.tidy.collect)
+        # After `fg` the terminal shows what the shell has left there.
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh())
         # When this has returned: what is painted before goes nowhere.
         self.call_later(self._begin)
 
@@ -266,6 +268,17 @@ class SpanviewApp(App[None]):
         """Return the screens that are there, the one in sight last."""
         there = (screen for screen in self.screen_stack if isinstance(screen, BaseScreen))
         return [screen for screen in there if screen.is_mounted and not screen.is_left]
+
+    def refresh(self, *, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:  # noqa: ARG002
+        """Paint the screen in sight anew, as after another program had the terminal; sizes are told in another way."""
+        return super().refresh(repaint=repaint, recompose=recompose)
+
+    async def _replace_screen(self, screen: Screen[Any]) -> Screen[Any]:
+        """Close a screen that another has taken the place of, which is painted already or will be: not once more."""
+        screen.post_message(ScreenSuspend())
+        self.capture_mouse(None)
+        await screen.remove()
+        return screen
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:

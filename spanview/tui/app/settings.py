@@ -2,7 +2,8 @@
 
 A setting is one line of `Settings`. A screen reads `viewer.settings.NAME`, changes it by `viewer.keep(NAME=...)`, and
 brings itself up to date in `take_settings`. What is no such value in the file is the default; a screen that has no use
-for a word, such as a column that isn't there any more, takes its own default (`chosen`).
+for a word, such as a column that isn't there any more, takes its own default (`chosen`). Orders last as long as the
+viewer: in another folder, one that was chosen here would put new traces out of sight.
 """
 
 from __future__ import annotations
@@ -36,6 +37,13 @@ NAMES_PERCENT: Final = 42
 """How much of a trace's lines names have, if nobody wants it otherwise."""
 GROUPED, LISTED = "groups", "traces"
 """What `Settings.grouped` may say."""
+_ORDERS: Final = frozenset(
+    (
+        *("sort", "group_sort", "statistics_sort", "calls_sort", "serve_sort", "comparison_order"),
+        *("workers_sort", "workers_reversed"),
+    )
+)
+"""Settings that no file keeps."""
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 """A FIFO in its place doesn't let the viewer wait."""
 
@@ -109,9 +117,8 @@ class KeptSettings:
         self.aside = ""
         """The name that a damaged file has now, beside the one that took its place; empty where none was."""
         found, self.notice = ({}, "") if path is None else _read(path)
-        taken = {
-            field.name: _taken(field.default, found[field.name]) for field in fields(Settings) if field.name in found
-        }
+        kept = [field for field in fields(Settings) if field.name in found and field.name not in _ORDERS]
+        taken = {field.name: _taken(field.default, found[field.name]) for field in kept}
         unusable = [name for name, value in taken.items() if value is None]
         if unusable and not self.notice:
             self.notice = f"{unusable[0]} is no value that it can have"
@@ -119,12 +126,13 @@ class KeptSettings:
         """What is set."""
 
     def change(self, changes: Mapping[str, Any]) -> bool:
-        """Set something; return whether that is anything new, which is to be written."""
+        """Set something; return whether that is anything new that is to be written."""
         new = {name: value for name, value in changes.items() if getattr(self.now, name) != value}
+        written = {name: value for name, value in new.items() if name not in _ORDERS}
         with self._changing:
             self.now = replace(self.now, **new)
-            self._unwritten |= new
-        return bool(new)
+            self._unwritten |= written
+        return bool(written)
 
     def forget(self) -> bool:
         """Go back to the defaults and remove the file; return whether it is gone."""
@@ -209,7 +217,8 @@ def _write(path: str, changes: Mapping[str, Any], now: Mapping[str, Any]) -> tup
     with suppress(OSError, ExportError):
         if os.path.isdir(os.path.dirname(os.path.dirname(folder))):
             os.makedirs(folder, mode=0o700, exist_ok=True)
-            document = {"format": _FORMAT, **(now if notice else found), **changes}
+            known = {name: value for name, value in (now if notice else found).items() if name not in _ORDERS}
+            document = {"format": _FORMAT, **known, **changes}
             text = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
             if notice in {_NO_JSON, _FOREIGN, _TOO_LARGE}:
                 target = os.path.realpath(path)

@@ -18,7 +18,7 @@ from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED, rays_own_names
 from spanview.analysis.reasons import reasons_of, without_attempt
 from spanview.analysis.telling import part
-from spanview.display.call_text import without_attempt_text
+from spanview.display.call_text import mostly_for_text, without_attempt_text
 from spanview.display.cells import fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
@@ -96,7 +96,7 @@ def _mostly(function: Function) -> str:
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
     _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
-    _counted("ERR", lambda function: function.failures, key="errors", style="error", width=7, goes=3),
+    _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=3),
     _counted("RETRY", lambda function: function.retried, key="retries", comes=2),
     _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=13, goes=1),
     TableColumn(
@@ -176,9 +176,9 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
     notes += [f"{function.existing:,} existed already, no calls"] if function.existing else []
     cold = function.cold_starts
-    if function.mostly_for is not None:
-        calls = function.waited_for[function.mostly_for][0]
-        notes.append(f"{calls:,} of {count(function.calls, 'call')} waited {function.mostly_for.label}")
+    if function.errors > function.failed - function.submit_errors:
+        notes.append(f"{function.errors:,} of {count(function.attempts, 'attempt')} failed")
+    notes += [mostly] if (mostly := mostly_for_text(function)) else []
     notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
     return fitting(["   ".join(notes[:number]) for number in range(len(notes), 0, -1)], cells) if notes else ""
 
@@ -347,9 +347,11 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         self.viewer.say("Enter lists the calls of this function: v opens the log of one")
 
     def action_error(self, _: int) -> None:
-        """Go to the next function some of whose calls failed, or left no attempt."""
-        if not self.rows.move_on(lambda function: bool(function.failures or function.no_attempt)):
-            self.viewer.say("no call failed or went missing")
+        """Go to the next function some of whose calls failed, or left no attempt; else to one that was retried."""
+        if self.rows.move_on(lambda function: bool(function.failed or function.no_attempt)):
+            return
+        again = self.rows.move_on(lambda function: bool(function.errors))
+        self.viewer.say(f"no call failed or went missing{', but attempts did that were made again' if again else ''}")
 
     def action_copy(self) -> None:
         """Copy the name of the function."""

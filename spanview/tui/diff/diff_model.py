@@ -48,13 +48,16 @@ class DiffModel:
     Args:
         store: Where the spans of both are.
         sides: A and B.
+        are_traces: Whether each is one chosen trace.
     """
 
-    def __init__(self, store: Store, sides: tuple[Located, Located], tell: Tell = unheard) -> None:
+    def __init__(
+        self, store: Store, sides: tuple[Located, Located], tell: Tell = unheard, *, are_traces: bool = False
+    ) -> None:
         self._store = store
         self._sides = sides
         a, b = sides
-        self.diff: Diff = diff(a.flame, b.flame, part(tell, 0.0, _MATCHED))
+        self.diff: Diff = diff(a.flame, b.flame, part(tell, 0.0, _MATCHED), are_traces=are_traces)
         self.labels = Labels(self.diff)
         self._tree = PathTree(self.diff.paths)
         self.orders: dict[Order, Sequence[PathDiff]] = {}

@@ -127,7 +127,8 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         a, b = self._given
         merged_a = located(self._store, a.traces(), part(tell, 0.0, 0.3))
         merged_b = located(self._store, b.traces(), part(tell, 0.3, 0.6))
-        return DiffModel(self._store, (merged_a, merged_b), part(tell, 0.6, 1.0))
+        are_traces = isinstance(a.key, int) and isinstance(b.key, int)
+        return DiffModel(self._store, (merged_a, merged_b), part(tell, 0.6, 1.0), are_traces=are_traces)
 
     def _spans_of(self, path: PathDiff, before: DiffModel, tell: Tell) -> Spans:
         """Called in a thread: return the spans of a path as it is now."""

@@ -12,6 +12,7 @@ from spanview.analysis.query import parse_query
 from spanview.analysis.select import selected_traces
 from spanview.display.sanitise import sanitise
 from spanview.model.problems import QueryError
+from spanview.model.times import NO_TIME
 from spanview.tui.diff.side import ComparedSide
 from spanview.tui.keys import View
 from spanview.tui.traces.matching import TraceMatcher
@@ -123,7 +124,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         sides = self._sides()
         if sides is not None:
             self.app.pop_screen()
-            self.viewer.open_diff(*sides)
+            self.viewer.open_diff(*in_order_of_time(self._store, sides))
 
     def _sides(self) -> tuple[ComparedSide, ComparedSide] | None:
         """Return A and B; None, and say why, where there are none yet."""
@@ -201,6 +202,19 @@ class Matching:
         if version != self._known[0]:
             self._known = version, number, selected_traces(store, query=self._query)
         return self._known
+
+
+def in_order_of_time(store: Store, sides: tuple[ComparedSide, ComparedSide]) -> tuple[ComparedSide, ComparedSide]:
+    """Return two sides, the older one as A where all traces of one began before those of the other.
+
+    What is marked stays A.
+    """
+    if any(side.key is not None for side in sides):
+        return sides
+    starts = store.trace_table.start_ns
+    of_a, of_b = ([starts[trace] for trace in side.traces() if starts[trace] != NO_TIME] for side in sides)
+    a, b = sides
+    return (b, a) if of_a and of_b and max(of_b) < min(of_a) else (a, b)
 
 
 def _rest(number: int, traces: Collection[int]) -> list[int]:

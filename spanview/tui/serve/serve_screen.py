@@ -10,8 +10,8 @@ from textual.widgets import Static
 
 from spanview.analysis.serve_groups import serve_groups
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
-from spanview.display.serve_text import failures_text, others_text, request_text, status_text, sums_text
-from spanview.display.units import count, duration
+from spanview.display.serve_text import counts_text, failures_text, others_text, request_text, status_text, sums_text
+from spanview.display.units import duration
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import Live
@@ -95,6 +95,7 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         self._store = store
         self.live: Live[list[RequestGroup]] = Live(self, scope, partial(serve_groups, store), self._take_groups)
         self._groups: list[RequestGroup] | None = None
+        self._counts = ""
         self.sorting = Sorting(self, self.rows, "serve_sort")
 
     def body(self) -> ComposeResult:
@@ -111,6 +112,7 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
 
     def _take_groups(self, groups: list[RequestGroup]) -> None:
         self._groups = groups
+        self._counts = counts_text(groups)
         self.rows.show(groups, stay=True)
         self.refresh_frame()
 
@@ -133,9 +135,7 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         elif not self._groups:
             requests = "no Ray Serve spans"
         else:
-            errors = sum(group.errors for group in self._groups)
-            requests = count(sum(group.count for group in self._groups), "request")
-            requests += f", {errors:,} failed" if errors else ""
+            requests = self._counts
         return f"‹ Serve requests of {self.live.chosen.what}{self.live.as_of}   {requests}"
 
     # -- keys --------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.unended import known_until
 from spanview.analysis.workers import node_of
 from spanview.display.units import duration
 from spanview.index.table import file_of_process
@@ -163,7 +164,11 @@ class Appearance:
 
     def lit_path_of(self, stitched: StitchedTrace) -> LitPath | None:
         """Return the critical path of a trace, where one is lit; called in a thread where the trace is long."""
-        return None if self.lit_path is None else LitPath(self._store, stitched)
+        return None if self.lit_path is None else self.path_of(stitched)
+
+    def path_of(self, stitched: StitchedTrace) -> LitPath:
+        """Return the critical path of a trace; called in a thread."""
+        return LitPath(self._store, stitched, known_until(self.unended))
 
     def events_of(self, row: int) -> list[int]:
         """Return the times of a span's events; of records that are no larger than most."""

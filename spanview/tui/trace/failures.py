@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.unended import Fate
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -96,8 +97,9 @@ class Failures:
         places = {
             stitched.position[node] for row in appearance.silent if (node := stitched.node_of.get(row)) is not None
         }
-        lost = (stitched.node_of.get(-1 - span_id) for span_id in self._missing.ended)
-        places |= {stitched.position[node] for node in lost if node is not None}
+        keys = [-1 - span_id for span_id in self._missing.ended]
+        keys += [row for row, span in appearance.unended.items() if span.fate is Fate.LOST]
+        places |= {stitched.position[node] for key in keys if (node := stitched.node_of.get(key)) is not None}
         appearance.silent_positions = sorted(places.difference(stitched.failed))
 
     def _text_of_node(self, node: int) -> str:
@@ -143,7 +145,7 @@ class Failures:
             return f"error {number + 1:,} of {errors:,}"
         node, text = stitched.order[self._positions[number]], "lost, likely: its process has ended"
         if not stitched.tree.is_missing(node):
-            text = self._text_of_node(node)
+            text = self._text_of_node(node) or self._missing.unended_text(stitched.tree.rows[node])
         return f"silent failure {number - errors + 1:,} of {len(silent):,}: {text}"
 
     def next(self, by: int) -> int:

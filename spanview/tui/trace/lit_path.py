@@ -6,22 +6,29 @@ from array import array
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
+from spanview.analysis.consistent import NO_TIMES
 from spanview.display.units import count, duration
 from spanview.tui.trace.stitched_trace import is_any_between
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
 
 
 class LitPath:
-    """A critical path, ready to be drawn; made in a thread where the trace is long."""
+    """A critical path, ready to be drawn; made in a thread where the trace is long.
 
-    def __init__(self, store: Store, stitched: StitchedTrace) -> None:
+    Args:
+        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
+    """
+
+    def __init__(self, store: Store, stitched: StitchedTrace, until: Mapping[int, int] = NO_TIMES) -> None:
         from spanview.analysis.critical import Blame, critical_path
 
         self.stitched = stitched
-        path = critical_path(stitched.unjoined, store.spans, store.names.texts)
+        path = critical_path(stitched.unjoined, store.spans, store.names.texts, until)
         # By node, then by time, in arrays: a path has stretches by the ten thousands.
         shown = {segment.node: stitched.shown_node(segment.node) for segment in path.segments}
         segments = sorted(path.segments, key=lambda segment: (shown[segment.node], segment.start_ns))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from time import time_ns
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import call_names
-from spanview.analysis.unended import unended_text
+from spanview.analysis.unended import Fate, known_until, unended_text
 from spanview.display.sanitise import sanitise
 from spanview.tui.widgets.work import Work
 
@@ -110,8 +109,11 @@ class MissingParents:
         """Show what has become of spans without an end, and time until now while one runs."""
         appearance, has_changed = self._rows.appearance, unended != self._rows.appearance.unended
         appearance.unended = unended
-        if runs or self._model.now_ns:
-            self._model.now_ns = time_ns() if runs else 0
+        lost = {row: span for row, span in unended.items() if span.fate is Fate.LOST}
+        lost_ns = max(known_until(lost).values(), default=0)
+        if runs or self._model.now_ns or lost_ns != self._model.lost_ns:
+            self._model.now_ns = max(known_until(unended).values(), default=0) if runs else 0
+            self._model.lost_ns = lost_ns
             self._rows.refresh()
             self._refresh_time()
         if has_changed:

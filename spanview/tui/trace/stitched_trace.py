@@ -33,6 +33,7 @@ from spanview.display.trace_words import count_without_end
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR
+from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import FEWEST_IN_RUN, Run, Timed
 from spanview.tui.widgets.window import Window
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 PROCESS: Final = "process"
 """Stands for a column with the number of the first file of each span's process."""
+_SHARES_IDS: Final = int(Warnings.DUPLICATE_ID)
 AT_ONCE: Final = 4_000
 """A trace of up to so many spans is stitched within the time that a key may take."""
 _NUMPY_FROM_NODES: Final = 20_000
@@ -65,6 +67,7 @@ class StitchedTrace:
     def __init__(self, store: Store, trace: int, tree: TraceTree, *, joins: bool = False) -> None:
         self._store = store
         self._spans = store.spans
+        self._trace = trace
         self.replaced = store.trace_table.replaced[trace]
         """How many of the trace's records had been replaced: what follows is at least as new."""
         self.joins = joins
@@ -158,7 +161,7 @@ class StitchedTrace:
             if run.end - run.first >= _FEWEST_COUNTED_AHEAD:
                 _ = run.figures, run.waits, run.most_at_once, run.timed, run.failures
         if len(self.tree) > AT_ONCE:
-            _ = self._own_stretches, self.newest_failed, self.without_end
+            _ = self._own_stretches, self.newest_failed, self.without_end, self.merges_runs
 
     # -- one node ----------------------------------------------------------------------------------------------------
 
@@ -289,6 +292,16 @@ class StitchedTrace:
     def without_end(self) -> int:
         """How many spans have no end."""
         return count_without_end(self._store, self.unjoined)
+
+    @cached_property
+    def merges_runs(self) -> bool:
+        """Whether different spans have the same ids: likely several runs with one seed."""
+        if not any(map(_SHARES_IDS.__and__, map(self._store.spans.warnings.__getitem__, self.unjoined.rows))):
+            return False
+        from spanview.analysis.reused_ids import reused_ids
+        from spanview.index.forest import forest_of
+
+        return bool(reused_ids(forest_of(self._store, [self._trace])))
 
     @cached_property
     def processes(self) -> int:

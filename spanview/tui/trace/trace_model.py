@@ -61,6 +61,8 @@ class TraceModel:
         """What was zoomed to; None for the whole trace."""
         self.now_ns = 0
         """Until when something in it has been running, in nanoseconds since 1970; 0 where nothing runs."""
+        self.lost_ns = 0
+        """When what is lost in it was last known to run, in nanoseconds since 1970; 0 where that isn't known."""
         self.wanted: set[int] | None = None
         """Keys of the nodes that are shown, with those above them; None for all."""
         self._are_collapsed = False
@@ -303,7 +305,8 @@ class TraceModel:
     def whole(self) -> Window:
         """The time of the whole trace."""
         whole = self.stitched.whole
-        return Window(whole.start_ns, self.now_ns) if self.now_ns > whole.end_ns else whole
+        end_ns = max(self.now_ns, self.lost_ns)
+        return Window(whole.start_ns, end_ns) if end_ns > whole.end_ns else whole
 
     @property
     def shown(self) -> Window:

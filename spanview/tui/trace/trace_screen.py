@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, cast
 from textual.containers import Vertical
 
 from spanview.analysis.ray_names import call_names
-from spanview.analysis.unended import fates_text
+from spanview.analysis.unended import fates_text, known_until
 from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
 from spanview.display.trace_words import completeness_text
-from spanview.display.units import count, duration, so_far
+from spanview.display.units import at_least, count, duration, so_far
 from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
 from spanview.tui.app.settings import chosen
@@ -24,7 +24,6 @@ from spanview.tui.span.details import Details
 from spanview.tui.trace.appearance import EXTRAS, SELF, Appearance, ColorBy
 from spanview.tui.trace.details_below import ROOM_FOR_DETAILS, DetailsBelow
 from spanview.tui.trace.failures import Failures
-from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
+    from spanview.tui.trace.lit_path import LitPath
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.linelist import LineList
@@ -67,6 +67,7 @@ _ACTIONS_ON_ROWS: Final = frozenset(
 """Actions for which all rows must be there; of a long trace they wait until it has been stitched."""
 _LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
 """Of a line, for names."""
+_MERGED: Final = "several runs with the same ids, likely"
 _FEW_PROCESSES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
 
@@ -112,7 +113,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         pane.failure_of, pane.unended_text = self._failures.text_of, self._missing.unended_text
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
         self._answer_line = AnswerLine()
-        scope = TraceScope(lambda: ChosenTraces([trace], ""), lambda: len(self._model.stitched.unjoined.rows))
+        scope = TraceScope(lambda: ChosenTraces([trace], ""), self._answer_version)
         self.answer: Live[tuple[Answer, Mapping[str, str]]] = Live(self, scope, self._find_answer, self._take_answer)
         """Where the trace's time went, of as much of it as is shown."""
         self._answered: tuple[Answer, Mapping[str, str]] | None = None
@@ -156,6 +157,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self._failures.lay_out()
             self.rows.refresh()
             self._show_details_soon()
+            self.answer.catch_up()
 
     def _show_failures(self) -> None:
         """Show what has become known of what failed without an error, and of calls that may still run."""
@@ -205,12 +207,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._figures is None or not self.viewer.paused:
             self._figures = table.duration_ns(trace), table.span_count[trace], table.error_count[trace]
         lasted, spans, errors = self._figures
-        length = so_far(self._model.whole.length_ns) if self._model.now_ns else duration(lasted)
-        parts = [f"‹ {name}", length, count(spans, "span")]
+        parts = [f"‹ {name}", self._length_text(lasted), count(spans, "span")]
         if self.stitcher.has_rows:
             parts.append(count(self._model.stitched.processes, "process"))
         if errors:
             parts.append(f"✖ {count(errors, 'error')}")
+        parts += [_MERGED] * (self.stitcher.has_rows and self._model.stitched.merges_runs)
         if self.viewer.feed_state.loading and not tree.complete:
             parts.append("loading")
         elif not self.stitcher.has_rows:
@@ -229,6 +231,13 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self.viewer.marked is not None and self.viewer.marked.key == trace:
             parts.insert(1, f"{MARK}marked")
         return "   ".join(parts)
+
+    def _length_text(self, lasted: int | None) -> str:
+        """Return how long the trace lasted, lasts so far, or lasted at least, where it ends with what is lost."""
+        model = self._model
+        if model.now_ns:
+            return so_far(model.whole.length_ns)
+        return at_least(model.whole.length_ns) if model.whole.end_ns == model.lost_ns else duration(lasted)
 
     def take_settings(self) -> None:
         """Show the columns, colours and folds that were chosen last."""
@@ -284,6 +293,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if not self.is_left:
             self._refresh_time()
             self.refresh_frame()
+            self.answer.catch_up()
 
     def _refresh_time(self) -> None:
         self._ruler.refresh()
@@ -602,7 +612,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         from spanview.analysis.answer import answer_of
 
         stitched = self._model.stitched
-        return answer_of(self._store, self.trace, stitched.unjoined), stitched.short_names
+        until = known_until(self._appearance.unended)
+        return answer_of(self._store, self.trace, stitched.unjoined, until), stitched.short_names
+
+    def _answer_version(self) -> tuple[int, int, int]:
+        """Return what the answer depends on: how much of the trace is shown, and until when it is known to have run."""
+        return len(self._model.stitched.unjoined.rows), self._model.now_ns, self._model.lost_ns
 
     def _take_answer(self, answered: tuple[Answer, Mapping[str, str]]) -> None:
         self._answered = answered
@@ -612,8 +627,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         from spanview.display.answer_text import answer_texts
 
         if self._answered is not None:
-            is_part = self._is_growing or self.viewer.feed_state.loading or self.answer.is_behind
-            so_far = "so far " if is_part else ""
+            runs = self._is_growing or bool(self._model.now_ns)
+            is_part = runs or self.viewer.feed_state.loading or self.answer.is_behind
+            so_far = "so far " if is_part else "at least " if self._model.lost_ns else ""
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
             texts = answer_texts(*self._answered, open_calls=len(self._appearance.open_calls))
             self._answer_line.say([so_far + text for text in texts], hint)
@@ -631,7 +647,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self.viewer.say("critical path: looking for it …")
             # Behind the painting: one interpreter runs both.
             self.call_after_refresh(
-                self._finding_path.begin, lambda _: LitPath(self._store, self._model.stitched), self._light
+                self._finding_path.begin, lambda _: self._appearance.path_of(self._model.stitched), self._light
             )
 
     def _light(self, path: LitPath) -> None:

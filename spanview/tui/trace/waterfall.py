@@ -328,14 +328,19 @@ class Waterfall(LineList):
                 cells[cell] = (_FAILED, self.paint_style("error"))
 
     def _draw_unended(self, node: int, cells: _Cells, window: Window) -> None:
-        start, unended = self.model.tree.start_ns(node), self.appearance.unended.get(self.model.tree.rows[node])
-        if start == NO_TIME:
+        tree = self.model.tree
+        start = tree.start_ns(node)
+        # A parent that wasn't seen may have no time, either.
+        if start == NO_TIME or tree.is_missing(node):
             return
+        unended = self.appearance.unended.get(tree.rows[node])
         runs = unended is not None and unended.fate is Fate.RUNS
         first, end = max(0, int(window.place(start, len(cells)))), len(cells)
         if runs:
             end = min(end, max(first + 1, round(window.place(self.model.now_ns, len(cells)))))
             self._draw_wait(node, window.place(start, len(cells)), cells, window)
+        elif unended is not None and unended.seen_ns != NO_TIME:
+            end = min(end, max(first + 1, round(window.place(unended.seen_ns, len(cells)))))
         drawn = (_RUNNING, self._color_of(node)) if runs else (_UNSEEN, self.paint_style("warning"))
         for cell in range(first, end):
             cells[cell] = drawn

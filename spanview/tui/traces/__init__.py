@@ -1,5 +1,6 @@
 """The first screen: all traces.
 
+places         which of the PATHs have spans
 columns        what traces and groups can be sorted by
 plot_model     durations over time in cells
 traces_model   which traces are listed, in what order, and what a line says of each

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.cells import cell_len
 
 from spanview.display.bars import bar
-from spanview.display.units import count, duration, moment, so_far
-from spanview.model.times import NO_TIME
+from spanview.display.units import at_least, count, duration, moment, so_far
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import has_services
@@ -50,9 +49,7 @@ class TraceList(TableList[int]):
         self.growing: set[int] = set()
         """Traces that have grown lately, or may still grow."""
         self.running: Collection[int] = ()
-        """Those of them in which a span runs,"""
-        self.now_ns = 0
-        """as it was found then, in nanoseconds since 1970."""
+        """Those of them in which a span runs."""
         self.is_loading = True
         self.marked: ComparedSide | None = None
         """What is to be compared."""
@@ -132,10 +129,10 @@ class TraceList(TableList[int]):
         return f"{errors:,}" if errors else ""
 
     def _duration_text(self, trace: int) -> str:
-        if trace in self.running and (start := self._store.trace_table.start_ns[trace]) != NO_TIME:
-            return so_far(self.now_ns - start)
-        ns = self.model.duration_ns(trace)
-        return duration(ns if ns >= 0 else None)
+        ns, known = self.model.duration_ns(trace), self._store.trace_table.duration_ns(trace)
+        if trace in self.running and ns >= 0:
+            return so_far(ns)
+        return at_least(ns) if ns >= 0 and ns != known else duration(known)
 
     def _bar(self, trace: int) -> str:
         return bar(max(0, self.model.duration_ns(trace)) / max(1, self.model.longest_ns), _BAR)

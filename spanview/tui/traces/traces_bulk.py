@@ -7,6 +7,7 @@ no numpy, and lists a few hundred traces in 1 ms. They are counted by root name 
 from __future__ import annotations
 
 from array import array
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -20,7 +21,7 @@ from spanview.tui.traces.groups_model import GroupRow, in_usual_order
 from spanview.tui.traces.plot_model import POWERS, Grid, powers_of, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -41,9 +42,12 @@ class TraceColumns:
     Args:
         store: The store, which may grow meanwhile.
         groups: What the traces are grouped by; without, each root name is a group.
+        until: Until when traces are known to have run that lack an end, in nanoseconds since 1970.
     """
 
-    def __init__(self, store: Store, groups: RootGroups | None = None) -> None:
+    def __init__(
+        self, store: Store, groups: RootGroups | None = None, until: Mapping[int, int] = MappingProxyType({})
+    ) -> None:
         table = store.trace_table
         self.count = len(table)
         self.starts = copy_of(table.start_ns)[: self.count]
@@ -61,6 +65,9 @@ class TraceColumns:
         # Further apart than 64 bits can say.
         lengths[(ends > 0) & (self.starts < 0) & (lengths < 0)] = _NO_BOUND_NS
         self.durations = np.where((self.starts == NO_TIME) | (ends == NO_TIME), -1, lengths)
+        for trace, ns in until.items():
+            if trace < self.count and self.starts[trace] != NO_TIME:
+                self.durations[trace] = max(int(self.durations[trace]), ns - int(self.starts[trace]))
 
     def _grouped(self, groups: RootGroups) -> Places:
         known = groups.groups.copy()

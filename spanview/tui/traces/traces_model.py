@@ -84,6 +84,8 @@ class TracesModel:
         """Traces in which something failed, though none of their spans has an error, and how in a word or two."""
         self.open_calls: Mapping[int, int] = {}
         """How many calls without an attempt of which traces may still run, as far as processes show."""
+        self.known_until: Mapping[int, int] = {}
+        """Until when traces are known to have run that lack an end, in nanoseconds since 1970."""
         self.only_failed = False
         """Only traces with an error, or in which something failed without one."""
         self.limit: set[int] | None = None
@@ -161,7 +163,7 @@ class TracesModel:
 
         from spanview.tui.traces.traces_bulk import TraceColumns, as_array
 
-        columns = TraceColumns(self._store, self.root_groups)
+        columns = TraceColumns(self._store, self.root_groups, self.known_until)
         listed = np.ones(columns.count, np.bool_)
         if self.matching is not None:
             listed &= columns.flags_of(self.matching)
@@ -248,7 +250,11 @@ class TracesModel:
             from spanview.tui.traces.traces_bulk import TraceColumns, grid_of_many
 
             return grid_of_many(
-                TraceColumns(self._store, self.root_groups), np.array(self._plotted, np.int64), columns, rows, lit
+                TraceColumns(self._store, self.root_groups, self.known_until),
+                np.array(self._plotted, np.int64),
+                columns,
+                rows,
+                lit,
             )
         table = self._store.trace_table
         points = [
@@ -271,7 +277,7 @@ class TracesModel:
         from spanview.tui.traces.groups_model import groups_of
 
         self.root_groups.find_routes()
-        return groups_of(self._store.trace_table, self.order, incomplete, self.group_name, self.duration_ns)
+        return groups_of(self._store.trace_table, self.order, incomplete, self.group_name, self._lasted_ns)
 
     @property
     def has_many(self) -> bool:
@@ -337,7 +343,11 @@ class TracesModel:
     # -- one trace ---------------------------------------------------------------------------------------------------
 
     def duration_ns(self, trace: int) -> int:
-        """Return nanoseconds from the least start to the greatest end; -1 where one is missing."""
+        """Return nanoseconds from the least start to the greatest end, or to `known_until`; -1 where one is missing."""
+        until_ns, start_ns = self.known_until.get(trace, NO_TIME), self._store.trace_table.start_ns[trace]
+        return max(self._lasted_ns(trace), -1 if NO_TIME in {until_ns, start_ns} else until_ns - start_ns)
+
+    def _lasted_ns(self, trace: int) -> int:
         duration_ns = self._store.trace_table.duration_ns(trace)
         return -1 if duration_ns is None else duration_ns
 

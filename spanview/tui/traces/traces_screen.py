@@ -18,9 +18,11 @@ from spanview.model.times import NO_TIME
 from spanview.tui.app.settings import GROUPED, LISTED
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.keys import On, View
+from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.filtering import TraceFilter
 from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_listed
+from spanview.tui.traces.places import PlacesWithSpans
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.preview import ROOM_FOR_PREVIEW, Preview
 from spanview.tui.traces.trace_list import TraceList
@@ -80,6 +82,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._store = store
         self._nothing = nothing
         self._model = TracesModel(store)
+        self._places = PlacesWithSpans(store)
         self.filter = TraceFilter(self, store, self._model, query, self._show_found)
         self._grown_at: dict[int, float] = {}
         """When traces have just grown, by `time.monotonic`."""
@@ -184,7 +187,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         room = self.size.width - cell_len(state) - 5
         viewer = self.viewer
         wrong = Wrong(self._model.errors, viewer.notices, viewer.findings)
-        self._held = totals_text(self._store, "  ".join(viewer.paths), wrong, room)
+        self._held = totals_text(self._store, self._places.among(viewer.paths), wrong, room)
         return self._held
 
     def feed_has_news(self, changed: set[int]) -> None:
@@ -357,14 +360,19 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._show_growth()
 
     def _show_growth(self) -> None:
+        before = self._model.known_until
         self._mark_growing()
+        if self._model.sort is TraceColumn.DURATION and self._model.known_until != before:
+            self.traces.refresh_rows()
         self.rows.refresh()
 
     def _mark_growing(self) -> None:
         self.traces.growing = {*self._grown_at}
         if self._living is not None:
             self.traces.growing |= self._living.growing
-            self.traces.running, self.traces.now_ns = self._living.running, time.time_ns()
+            self.traces.running = self._living.running
+            now = dict.fromkeys(self._living.running, time.time_ns())
+            self._model.known_until = {**self._living.known_until, **now}
         self.viewer.growth_has_changed()
         self.groups.growing = {self._model.group_name(trace) for trace in self.traces.growing}
 

@@ -15,7 +15,7 @@ from spanview.display.units import count, size
 from spanview.tui.widgets.paint import fixed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from textual import events
 
@@ -45,11 +45,12 @@ class Wrong(NamedTuple):
     """Things that the check finds; None where that isn't known."""
 
 
-def totals_text(store: Store, places: str, wrong: Wrong, room: int) -> str:
+def totals_text(store: Store, places: Sequence[str], wrong: Wrong, room: int) -> str:
     """Return what was read, in one line.
 
     Args:
-        places: The PATHs; what doesn't fit of them is left out in the middle, or all of it.
+        places: The PATHs; several for which there is no room are counted, and what doesn't fit of one is left out in
+            its middle, or all of it.
         wrong: What is named with it, where there is any.
         room: Cells that there are for it.
     """
@@ -62,8 +63,9 @@ def totals_text(store: Store, places: str, wrong: Wrong, room: int) -> str:
     whole = _GAP.join(["spanview", totals, *marks])
     left = room - cell_len(whole) - len(_GAP)
     if left >= _SHORTEST_PATH:
-        place = sanitise(places, 1000)
-        shown = place if cell_len(place) <= left else _middle_out(place, left)
+        place = sanitise("  ".join(places), 1000)
+        several = count(len(places), "place") if len(places) > 1 else _middle_out(place, left)
+        shown = place if cell_len(place) <= left else several
         return _GAP.join([f"spanview  {shown}" if cell_len(shown) < left else shown, totals, *marks])
     # What is wrong is read first.
     return whole if cell_len(whole) <= room else _GAP.join([*marks, totals])

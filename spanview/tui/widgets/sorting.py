@@ -1,4 +1,4 @@
-"""The order of a table: by the next column, by the one that was clicked, or the other way round; and kept."""
+"""The order of a table: by the next column, by the one that was clicked, or the other way round."""
 
 from __future__ import annotations
 

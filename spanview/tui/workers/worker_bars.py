@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from itertools import groupby
 from operator import sub
 from typing import TYPE_CHECKING, Final
 
@@ -58,13 +59,11 @@ class Cells:
             glyph: What they are full of.
         """
         first = 0
-        for cell in range(1, len(self.glyphs) + 1):
-            same = slice(first, cell + 1, cell - first)
-            if self.glyphs[same] == [glyph] * 2 and self.places[first] == self.places[same][-1]:
-                continue
-            if self.glyphs[first] == glyph and cell - first >= fewest:
-                yield first, cell
-            first = cell
+        for (shown, _), cells in groupby(zip(self.glyphs, self.places, strict=True)):
+            behind = first + len([*cells])
+            if shown == glyph and behind - first >= fewest:
+                yield first, behind
+            first = behind
 
 
 def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], selected: int = NOBODY) -> Cells:

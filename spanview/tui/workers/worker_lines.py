@@ -412,7 +412,7 @@ class WorkerLines(LineList):
             place, has_edge = drawn.places[first], not first or drawn.places[first - 1] != drawn.places[first]
             texts[first] = self._named(lane, place, behind - first, texts[first][1], has_edge=has_edge)
             texts[first + 1 : behind] = [("", texts[first][1])] * (behind - first - 1)
-        for hatch in HATCHES:
+        for hatch in filter(drawn.glyphs.__contains__, HATCHES):
             for first, behind in drawn.full_runs(_FEWEST_NAMED, hatch):
                 runs, size = self.model.runs_now(index), behind - first - 1
                 row = None if drawn.places[first] == NOBODY else lane.blocks.rows[drawn.places[first]]

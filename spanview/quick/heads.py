@@ -1,0 +1,182 @@
+"""What lines of OTLP have before their span and after it: recognized by those that were decoded.
+
+{"resourceSpans":[{"resource":{…},"scopeSpans":[{"scope":{…},"spans":[     the head, of a resource and a scope
+{"traceId":"…",…                                                           the span
+}]}]}]}                                                                    the tail, the same in all lines of a head
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import orjson
+
+from spanview.formats import foreign, otlp
+from spanview.index.gather import WORD, Template, rows_at, word
+from spanview.quick.known_rows import NO_NUMBER, KnownRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from spanview.index.arrays import Places
+    from spanview.index.gather import Bytes
+
+_MAX_HEADS: Final = 4096
+"""If there are more, all are forgotten."""
+_MAX_HEAD_BYTES: Final = 4096
+_LOOKUP_BYTES: Final = 64 * 1024
+"""Bytes of heads that are looked up together; more would need new memory each time."""
+_SCHEMA: Final = rb'(?:,"schemaUrl":"[^"\\]*")?'
+# `}]}]}]}` · `}],"schemaUrl":"https://a"}]}]}`
+_TAIL: Final = re.compile(rb"\}\]" + _SCHEMA + rb"\}\]" + _SCHEMA + rb"\}\]\}\Z")
+_SPAN: Final = {"traceId": "1" * 32, "spanId": "1" * 16, "startTimeUnixNano": "1", "endTimeUnixNano": "1"}
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Where lines are that have one span each."""
+
+    starts: Places
+    spans: Places
+    """Where the span of each begins: at its brace."""
+    ends: Places
+    """Where each line ends: after a brace."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What begins a line that was decoded."""
+
+    template: Template
+    tail: Template
+    service: int
+
+
+class Heads:
+    """The heads that were seen.
+
+    Args:
+        number_of: Returns the number of a service.
+    """
+
+    def __init__(self, number_of: Callable[[str], int]) -> None:
+        self._number_of = number_of
+        self._forget()
+
+    def _forget(self) -> None:
+        self._heads: list[_Head] = []
+        self._numbers: dict[bytes, int] = {}
+        """Of each head that was decoded its index, `NO_NUMBER` where lines can't begin so."""
+        self._recent = NO_NUMBER
+        self._widths: dict[int, KnownRows] = {}
+
+    def services(self, data: bytearray, buffer: Bytes, lines: Lines, attributes: Places) -> NDArray[np.int64]:
+        """Return the numbers of the services, `NO_NUMBER` where head and tail aren't recognized.
+
+        Args:
+            data: The bytes.
+            buffer: The same bytes.
+            lines: The lines.
+            attributes: Where the attributes of each begin.
+        """
+        if len(self._numbers) >= _MAX_HEADS:
+            self._forget()
+        heads = self._look_up(data, buffer, lines)
+        services = np.full(len(heads), NO_NUMBER, np.int64)
+        for number in _different(heads):
+            head = self._heads[number]
+            rows = np.flatnonzero(heads == number)
+            tails = lines.ends[rows] - head.tail.width
+            fits = tails >= attributes[rows]
+            same = head.tail.take(buffer, np.maximum(tails, 0))[1]
+            if same is not None:
+                fits &= same
+            services[rows[fits]] = head.service
+        return services
+
+    def _look_up(self, data: bytearray, buffer: Bytes, lines: Lines) -> NDArray[np.int64]:
+        """Return the number of each line's head."""
+        widths = lines.spans - lines.starts
+        heads = np.full(len(widths), NO_NUMBER, np.int64)
+        remaining = np.flatnonzero(widths <= _MAX_HEAD_BYTES)
+        if self._recent != NO_NUMBER:
+            # Mostly, all have the most recent one.
+            recent = self._heads[self._recent].template
+            remaining_has = widths[remaining] == recent.width
+            rows = remaining[remaining_has]
+            same = recent.take(buffer, lines.starts[rows])[1]
+            heads[rows if same is None else rows[same]] = self._recent
+            remaining = remaining[heads[remaining] == NO_NUMBER]
+        for width in _different(widths[remaining]):
+            selected = remaining[widths[remaining] == width]
+            known = self._widths.setdefault(width, KnownRows(width))
+            step = max(1, _LOOKUP_BYTES // width)
+            for first in range(0, len(selected), step):
+                rows = selected[first : first + step]
+                words = rows_at(buffer, lines.starts[rows], -(-width // WORD) * WORD).view(np.uint64)
+                if width % WORD:
+                    words[:, -1] &= np.uint64(word(b"\xff" * (width % WORD)))
+
+                def number_of(row: int, rows: Places = rows) -> int:
+                    index = rows[row]
+                    start, span, end = (int(places[index]) for places in (lines.starts, lines.spans, lines.ends))
+                    return self._head_of(bytes(data[start:span]), bytes(data[span:end]))
+
+                heads[rows] = known.find(words, number_of)
+        return heads
+
+    def _head_of(self, text: bytes, rest: bytes) -> int:
+        """Return the number of a line's head, decoded where it is new.
+
+        Args:
+            text: The head.
+            rest: The rest of the line.
+        """
+        number = self._numbers.get(text)
+        if number is None:
+            tail = _TAIL.search(rest)
+            service = None if tail is None else _service_of(text, tail[0])
+            number = NO_NUMBER
+            if tail is not None and service is not None:
+                number = len(self._heads)
+                self._heads.append(_Head(Template(text), Template(tail[0]), self._number_of(service)))
+            self._numbers[text] = number
+        if number != NO_NUMBER:
+            self._recent = number
+        return number
+
+
+def _different(numbers: NDArray[np.int64]) -> list[int]:
+    """Return which numbers there are, `NO_NUMBER` left out."""
+    if len(numbers) and (numbers == numbers[0]).all():
+        return [number for number in numbers[:1].tolist() if number != NO_NUMBER]
+    different: list[int] = np.unique(numbers).tolist()
+    return [number for number in different if number != NO_NUMBER]
+
+
+def _service_of(head: bytes, tail: bytes) -> str | None:
+    """Return the service of lines with one span between a head and a tail; None for what isn't usual."""
+    try:
+        document = orjson.loads(head + b"{" + tail)
+    except orjson.JSONDecodeError:
+        return None
+    spans: Any = document
+    for key, others in (
+        ("resourceSpans", set[str]()),
+        ("scopeSpans", {"resource", "schemaUrl"}),
+        ("spans", {"scope", "schemaUrl"}),
+    ):
+        if not isinstance(spans, dict) or key not in spans or not {*spans} - {key} <= others:
+            return None
+        holder, spans = spans, spans[key]
+        if not isinstance(spans, list) or len(spans) != 1:
+            return None
+        spans = spans[0]
+    holder["spans"] = [_SPAN]
+    columns = foreign.columns_of(otlp.spans_of(document, foreign.NOWHERE))
+    return None if columns.warnings[0] else columns.services[0]

@@ -1,0 +1,38 @@
+"""The records of a page that fit a layout so far."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from spanview.index.arrays import Flags, Places
+    from spanview.index.gather import Bytes, Template
+
+
+class Matches:
+    """The records that fit so far: their indexes among all, the positions of their next parts, and their columns."""
+
+    __slots__ = ("columns", "indexes", "positions")
+
+    def __init__(self, indexes: Places, positions: Places, **columns: NDArray[Any]) -> None:
+        self.indexes, self.positions, self.columns = indexes, positions, columns
+
+    def keep(self, fits: Flags | None) -> bool:
+        """Keep only those that fit; tell whether any were left out."""
+        if fits is None or fits.all():
+            return False
+        # Numbers choose quicker than flags.
+        selected = np.flatnonzero(fits)
+        self.indexes, self.positions = self.indexes[selected], self.positions[selected]
+        self.columns = {name: values[selected] for name, values in self.columns.items()}
+        return True
+
+    def take(self, template: Template, buffer: Bytes) -> Bytes:
+        """Return the next bytes of the records that fit a template, and keep only these."""
+        rows, fits = template.take(buffer, self.positions)
+        self.positions = self.positions + template.width
+        return rows[fits] if self.keep(fits) else rows

@@ -1,0 +1,158 @@
+"""Lines of OTLP that have one span each are scanned, and what is left of damaged ones is what the decoder makes of it.
+
+a line in the layout           scanned
+damaged anywhere before        scanned or decoded: the same either way
+its attributes
+a mark, and the end            one row, joined without Python's help
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from builders import Builder
+from seeds import seeds
+from spanview.formats.decoder import batch_of
+from spanview.index.intake import Intake
+from spanview.model.problems import Warnings
+from spanview.model.times import NO_TIME
+from spanview.quick import pages
+
+from .folders import otlp_line
+from .test_following import _followed
+from .test_same import _compare, contents, load
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from spanview.formats.frames import Frames
+    from spanview.formats.rows import Batch
+
+_NEVER = 1 << 60
+
+
+@pytest.fixture(name="decoded")
+def note_decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list into which the offsets of the records come that are decoded."""
+    offsets: list[int] = []
+
+    def note(frames: Frames) -> Batch:
+        batch = batch_of(frames)
+        offsets.extend(batch.offsets)
+        return batch
+
+    monkeypatch.setattr(pages, "batch_of", note)
+    return offsets
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"parentSpanId": "ab" * 8},
+        {"status": {"code": 2, "message": 'of "x"'}},
+        {"name": "n" * 300},
+        {"name": 'with "quotes" and ä'},
+        {"events": [{"timeUnixNano": "1700000000000000007", "name": "exception", "attributes": []}]},
+        {"droppedAttributesCount": 3},
+        {"traceState": "a=b"},
+    ],
+)
+def test_usual_lines_are_not_decoded(fields: dict[str, Any], tmp_path: Path, decoded: list[int]) -> None:
+    """Whatever the writer writes, links apart, is scanned."""
+    build = Builder()
+    order = ("traceId", "spanId", "parentSpanId")
+    lines = []
+    for _ in range(20):
+        value = json.loads(otlp_line(build.span("a", service="s"), **fields))
+        (span,) = value["resourceSpans"][0]["scopeSpans"][0]["spans"]
+        value["resourceSpans"][0]["scopeSpans"][0]["spans"] = [
+            {name: span[name] for name in order if name in span} | span
+        ]
+        lines.append(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode() + b"\n")
+    (tmp_path / "a.jsonl").write_bytes(b"".join(lines))
+    store = load(tmp_path, quick_from=0)
+    assert (len(store.spans), decoded) == (20, [])
+    _compare(tmp_path)
+
+
+@pytest.mark.parametrize("seed", seeds(4))
+def test_damage_at_every_byte(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte that is another one, or missing, or the line's last one, comes to what the decoder makes of it."""
+    monkeypatch.setattr(pages, "PAGE_BYTES", 1 << 20)
+    dice, build = random.Random(seed), Builder()
+    document = build.span("a name", parent=dice.choice((None, 7)), service="s", status=dice.choice(("UNSET", "ERROR")))
+    line = otlp_line(document | dice.choice(({}, {"end_time": None})))
+    skipped = line.index(b'"attributes":[', line.index(b'"status"'))
+    usual = [otlp_line(build.span("b", service="s")) for _ in range(40 * len(line) // 100)]
+    for number, other in enumerate((None, b"", b"\n", b"}")):
+        parts = []
+        for at in range(len(line)):
+            if not skipped <= at < len(line) - len(b"}]}]}]}\n"):
+                parts += [line[:at] + (dice.randbytes(1) if other is None else other) + line[at + 1 :]]
+            parts += [usual[at % len(usual)]] if dice.random() < 0.5 else []
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        # Each in its own file shows what it is alone, and all in one what they do to each other.
+        for at, part in enumerate(parts[::7]):
+            (folder / f"{at}.jsonl").write_bytes(usual[0] + part + usual[1])
+        _compare(folder)
+        (folder / "all.jsonl").write_bytes(b"".join(usual[:9] + parts))
+        _compare(folder)
+
+
+def _marked_folder(folder: Path, dice: random.Random) -> None:
+    """Write spans that have ended, and what was written when they and others began, into files in any order."""
+    build = Builder()
+    documents = [build.span(f"s{n % 5}", trace=n // 9 + 1, service=f"p{n % 3}") for n in range(2_000)]
+    begun = [otlp_line(document | {"end_time": None}, attributes=[]) for document in documents]
+    ended = [otlp_line(document) for document in documents[:-40]]
+    for lines in (begun, ended):
+        dice.shuffle(lines)
+    for name, lines in (("b", begun[:900]), ("a", ended[1000:]), ("c", ended[:1000]), ("d", begun[900:])):
+        (folder / f"{name}.jsonl").write_bytes(b"".join(lines))
+
+
+@pytest.mark.parametrize("newest_first", [False, True])
+def test_marks_are_joined_at_once(*, newest_first: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In any order of files, none of the records goes through the index one by one, and all rows are scanned ones."""
+    added: list[int] = []
+    add = Intake._add_known
+
+    def note(self: Intake, source: int, batch: Batch, trace: int, index: int) -> None:
+        added.append(index)
+        add(self, source, batch, trace, index)
+
+    _marked_folder(tmp_path, random.Random(1))
+    expected = contents(load(tmp_path, quick_from=_NEVER))
+    monkeypatch.setattr(Intake, "_add_known", note)
+    store = load(tmp_path, quick_from=0, newest_first=newest_first)
+    assert not added
+    assert contents(store) == expected
+    assert [*store.spans.end_ns].count(NO_TIME) == 40
+    assert {row for row, bits in enumerate(store.spans.warnings) if bits} == {
+        row for row, end in enumerate(store.spans.end_ns) if end == NO_TIME
+    }
+    assert {*store.spans.warnings} == {0, int(Warnings.NO_END)}
+    assert not store.intake.moved
+    # The front of the file that is read first is decoded, what of it has not ended stays so.
+    assert len(store.spans) - sum(map(len, store.intake.scanned)) in range(40)
+
+
+def test_marks_while_following(tmp_path: Path) -> None:
+    """What was scanned and has not ended ends when its end is written, in the file that was scanned or in another."""
+    build = Builder()
+    documents = [build.span("s", service="p") for _ in range(30)]
+    (tmp_path / "a.started.jsonl").write_bytes(b"".join(otlp_line(each | {"end_time": None}) for each in documents))
+    (tmp_path / "a.jsonl").write_bytes(b"".join(map(otlp_line, documents[:10])))
+    session, store = _followed(tmp_path, quick_from=0)
+    assert [*store.spans.end_ns].count(NO_TIME) == 20
+    with (tmp_path / "a.jsonl").open("ab") as file:
+        file.write(b"".join(map(otlp_line, documents[10:25])))
+    session.look()
+    assert (len(store.spans), [*store.spans.end_ns].count(NO_TIME)) == (30, 5)
+    session.close()

@@ -33,9 +33,11 @@ class SharedFile(NamedTuple):
     shown: str
     """The PATH as given, joined with the file's path below it."""
     real: str
-    """The path without symbolic links, or the URI."""
+    """The path without symbolic links, or the path in the file system of a URI."""
     content: int
     """About so many bytes are there to be read."""
+    uri: str = ""
+    """The PATH, if it is a URI."""
 
     def found(self, folder: str) -> FoundFile:
         """Return the file as a search on this node finds it; one behind a URI is copied.
@@ -48,11 +50,12 @@ class SharedFile(NamedTuple):
         """
         real = self.real
         try:
-            if _SCHEME in real:
+            if self.uri:
                 # Its name says what it is, and others may have the same.
                 real = os.path.join(folder, str(len(os.listdir(folder))), os.path.basename(self.real))
                 os.mkdir(os.path.dirname(real))
-                with _opened(self.real) as stream, open(real, "wb") as copy:
+                system, _ = _file_systems().FileSystem.from_uri(self.uri)
+                with system.open_input_stream(self.real, compression=None) as stream, open(real, "wb") as copy:
                     shutil.copyfileobj(stream, copy, _PIECE_BYTES)
             # Nodes give different numbers to one file system.
             return file_of(self.shown, real, os.stat(real))
@@ -79,7 +82,7 @@ def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
     for uri in paths:
         if _SCHEME in uri:
             files += _search_uri(uri)
-    return sorted({file.real: file for file in files}.values(), key=attrgetter("shown")), listing.problems
+    return sorted({file.shown: file for file in files}.values(), key=attrgetter("shown")), listing.problems
 
 
 def _search_uri(uri: str) -> Iterator[SharedFile]:
@@ -97,13 +100,10 @@ def _search_uri(uri: str) -> Iterator[SharedFile]:
     for info in below:
         path = info.path[len(top) :].strip("/")
         if info.type is fs.FileType.File and not any(part.startswith(".") for part in path.split("/")):
-            shown = f"{uri.rstrip('/')}/{path}" if path else uri
-            yield SharedFile(shown, shown, info.size)
-
-
-def _opened(uri: str) -> Any:
-    system, path = _file_systems().FileSystem.from_uri(uri)
-    return system.open_input_stream(path, compression=None)
+            # s3://bucket/spans?region=eu-west-1
+            base, mark, settings = uri.partition("?")
+            shown = f"{base.rstrip('/')}/{path}{mark}{settings}" if path else uri
+            yield SharedFile(shown, info.path, info.size, uri)
 
 
 def _file_systems() -> Any:
@@ -147,7 +147,3 @@ class SharedReader(DetailReader):
                 for piece in unpacker.feed(data):
                     self._reader.spool.write(source, offset, piece)
                     offset += len(piece)
-
-    def close(self) -> None:
-        """Release descriptors and disk space."""
-        self._reader.close()

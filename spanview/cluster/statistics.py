@@ -5,8 +5,8 @@ rows        of these stores go by their traces' ids to partitions
 partition   a store again, in which the index decides about spans of several files; its groups of spans
 driver      joins the groups; their durations are all that it gets of a span, 8 bytes
 
-No process holds more than the columns of one group of files, or of one partition. A file is not divided, and neither is
-a trace.
+No process holds more than the columns of one group of files, or of some partitions. A file is not divided, and neither
+is a trace.
 """
 
 from __future__ import annotations

@@ -163,6 +163,23 @@ def test_parts_are_joined() -> None:
 
 
 @pytest.mark.usefixtures("small")
+def test_uris(tmp_path: Path) -> None:
+    """Files behind a URI are found under names of any kind, hidden ones aside, and shown below the URI."""
+    folder = tmp_path / "spans"
+    for name in ("1 %20#?.json", "in/2.json", ".hidden/3.json", "4.json.gz"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = file_of([Builder().span(name)])
+        path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
+    uri = folder.as_uri()
+    files, _ = shared_files.search([f"{uri}/", f"{uri}/in/2.json"])
+    assert [file.shown for file in files] == [f"{uri}/{name}" for name in ("1 %20#?.json", "4.json.gz", "in/2.json")]
+    groups, tallies = counting.statistics_on_cluster(files, "name", 1 << 20)
+    assert sorted(str(group.key) for group in groups) == ["1 %20#?.json", "4.json.gz", "in/2.json"]
+    assert (tallies.files, tallies.problems()) == (3, [])
+
+
+@pytest.mark.usefixtures("small")
 def test_a_file_that_a_node_does_not_have(tmp_path: Path) -> None:
     """A file that was found here has to be on each node."""
     path = tmp_path / "1.json"

@@ -257,7 +257,9 @@ def _options(command: str, words: list[str]) -> Options:
         if len(paths) > compared:
             parser.error(f"--demo stands for a PATH: leave out {paths[compared]}")
         paths = (*paths, DEMO)
-    if given.get("ray") is not None and paths:
+    if given.get("ray") is not None and command == "stats":
+        _check_counting(parser, given, paths)
+    elif given.get("ray") is not None and paths:
         parser.error(f"--ray stands for a PATH: leave out {paths[0]}")
     given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
     return Options(
@@ -268,6 +270,15 @@ def _options(command: str, words: list[str]) -> Options:
         environment=dict(os.environ),
         **_without_lists(given),
     )
+
+
+def _check_counting(parser: argparse.ArgumentParser, given: dict[str, Any], paths: tuple[str, ...]) -> None:
+    """Complain about what a cluster can't count."""
+    if not paths or "-" in paths:
+        parser.error("--ray counts what every node of the cluster can read: give PATHs, and not standard input")
+    for name, option in (("queries", "-q"), ("since", "--since")):
+        if given[name]:
+            parser.error(f"--ray counts all spans: leave out {option}")
 
 
 def _collect_options(parser: argparse.ArgumentParser, given: dict[str, Any], words: list[str]) -> Options:
@@ -418,6 +429,12 @@ _OPTIONS: Final = (
         "--ray",
         metavar="ADDRESS",
         help="all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT",
+    ),
+    _option(
+        "stats",
+        "--ray",
+        metavar="ADDRESS",
+        help="count on a Ray cluster, whose nodes can all read the PATHs: auto, or HOST:PORT",
     ),
     _option("tree", "--svg", metavar="FILE", help="write the waterfall as a picture, completely or not at all"),
     _option("export tree", "--force", action="store_true", help="overwrite the file"),

@@ -46,7 +46,10 @@ def command(*words: str) -> str:
         ),
         (command("tree", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "numpy", "multiprocessing"}),
         (command("spans", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "numpy", "multiprocessing"}),
-        (command("stats", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "multiprocessing"}),
+        (
+            command("stats", RECORDING),
+            {"textual", "rich", "watchfiles", "opentelemetry", "multiprocessing", "pyarrow", "ray"},
+        ),
         (
             "import spanview.commands.view, spanview.commands.reading, spanview.sources.session",
             {

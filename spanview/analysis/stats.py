@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +57,19 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupPart:
+    """What some of all traces add to a group."""
+
+    key: str | None
+    """As in `Group`, like all below."""
+    count: int
+    errors: int
+    self_ns: int
+    durations: Sequence[int]
+    """Sorted, in nanoseconds."""
+
+
+@dataclass(frozen=True, slots=True)
 class AmongName:
     """How a span compares with all of its name that have a duration, including itself."""
 
@@ -95,27 +110,60 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
         column: What they are grouped by; newer rows don't count.
         traces: Numbers of the traces that count; None for all.
     """
+    return joined(parts_of(store, column, traces, tell))
+
+
+def parts_of(
+    store: Store, column: Column, traces: Sequence[int] | None = None, tell: Tell = unheard
+) -> list[GroupPart]:
+    """Return the groups of spans by a column, to be joined with those of other traces; arguments as for `groups_of`."""
     forest = forest_of(store, traces)
     keys = np.full(len(forest), -1)
     known = forest.rows < len(column.numbers)
     keys[known] = copy_of(column.numbers)[forest.rows[known]]
-    groups = [
-        Group(
-            key=column.texts[key],
-            count=count,
-            errors=errors,
-            total_ns=sum(durations),
-            self_ns=self_ns,
-            min_ns=durations[0] if durations else None,
-            p50_ns=nearest_rank(durations, 50),
-            p95_ns=nearest_rank(durations, 95),
-            p99_ns=nearest_rank(durations, 99),
-            max_ns=durations[-1] if durations else None,
-            histogram=histogram(durations),
-        )
+    return [
+        GroupPart(column.texts[key], count, errors, self_ns, durations)
         for key, count, errors, durations, self_ns in grouped(forest, keys, tell)
     ]
+
+
+def joined(parts: Iterable[GroupPart]) -> list[Group]:
+    """Return whole groups, those with the greatest total first, then by key, None last."""
+    parts_by_key = dict[str | None, list[GroupPart]]()
+    for part in parts:
+        parts_by_key.setdefault(part.key, []).append(part)
+    groups = [_group_of(key, of_key) for key, of_key in parts_by_key.items()]
     return sorted(groups, key=lambda group: (-group.total_ns, group.key is None, group.key or ""))
+
+
+def _group_of(key: str | None, parts: Sequence[GroupPart]) -> Group:
+    durations = _merged([part.durations for part in parts])
+    return Group(
+        key=key,
+        count=sum(part.count for part in parts),
+        errors=sum(part.errors for part in parts),
+        total_ns=sum(durations),
+        self_ns=sum(part.self_ns for part in parts),
+        min_ns=durations[0] if durations else None,
+        p50_ns=nearest_rank(durations, 50),
+        p95_ns=nearest_rank(durations, 95),
+        p99_ns=nearest_rank(durations, 99),
+        max_ns=durations[-1] if durations else None,
+        histogram=histogram(durations),
+    )
+
+
+def _merged(columns: Sequence[Sequence[int]]) -> Sequence[int]:
+    """Return the values of sorted columns as one, sorted."""
+    if len(columns) == 1:
+        return columns[0]
+    try:
+        values = np.concatenate([np.array(column, np.int64) for column in columns])
+    except OverflowError:
+        return sorted(chain.from_iterable(columns))
+    values.sort()
+    # Millions of integers in a list would take five times as much.
+    return array("q", values.tobytes())
 
 
 def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int] | None, limit: int) -> list[int]:

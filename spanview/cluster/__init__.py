@@ -1,8 +1,11 @@
-"""Collecting the span files of a cluster's nodes into one folder.
+"""Collecting the span files of a cluster's nodes into one folder, and counting on the nodes what all of them can read.
 
-node_files  what runs on a node: new bytes of its span files
-nodes       the nodes of a cluster, and how far collecting from each is
-collection  what was collected, in a folder
-tasks       a task for each node of a Ray cluster
-dashboard   the same through the dashboard, which has the logs of all nodes
+node_files    what runs on a node: new bytes of its span files
+nodes         the nodes of a cluster, and how far collecting from each is
+collection    what was collected, in a folder
+tasks         a task for each node of a Ray cluster
+dashboard     the same through the dashboard, which has the logs of all nodes
+shared_files  files that every node can read
+span_rows     spans on their way between processes
+statistics    statistics of spans, by Ray Data
 """

@@ -75,7 +75,7 @@ def run(options: Options) -> int:
     else:
         _print_report(part, report, paint_for(options))
     if not len(store.spans):
-        notice(store, places(options))
+        notice(store.tallies, places(options))
     elif traces is not None:
         say_if_nothing_matches(store, [*traces], selection.query)
     for gate in asked:

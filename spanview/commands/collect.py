@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from spanview.cluster.collection import Collection
 from spanview.cluster.nodes import NodeState
 from spanview.commands.following import until_interrupted
-from spanview.commands.standard_error import say
+from spanview.commands.standard_error import quiet_libraries, say
 from spanview.display.units import count, size
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 def run(options: Options) -> int:
     """Collect; end with 1 where a node is lost, unless nodes may come and go."""
     with ExitStack() as stack:
-        stack.enter_context(_quiet_libraries())
+        stack.enter_context(quiet_libraries())
         if options.dashboard is None:
             from spanview.cluster.tasks import collect, connected
 
@@ -90,28 +89,3 @@ def _summary(collection: Collection, nodes: list[NodeProgress]) -> str:
     end = f"; {count(lost, 'node')} lost" if lost else ""
     sent = size(sum(progress.sent for progress in nodes))
     return f"{collection.folder}: {size(collection.bytes)} new in {files} of {all_nodes}, sent as {sent}{end}"
-
-
-@contextmanager
-def _quiet_libraries() -> Iterator[None]:
-    """Keep from the terminal what Ray prints, to Python's streams or past them; only `sys.stderr` still leads there."""
-    streams = sys.stdout, sys.stderr
-    copies = os.dup(1), os.dup(2)
-    with (
-        open(os.devnull, "w", encoding="utf-8") as null,
-        os.fdopen(os.dup(2), "w", 1, errors="replace") as standard_error,
-    ):
-        for stream in streams:
-            if stream is not None:
-                stream.flush()
-        os.dup2(null.fileno(), 1)
-        os.dup2(null.fileno(), 2)
-        sys.stdout, sys.stderr = null, streams[1] and standard_error
-        try:
-            yield
-        finally:
-            standard_error.flush()
-            sys.stdout, sys.stderr = streams
-            for descriptor, copy in enumerate(copies, 1):
-                os.dup2(copy, descriptor)
-                os.close(copy)

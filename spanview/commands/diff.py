@@ -122,9 +122,10 @@ def _path(options: Options, letter: str, path: str) -> DiffSide:
 
 def _read(options: Options, whose: str = "") -> Store:
     store = read_all(options)
-    notice_problems(store)
+    notice_problems(store.tallies)
     if not len(store.spans):
-        raise DiffError(f"{whose}{sanitise(nothing_in(store, places(options)))}, so there is nothing to compare")
+        nothing = sanitise(nothing_in(store.tallies, places(options)))
+        raise DiffError(f"{whose}{nothing}, so there is nothing to compare")
     return store
 
 

@@ -25,7 +25,7 @@ def run(options: Options) -> int:
     """Write the chosen traces to a file, whole or not at all, or to standard output."""
     selection = Selection(options)
     store = read_all(options)
-    notice(store, places(options))
+    notice(store.tallies, places(options))
     with stage("export"):
         losses = Losses(options.format)
         chunks = _chunks(store, options, selection, losses)

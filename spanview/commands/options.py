@@ -55,7 +55,7 @@ class Options:
     node_paths: tuple[str, ...] = ()
     """Where span files are on each node; empty for the default places."""
     ray: str | None = None
-    """The Ray cluster that is shown: `auto`, or host and port of its head."""
+    """The Ray cluster that is shown, or that counts: `auto`, or host and port of its head."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -38,7 +38,7 @@ def run(options: Options) -> int:
     if options.follow:
         return _follow(options, selection)
     store = read_all(options)
-    notice(store, places(options))
+    notice(store.tallies, places(options))
     rows = selection.rows(store)
     say_if_nothing_matches(store, rows, selection.query)
     write_to_standard_output(jsonl_chunks(store, rows))

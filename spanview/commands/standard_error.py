@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from spanview.display.notices import NOTICED, notice_text
@@ -12,23 +14,24 @@ from spanview.display.unnamed import Unnamed
 from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from spanview.analysis.query import Query
     from spanview.index.store import Store
+    from spanview.index.tallies import Tallies
 
 MAX_PROBLEM_NOTICES: Final = 20
 
 
-def notice(store: Store, paths: Iterable[str] = ()) -> None:
+def notice(tallies: Tallies, paths: Iterable[str] = ()) -> None:
     """Say on standard error what could not be read, and where there was nothing."""
-    if not notice_problems(store) and not len(store.spans):
-        say(nothing_in(store, paths))
+    if not notice_problems(tallies) and not tallies.records:
+        say(nothing_in(tallies, paths))
 
 
-def notice_problems(store: Store) -> bool:
+def notice_problems(tallies: Tallies) -> bool:
     """Say on standard error what could not be read, and return whether a file or the watcher had such a problem."""
-    problems = store.problems()
+    problems = tallies.problems()
     too_large = sum(1 for problem in problems if problem.kind is ProblemKind.TOO_LARGE)
     noticed = [problem for problem in problems if problem.kind in NOTICED]
     for problem in noticed[:MAX_PROBLEM_NOTICES]:
@@ -37,21 +40,21 @@ def notice_problems(store: Store) -> bool:
         say(f"and {len(noticed) - MAX_PROBLEM_NOTICES:,} more such notices; spanview check lists all of them")
     if too_large:
         say(f"{count(too_large, 'record')} skipped, longer than --max-span-size; spanview check says where")
-    if len(store.spans) and store.tallies.torn:
-        say(f"{count(store.tallies.torn, 'torn record')} skipped; spanview check says where")
-    lost = sum(file.fragments for _, file in store.tallies.each_file())
-    if len(store.spans) and lost:
+    if tallies.records and tallies.torn:
+        say(f"{count(tallies.torn, 'torn record')} skipped; spanview check says where")
+    lost = sum(file.fragments for _, file in tallies.each_file())
+    if tallies.records and lost:
         say(f"{count(lost, 'span')} in logs can't be read there; spanview check says why")
     return bool(noticed)
 
 
-def nothing_in(store: Store, paths: Iterable[str]) -> str:
+def nothing_in(tallies: Tallies, paths: Iterable[str]) -> str:
     """Return what there is instead of spans."""
     where = ", ".join(paths)
-    files = [file for _, file in store.tallies.each_file() if file.bytes]
+    files = [file for _, file in tallies.each_file() if file.bytes]
     damaged = sum(1 for file in files if file.gaps or file.fragments)
     if not files:
-        what = f"{count(store.tallies.files, 'empty file')}" if store.tallies.files else "no files"
+        what = f"{count(tallies.files, 'empty file')}" if tallies.files else "no files"
     elif damaged:
         what = f"{count(damaged, 'file')} with damaged records, listed by spanview check"
     else:
@@ -77,3 +80,28 @@ def say(text: str) -> None:
     """Write one line to standard error, whatever is in the text; nothing where that is closed."""
     if sys.stderr is not None:
         sys.stderr.write(f"spanview: {sanitise(text)}\n")
+
+
+@contextmanager
+def quiet_libraries() -> Iterator[None]:
+    """Keep from the terminal what Ray prints, to Python's streams or past them; only `sys.stderr` still leads there."""
+    streams = sys.stdout, sys.stderr
+    copies = os.dup(1), os.dup(2)
+    with (
+        open(os.devnull, "w", encoding="utf-8") as null,
+        os.fdopen(os.dup(2), "w", 1, errors="replace") as standard_error,
+    ):
+        for stream in streams:
+            if stream is not None:
+                stream.flush()
+        os.dup2(null.fileno(), 1)
+        os.dup2(null.fileno(), 2)
+        sys.stdout, sys.stderr = null, streams[1] and standard_error
+        try:
+            yield
+        finally:
+            standard_error.flush()
+            sys.stdout, sys.stderr = streams
+            for descriptor, copy in enumerate(copies, 1):
+                os.dup2(copy, descriptor)
+                os.close(copy)

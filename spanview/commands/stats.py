@@ -11,7 +11,7 @@ from spanview.commands.coloring import paint_for
 from spanview.commands.output import terminal_width, write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
-from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
 from spanview.commands.unended import unended_in
 from spanview.display.columns import named
 from spanview.display.group_text import group_text
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
     _Report: TypeAlias = tuple[Callable[[], dict[str, Any]], Callable[[], Sequence[tuple[str, ...]]]]
     """What was counted: for `--json`, and as a table, heads first, of names in its first column and figures."""
+    _Generators: TypeAlias = dict[str | None, Certainty]
+    """How sure it is that the spans of a name are attempts of a generator, by the name."""
 
 _SHADES: Final = {"ERRORS": ERROR, "NOT SUBMITTED": ERROR, "RETRIED": WARNING, "NO ATTEMPT": WARNING}
 """The shades of columns by their heads."""
@@ -40,43 +42,74 @@ _SHADES: Final = {"ERRORS": ERROR, "NOT SUBMITTED": ERROR, "RETRIED": WARNING, "
 
 def run(options: Options) -> int:
     """Print the statistics of all spans, or of those in the traces that match."""
+    if options.ray is not None:
+        return _run_on_cluster(options, options.ray)
     selection = Selection(options)
     store = read_all(options)
-    notice(store, places(options))
+    notice(store.tallies, places(options))
     traces = None if selection.is_everything else selection.traces(store)
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)
     value, lines = {"ray": _by_ray, "serve": _by_serve}.get(options.by, partial(_by, options.by))(store, traces)
-    if options.json:
-        write_to_standard_output([dumps_strict(value()) + b"\n"])
-    else:
-        if fates := fates_text(unended_in(store).values()):
-            say(f"spans without an end are counted, and left out of durations: {fates}")
-        rows = lines()
-        heads = rows[0]
-        paint, width = paint_for(options), terminal_width()
-        for line in named(rows, paint, lambda column: _SHADES.get(heads[column], ""), width=width):
-            sys.stdout.write(line + "\n")
+    if not options.json and (fates := fates_text(unended_in(store).values())):
+        say(f"spans without an end are counted, and left out of durations: {fates}")
+    _print((value, lines), options)
     return 0
 
 
+def _run_on_cluster(options: Options, address: str) -> int:
+    """Have a Ray cluster count all spans, and print the statistics."""
+    from spanview.cluster.shared_files import search
+    from spanview.cluster.statistics import BY, statistics_on_cluster
+    from spanview.cluster.tasks import connected
+
+    if options.by not in BY:
+        raise QueryError(f"can't group by {options.by!r} on a cluster; there are {', '.join(BY)}")
+    files, problems = search(options.paths)
+    with quiet_libraries(), connected(address):
+        groups, tallies = statistics_on_cluster(files, options.by, options.cap)
+    for problem in problems:
+        tallies.add_problem(problem)
+    notice(tallies, options.paths)
+    _print(_by_groups(groups, options.by, dict), options)
+    return 0
+
+
+def _print(report: _Report, options: Options) -> None:
+    value, lines = report
+    if options.json:
+        write_to_standard_output([dumps_strict(value()) + b"\n"])
+        return
+    rows = lines()
+    heads = rows[0]
+    paint, width = paint_for(options), terminal_width()
+    for line in named(rows, paint, lambda column: _SHADES.get(heads[column], ""), width=width):
+        sys.stdout.write(line + "\n")
+
+
 def _by(by: str, store: Store, traces: Sequence[int] | None) -> _Report:
-    from spanview.analysis.stats import statistics, to_json
+    from spanview.analysis.stats import statistics
 
     try:
         groups = statistics(store, by, traces)
     except QueryError as error:
         # These two are no groups of spans.
         raise QueryError(f"{error}, ray, serve") from None
-    return partial(to_json, groups, by), partial(_lines, store, groups, by)
+    return _by_groups(groups, by, partial(_generators, store, groups) if by == "name" else dict)
 
 
-def _lines(store: Store, groups: Sequence[Group], by: str) -> list[tuple[str, ...]]:
+def _by_groups(groups: Sequence[Group], by: str, generators: Callable[[], _Generators]) -> _Report:
+    from spanview.analysis.stats import to_json
+
+    return partial(to_json, groups, by), partial(_lines, groups, by, generators)
+
+
+def _lines(groups: Sequence[Group], by: str, generators: Callable[[], _Generators]) -> list[tuple[str, ...]]:
     header = (by.upper(), "COUNT", "ERRORS", "TOTAL", "SELF", "MIN", "P50", "P95", "P99", "MAX")
-    generators = _generators(store, groups) if by == "name" else {}
+    generators_by_name = generators()
     rows = [
         (
-            group_text(group.key, by) + _generator_note(generators.get(group.key)),
+            group_text(group.key, by) + _generator_note(generators_by_name.get(group.key)),
             f"{group.count:,}",
             count_or_blank(group.errors),
             *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
@@ -87,8 +120,7 @@ def _lines(store: Store, groups: Sequence[Group], by: str) -> list[tuple[str, ..
     return [header, *rows]
 
 
-def _generators(store: Store, groups: Sequence[Group]) -> dict[str | None, Certainty]:
-    """Return how sure it is that the spans of a name are attempts of a generator, by the name."""
+def _generators(store: Store, groups: Sequence[Group]) -> _Generators:
     from spanview.analysis.ray_names import RAN
 
     if not any(group.key is not None and group.key.endswith(RAN) for group in groups):

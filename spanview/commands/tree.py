@@ -38,7 +38,7 @@ def run(options: Options) -> int:
         raise ExportError("--svg draws what has been written so far: leave out --follow")
     if not options.follow:
         store = read_all(options)
-        notice(store, places(options))
+        notice(store.tallies, places(options))
         traces = selection.traces(store)
         if options.svg is not None:
             from spanview.commands.pictures import write_picture

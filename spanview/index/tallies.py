@@ -173,8 +173,11 @@ class Tallies:
         }
 
     def take_state(self, state: dict[str, Any]) -> None:
-        """Take what another one has counted; whatever was counted here of the same files is forgotten."""
-        self.duplicates, self.torn, self.skipped = state["counts"]
+        """Take what another one has counted of other files; whatever was counted here of these is forgotten."""
+        duplicates, torn, skipped = state["counts"]
+        self.duplicates += duplicates
+        self.torn += torn
+        self.skipped += skipped
         for path, values in state["files"].items():
             file = self._files[path] = FileTally(*values)
             offset, length = file.first_skipped

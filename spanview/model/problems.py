@@ -133,4 +133,4 @@ class ExportError(SpanviewError):
 
 
 class CollectError(SpanviewError):
-    """Span files can't be collected: no cluster answers, or the folder can't be written."""
+    """A cluster can't do what it is asked to: none answers, or its files, or the folder for them, can't be used."""

@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from spanview.model.problems import Problem, ProblemKind
+from spanview.model.problems import NoSuchPathError, Problem, ProblemKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,6 +75,17 @@ class Listing:
     """What the PATHs refer to: the shown path, the real one, and its stamp."""
     entries: dict[str, dict[str, Stamp]] = field(default_factory=dict)
     """What isn't hidden in the searched folders, by their real paths, then name."""
+
+    def require_all(self) -> None:
+        """Complain about a PATH that doesn't exist.
+
+        Raises:
+            NoSuchPathError: There is one.
+        """
+        if self.missing:
+            # A line end in a PATH, or an empty PATH, is hard to see.
+            missing = path if (path := self.missing[0]) and path.isprintable() else repr(path)
+            raise NoSuchPathError(f"{missing}: no such file or folder")
 
 
 def discover(paths: list[str]) -> Listing:
@@ -176,7 +187,7 @@ def _search(given: str, real: str, listing: Listing, listed: set[str]) -> None:
 def _add(shown: str, real: str, status: os.stat_result, listing: Listing, listed: set[str]) -> None:
     if real not in listed:
         listed.add(real)
-        listing.files.append(_file_of(shown, real, status))
+        listing.files.append(file_of(shown, real, status))
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
@@ -227,10 +238,11 @@ def find_one(path: str, searched: Mapping[str, str]) -> FoundFile | None:
         return None
     if shown is None or not stat.S_ISREG(status.st_mode):
         return None
-    return _file_of(os.path.join(shown, name), path, status)
+    return file_of(os.path.join(shown, name), path, status)
 
 
-def _file_of(shown: str, real: str, status: os.stat_result) -> FoundFile:
+def file_of(shown: str, real: str, status: os.stat_result) -> FoundFile:
+    """Return a regular file as a search finds it."""
     stored = getattr(status, "st_blocks", status.st_size) * STAT_BLOCK_BYTES
     times = status.st_mtime_ns, status.st_ctime_ns
     return FoundFile(shown, real, status.st_dev, status.st_ino, status.st_size, *times, stored)

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Final
 
-from spanview.model.problems import NoSuchPathError
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
 from spanview.sources.packed import PackedFiles
@@ -69,18 +68,20 @@ class Session:
 
     # -- the first reading -------------------------------------------------------------------------------------------
 
-    def load(self) -> Iterator[Progress]:
+    def load(self, listing: Listing | None = None) -> Iterator[Progress]:
         """Read everything that is there, piece by piece.
+
+        Args:
+            listing: What a search has found; None to search.
 
         Raises:
             NoSuchPathError: A PATH doesn't exist, and isn't waited for.
         """
-        with stage("scan"):
-            listing = discover(self._paths)
-        if listing.missing and not self.options.follow:
-            # A line end in a PATH, or an empty PATH, is hard to see.
-            missing = path if (path := listing.missing[0]) and path.isprintable() else repr(path)
-            raise NoSuchPathError(f"{missing}: no such file or folder")
+        if listing is None:
+            with stage("scan"):
+                listing = discover(self._paths)
+        if not self.options.follow:
+            listing.require_all()
         is_newest = self.options.newest_first
         files = sorted(listing.files, key=attrgetter("modified_ns" if is_newest else "shown"), reverse=is_newest)
         total = sum(file.content for file in files)

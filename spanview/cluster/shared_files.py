@@ -1,0 +1,149 @@
+"""Files that every node of a cluster can read: on a file system that all of them have, or behind a URI.
+
+A file behind a URI is copied to a temporary file of the node before it is read.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from importlib import import_module
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from spanview.index.documents import DetailReader
+from spanview.model.problems import CollectError, NoSuchPathError
+from spanview.sources.details import RecordReader, reason_of
+from spanview.sources.discover import FoundFile, discover, file_of
+from spanview.sources.unpacking import MAGIC_BYTES, Unpacker
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from spanview.model.problems import Problem
+
+_SCHEME: Final = "://"
+_PIECE_BYTES: Final = 1024 * 1024
+
+
+class SharedFile(NamedTuple):
+    """A file below a PATH, as every node knows it."""
+
+    shown: str
+    """The PATH as given, joined with the file's path below it."""
+    real: str
+    """The path without symbolic links, or the path in the file system of a URI."""
+    content: int
+    """About so many bytes are there to be read."""
+    uri: str = ""
+    """The PATH, if it is a URI."""
+
+    def found(self, folder: str) -> FoundFile:
+        """Return the file as a search on this node finds it; one behind a URI is copied.
+
+        Args:
+            folder: What is copied goes there.
+
+        Raises:
+            CollectError: This node can't see it.
+        """
+        real = self.real
+        try:
+            if self.uri:
+                # Its name says what it is, and others may have the same.
+                real = os.path.join(folder, str(len(os.listdir(folder))), os.path.basename(self.real))
+                os.mkdir(os.path.dirname(real))
+                system, _ = _file_systems().FileSystem.from_uri(self.uri)
+                with system.open_input_stream(self.real, compression=None) as stream, open(real, "wb") as copy:
+                    shutil.copyfileobj(stream, copy, _PIECE_BYTES)
+            # Nodes give different numbers to one file system.
+            return file_of(self.shown, real, os.stat(real))
+        except OSError as error:
+            raise CollectError(
+                f"{self.shown}: can't be read on {socket.gethostname()}, as on every node it has to be: "
+                f"{reason_of(error)}"
+            ) from None
+
+
+def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
+    """Return the files below PATHs by their shown paths, and what was refused.
+
+    Args:
+        paths: Files, folders, globs and URIs.
+
+    Raises:
+        NoSuchPathError: There is no such file or folder.
+        CollectError: A URI can't be read.
+    """
+    listing = discover([path for path in paths if _SCHEME not in path])
+    listing.require_all()
+    files = [SharedFile(file.shown, file.real, file.content) for file in listing.files]
+    for uri in paths:
+        if _SCHEME in uri:
+            files += _search_uri(uri)
+    return sorted({file.shown: file for file in files}.values(), key=attrgetter("shown")), listing.problems
+
+
+def _search_uri(uri: str) -> Iterator[SharedFile]:
+    fs = _file_systems()
+    try:
+        system, top = fs.FileSystem.from_uri(uri)
+        given = system.get_file_info(top)
+        is_folder = given.type is fs.FileType.Directory
+        below = system.get_file_info(fs.FileSelector(top, recursive=True)) if is_folder else [given]
+    except (OSError, ValueError) as error:
+        # All that Arrow says is one of these.
+        raise CollectError(f"{uri}: {str(error).partition(chr(10))[0]}") from None
+    if given.type is fs.FileType.NotFound:
+        raise NoSuchPathError(f"{uri}: no such file or folder")
+    for info in below:
+        path = info.path[len(top) :].strip("/")
+        if info.type is fs.FileType.File and not any(part.startswith(".") for part in path.split("/")):
+            # s3://bucket/spans?region=eu-west-1
+            base, mark, settings = uri.partition("?")
+            shown = f"{base.rstrip('/')}/{path}{mark}{settings}" if path else uri
+            yield SharedFile(shown, info.path, info.size, uri)
+
+
+def _file_systems() -> Any:
+    try:
+        return import_module("pyarrow.fs")
+    except ImportError:
+        raise CollectError("Ray Data isn't installed beside spanview: pip install 'spanview[ray]'") from None
+
+
+class SharedReader(DetailReader):
+    """Reads records of shared files again, on any node.
+
+    Args:
+        files: By the numbers of their sources.
+        packed: The numbers of those that are compressed.
+        folder: What is copied goes there.
+    """
+
+    def __init__(self, files: Sequence[SharedFile], packed: set[int], folder: str) -> None:
+        self._files, self._packed, self._folder = files, packed, folder
+        self._reader = RecordReader()
+        self._known = set[int]()
+
+    def read(self, source: int, offset: int, length: int) -> bytes | None:
+        """Return the bytes at a place of a source, or None where they are gone."""
+        if source not in self._known:
+            self._known.add(source)
+            self._take_up(source)
+        return self._reader.read(source, offset, length)
+
+    def _take_up(self, source: int) -> None:
+        file = self._files[source].found(self._folder)
+        if source not in self._packed:
+            self._reader.register(source, file.real, *file.identity)
+            return
+        with open(file.real, "rb") as stream:
+            unpacker = Unpacker(stream.read(MAGIC_BYTES))
+            stream.seek(0)
+            offset = 0
+            while data := stream.read(_PIECE_BYTES):
+                for piece in unpacker.feed(data):
+                    self._reader.spool.write(source, offset, piece)
+                    offset += len(piece)

@@ -58,6 +58,8 @@ class _Clash:
     """Rows by what their records say."""
     unread: dict[tuple[int, ...], list[int]] = field(default_factory=dict)
     """Rows whose records couldn't be read, by what the columns have of them."""
+    has_open: bool = False
+    """Whether a row has, or had, no end."""
 
     def rows(self) -> list[int]:
         """Return all rows, in order."""
@@ -393,9 +395,12 @@ class Intake:
         if first == NO_ROW or columns.start_ns[index] == NO_TIME:
             return False
         key = trace, columns.span_ids[index]
-        are_several = spans.warnings[first] & _DUPLICATE
-        rows = self._clash_of(key).rows() if are_several else (first,)
-        same, has_end = self._facts_of(batch, index), columns.end_ns[index] != NO_TIME
+        has_end, rows = columns.end_ns[index] != NO_TIME, [first]
+        if spans.warnings[first] & _DUPLICATE:
+            clash = self._clash_of(key)
+            # Among thousands of others with its ids, each would be held against all before it.
+            rows = [] if has_end and not clash.has_open else clash.rows()
+        same = self._facts_of(batch, index)
         for row in rows:
             known, had_end = self._facts_of_row(row), spans.end_ns[row] != NO_TIME
             if (has_end and had_end) or any(same[fact] != known[fact] for fact in _SAME_FACTS):
@@ -521,6 +526,7 @@ class Intake:
 
     def _enter(self, clash: _Clash, row: int, digest: bytes | None) -> None:
         """Make a row one of a clash."""
+        clash.has_open |= self.spans.end_ns[row] == NO_TIME
         if digest is not None:
             clash.digests[digest] = row
         elif clash.first != NO_ROW:

@@ -176,6 +176,8 @@ class _Viewer:
             self.at_first.append(f"  wt{shown(name)}"[:20])
         elif not is_session:
             self.at_first.append("1 torn")
+        # Nothing of how the viewer was left is kept for the next one.
+        os.environ["XDG_CONFIG_HOME"] = os.devnull
         self.terminal = Terminal(*words, size=size, folder=parent)
 
     def __enter__(self) -> Self:

@@ -171,11 +171,11 @@ async def test_only_what_matches_is_shown() -> None:
         names = ("root", "left", "wanted", "right", "failed")
         assert [name for name in names if name in "\n".join(look.body[4:12])] == ["root", "left", "wanted"]
         await look.press("m")
-        assert "right" in look.text
+        await look.until_shown("right")
         await look.press("m", "e")
-        assert "failed" in "\n".join(look.body[4:12])
+        await look.until(lambda: "failed" in "\n".join(look.body[4:12]))
         await look.press("m", "escape")
-        assert "right" in look.text
+        await look.until_shown("right")
 
 
 async def test_columns_leave_room_for_durations_and_bars() -> None:

@@ -123,9 +123,9 @@ async def test_a_comparison() -> None:
         heads = look.line_of("SELF A")
         paths = [line for line in look.lines[heads + 1 :] if line.rstrip().endswith(("batch", "late", "store"))]
         assert paths
-        assert {line.index("batch") for line in paths if line.rstrip().endswith(" batch")} == {
-            look.lines[heads].index("PATH")
-        }
+        # Each of the two roots is compared with the other, whatever they are called.
+        roots = [line for line in paths if line.rstrip().endswith("→ batch")]
+        assert {line.index("late → batch") for line in roots} == {look.lines[heads].index("PATH")}
         for head in ("SELF A", "SELF B"):
             await look.pilot.click(offset=(look.lines[heads].index(head) + len(head) - 1, heads))
             assert f"{head} ▾" in look.lines[heads]

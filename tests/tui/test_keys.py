@@ -185,7 +185,7 @@ async def test_failures_from_view_to_view(view: str, failing: bool) -> None:  # 
         if view in {"A", "H", "t"}:
             rows = look.screen.query_one(TableList)
             assert rows.selected is not None
-            number = rows.selected.failures if view == "A" else rows.selected.errors
+            number = rows.selected.failed if view == "A" else rows.selected.errors
             assert bool(number) == failing
         if view == "F":
             assert ("✖" in look.lines[2]) == failing

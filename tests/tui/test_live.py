@@ -123,7 +123,7 @@ WAYS: Final = [
     Way(SpansScreen, ("t", "enter"), lambda screen: screen.rows.selected),
     Way(FlameScreen, ("F",), _block),
     Way(DiffScreen, ("d", "down", "d"), _path),
-    Way(DiffScreen, ("D", *"step", "enter"), _path),
+    Way(DiffScreen, ("d", "D", *"step", "enter"), _path),
     Way(SpansScreen, ("d", "down", "d", *"ssss", "down", "enter"), lambda screen: screen.rows.selected),
     Way(CallsScreen, ("A",), lambda screen: screen.rows.selected.function),
     Way(FunctionCallsScreen, ("A", "enter"), _call),
@@ -358,6 +358,7 @@ async def test_paused(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     async with looking_at(data=begun(), size=(110, 40)) as look:
         await look.tell(FOLLOWING)
         await go(look, way)
+        await _settled(look)
         await look.press("space")
         before = shown(look)
         grow(look.data)

@@ -188,7 +188,8 @@ class DetailsBelow:
 
     def _lines_for_both(self) -> int:
         """Return the lines that rows and details share: all that the others leave."""
-        others = self._screen.query("Screen > *, #trace > *").results(Widget)
+        # What a key did lies over the others.
+        others = self._screen.query("Screen > *, #trace > *").exclude(".said").results(Widget)
         taken = [
             other.outer_size.height or 1
             for other in others

@@ -188,8 +188,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def take_room(self) -> None:
         """Show the details, and what the colours stand for, where there is room for them."""
-        self._details.take_room()
         self._explain_colors()
+        self._details.take_room()
 
     on_resize = take_room
 

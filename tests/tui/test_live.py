@@ -231,11 +231,12 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def go(look: Look, way: Way) -> BaseScreen:
-    """Go to a screen, and let it find out what it shows."""
+    """Go to a screen, and let it find out what it shows; what the keys did is over it for no longer."""
     for key in way.keys:
         await look.press(key)
         await _settled(look)
     await look.until(lambda: look.is_on(way.screen))
+    look.app.say("")
     await _settled(look)
     screen = look.screen
     assert isinstance(screen, BaseScreen)
@@ -353,22 +354,22 @@ async def test_while_following(way: Way) -> None:
 
 
 @each_way
-async def test_paused(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_paused(way: Way) -> None:
     """Paused, nothing moves whatever comes, and the header says so; then all of it is shown."""
     async with looking_at(data=begun(), size=(110, 40)) as look:
         await look.tell(FOLLOWING)
         await go(look, way)
-        await _settled(look)
         await look.press("space")
+        look.app.say("")
+        await _settled(look)
         before = shown(look)
         grow(look.data)
         await look.tell(FeedState(loading=False, following=True))
         await _settled(look)
         assert shown(look)[1:] == before[1:]
         assert look.header.rstrip().endswith("‖ paused")
-        # What the key did is over what there is to see, for a while.
-        monkeypatch.setattr("spanview.tui.app.app._NOTICE_DURATION_S", 0.01)
         await look.press("space")
+        look.app.say("")
         expected = await fresh(way)
         await look.until(lambda: shown(look) == expected)
 

@@ -37,7 +37,7 @@ def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.name)
+@pytest.mark.parametrize("view", VIEWS if THOROUGH else SHOTS, ids=lambda view: view.name)
 async def test_every_view_can_be_read(view: Shot) -> None:
     """Whatever is painted stands out of what is behind it; without colours there are none, and the same words."""
     texts = dict[tuple[tuple[int, int], str], str]()

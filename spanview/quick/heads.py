@@ -38,7 +38,7 @@ _SPAN: Final = {"traceId": "1" * 32, "spanId": "1" * 16, "startTimeUnixNano": "1
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class OtlpLines:
     """Where lines are that have one span each."""
 
     starts: Places
@@ -75,7 +75,7 @@ class Heads:
         self._recent = NO_NUMBER
         self._widths: dict[int, KnownRows] = {}
 
-    def services(self, data: bytearray, buffer: Bytes, lines: Lines, attributes: Places) -> NDArray[np.int64]:
+    def services(self, data: bytearray, buffer: Bytes, lines: OtlpLines, attributes: Places) -> NDArray[np.int64]:
         """Return the numbers of the services, `NO_NUMBER` where head and tail aren't recognized.
 
         Args:
@@ -99,7 +99,7 @@ class Heads:
             services[rows[fits]] = head.service
         return services
 
-    def _look_up(self, data: bytearray, buffer: Bytes, lines: Lines) -> NDArray[np.int64]:
+    def _look_up(self, data: bytearray, buffer: Bytes, lines: OtlpLines) -> NDArray[np.int64]:
         """Return the number of each line's head."""
         widths = lines.spans - lines.starts
         heads = np.full(len(widths), NO_NUMBER, np.int64)

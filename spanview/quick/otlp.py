@@ -16,7 +16,7 @@ from spanview.index.gather import Template, ids_of
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.times import NO_TIME
 from spanview.quick import layouts
-from spanview.quick.heads import Heads, Lines
+from spanview.quick.heads import Heads, OtlpLines
 from spanview.quick.known_rows import NO_NUMBER
 from spanview.quick.matches import Matches
 from spanview.quick.texts import TextNumbers
@@ -69,7 +69,7 @@ class OtlpScanner:
         self._descriptions = TextNumbers()
         self._heads = Heads(number_of)
 
-    def take(self, data: bytearray, buffer: Bytes, lines: Lines) -> dict[str, NDArray[Any]]:
+    def take(self, data: bytearray, buffer: Bytes, lines: OtlpLines) -> dict[str, NDArray[Any]]:
         """Return the columns of the lines that fit, with `start` and `end` among them.
 
         Args:
@@ -90,7 +90,7 @@ class OtlpScanner:
         self._take_times(buffer, matches)
         self._take_statuses(data, buffer, matches)
         columns = matches.columns
-        chosen = Lines(lines.starts[matches.indexes], lines.spans[matches.indexes], lines.ends[matches.indexes])
+        chosen = OtlpLines(lines.starts[matches.indexes], lines.spans[matches.indexes], lines.ends[matches.indexes])
         columns["service"] = self._heads.services(data, buffer, chosen, matches.positions)
         fits = columns["service"] >= 0
         fits &= (columns["trace_high"] | columns["trace_low"]) != 0

@@ -18,7 +18,7 @@ from spanview.formats import console
 from spanview.formats.decoder import Decoder, batch_of
 from spanview.formats.frames import Frames
 from spanview.index.gather import places_of, word, words_at
-from spanview.quick.heads import Lines
+from spanview.quick.heads import OtlpLines
 from spanview.quick.otlp import MIN_BYTES, OtlpScanner
 from spanview.quick.proof import agreeing
 from spanview.quick.scan import INDENTED_TEMPLATES, MARGIN_BYTES, ONE_LINE_TEMPLATES, LayoutScanner
@@ -174,7 +174,7 @@ class _Candidates:
     """and where they end: after a brace."""
     are_in_lines: Flags
     """Which of them aren't indented."""
-    otlp: Lines
+    otlp: OtlpLines
 
 
 def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], pieces: list[_Piece]) -> _Candidates:
@@ -220,12 +220,12 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
         starts, ends, in_lines = starts[fits], ends[fits], in_lines[fits]
     is_otlp = in_lines & (buffer[starts + len(b'{"')] == _RESOURCE)
     nowhere = starts[:0]
-    otlp = Lines(nowhere, nowhere, nowhere)
+    otlp = OtlpLines(nowhere, nowhere, nowhere)
     # Damage can join the front of one record to another.
     if is_otlp.any():
         otlp_starts, otlp_ends = starts[is_otlp], ends[is_otlp]
         fit, ids = _with_one(_positions_of(_TRACE_ID, 5, buffer, flags[1], count), otlp_starts, otlp_ends)
-        otlp = Lines(otlp_starts[fit], ids - len(b'{"'), otlp_ends[fit])
+        otlp = OtlpLines(otlp_starts[fit], ids - len(b'{"'), otlp_ends[fit])
         starts, ends, in_lines = starts[~is_otlp], ends[~is_otlp], in_lines[~is_otlp]
     if len(starts):
         fit, _ = _with_one(_positions_of(_KIND, 4, buffer, flags[1], count), starts, ends)

@@ -139,9 +139,8 @@ class View(Enum):
 _TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
 _TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
 """Screens whose lists have columns to sort by."""
-_COUNTED: Final = On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF
-"""Screens whose rows count failures."""
-_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.WORKERS
+_COUNTED: Final = On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF | On.WORKERS | On.CHECK
+"""Screens behind whose rows are failures."""
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
     *(
@@ -198,11 +197,11 @@ KEYS: Final = (
         "e",
         "error(1)",
         "e",
-        "next failure, then the trace that failed before; on Traces: the newest failure",
-        _WITH_ERRORS,
+        "next failure, then the trace that failed before; on Traces: open the newest",
+        On.TRACES | On.TRACE,
         "error",
     ),
-    Key("e", "error(1)", "e", "next row, or block, with a failure", _COUNTED),
+    Key("e", "error(1)", "e", "open the newest failure behind the row or block, then the next", _COUNTED, "error"),
     Key("E", "error(-1)", "E", "previous failure", On.TRACE | On.WORKERS),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in around the selected block", On.WORKERS, "zoom"),

@@ -20,6 +20,7 @@ from spanview.cli import main
 from spanview.index.store import Store
 from spanview.model.times import NO_TIME
 from spanview.quick.proof import prove
+from spanview.ray.lines import loss_line_of
 from spanview.sources import kept
 from spanview.sources.details import RecordReader
 from spanview.sources.discover import FoundFile
@@ -96,7 +97,8 @@ def test_lines_of_otlp_come_back(tmp_path: Path) -> None:
     (folder := tmp_path / "spans").mkdir()
     begun = [otlp_line(document | {"end_time": None}) for document in documents]
     (folder / "a.started.jsonl").write_bytes(b"".join(begun))
-    (folder / "a.jsonl").write_bytes(b"".join(map(otlp_line, documents[:40])))
+    said = loss_line_of({}, 17, 3, "a full disk")
+    (folder / "a.jsonl").write_bytes(said + b"".join(map(otlp_line, documents[:40])))
     first, _ = _load(folder)
     second, was_read = _load(folder)
     assert not was_read

@@ -9,16 +9,16 @@ import base64
 import hashlib
 from functools import partial
 from importlib.resources import files
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.unended import NO_UNENDED
 from spanview.display.colors import COLORS
 from spanview.display.units import count
 from spanview.exports.page.columns import Columns
 from spanview.exports.page.conclusions import conclusions
 from spanview.exports.page.details import detail_blocks
 from spanview.exports.page.packed import block
-from spanview.exports.shares import shares_of_traces, written
+from spanview.exports.shares import shares_of_rows, written
 from spanview.model.problems import ExportError
 from spanview.version import __version__
 
@@ -38,7 +38,7 @@ def html_chunks(
     store: Store,
     traces: Sequence[int],
     lose: Callable[[str], None],
-    unended_in: Callable[[Store], Mapping[int, Unended]],
+    unended_in: Callable[[Store], Mapping[int, Unended]] = lambda _: NO_UNENDED,
 ) -> Iterator[bytes]:
     """Yield the page of some traces.
 
@@ -46,7 +46,7 @@ def html_chunks(
         store: Where they are.
         traces: Their numbers.
         lose: Takes note of what the page leaves out.
-        unended_in: Returns what has become of a store's spans without an end, by row.
+        unended_in: Returns what has become of a store's spans without an end, by row; by default, nobody is asked.
 
     Raises:
         ExportError: There are more spans than a browser shows at ease.
@@ -71,17 +71,10 @@ def _chunks(
     overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
     yield block("overview", overview | conclusions(store, traces, unended_in), lose)
     yield block("rows", columns.rows, lose)
-    shares = shares_of_traces(store, traces)
-    counts = [sum(map(store.trace_table.span_count.__getitem__, share)) for share in shares]
-    firsts = {share[0]: first for share, first in zip(shares, accumulate(counts, initial=0), strict=False)}
-    yield from written(shares, partial(_details, store, firsts), lose)
+    # The same rows, also where more came meanwhile.
+    rows = columns.span_rows
+    yield from written(shares_of_rows(range(len(rows))), partial(detail_blocks, store, rows), lose)
     yield behind.encode()
-
-
-def _details(
-    store: Store, firsts: Mapping[int, int], share: Sequence[int], lose: Callable[[str], None]
-) -> Iterator[bytes]:
-    return detail_blocks(store, share, firsts[share[0]], lose)
 
 
 def _page() -> str:

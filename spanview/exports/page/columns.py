@@ -26,7 +26,7 @@ from spanview.display.trace_words import count_without_end, name_without_root, p
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.model.codes import CONSUMER, KIND_NAMES, PRODUCER
+from spanview.model.codes import CONSUMER, ERROR, KIND_NAMES, PRODUCER
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME, NS_PER_SECOND
 
@@ -72,6 +72,8 @@ class Columns:
         self._until = known_until(unended)
         self._lose = lose
         self._names, self._services, self._files = Texts(), Texts(), Texts()
+        self.span_rows: list[int] = []
+        """The rows of the spans in the store, in the order of the page."""
         self._traces = defaultdict[str, list[Any]](list)
         self._rows = defaultdict[str, list[Any]](list)
         self._sparse = defaultdict[str, dict[int, Any]](dict)
@@ -128,8 +130,8 @@ class Columns:
             "second": None if table.start_ns[trace] == NO_TIME else origin // NS_PER_SECOND,
             "nanosecond": origin % NS_PER_SECOND,
             "length": table.duration_ns(trace),
-            "spans": table.span_count[trace],
-            "errors": table.error_count[trace],
+            "spans": len(tree.rows),
+            "errors": sum(store.spans.status[row] == ERROR for row in tree.rows),
             "silent": sum(row in self._failures for row in tree.rows),
             "processes": len({store.processes[store.spans.source[row]] for row in tree.rows}),
             "services": [*map(self._services.number, sorted(services))],
@@ -187,6 +189,7 @@ class Columns:
                     columns[column].append(0)
                 self._sparse["note"][number] = guessed.get(tree.span_id(node), "")
                 continue
+            self.span_rows.append(row)
             columns["name"].append(self._names.number(store.names.texts[spans.name[row]]))
             columns["service"].append(self._services.number(store.services.texts[spans.service[row]]))
             columns["kind"].append(spans.kind[row])

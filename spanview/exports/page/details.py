@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.analysis.workers import writer_of
 from spanview.display.stacks import BEGINS, LineKind, library_of, lines_of
 from spanview.exports.page.packed import block
-from spanview.exports.walks import spans_in_place
+from spanview.exports.walks import spans_at
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.own_value import warning_names
 
@@ -31,16 +31,18 @@ _PLAIN, _OWN, _DIM, _ERROR = range(4)
 """Tones of lines: of a program's own frames, of libraries', of what was raised."""
 
 
-def detail_blocks(store: Store, traces: Iterable[int], first: int, lose: Callable[[str], None]) -> Iterator[bytes]:
-    """Yield the details of the spans of some traces in blocks.
+def detail_blocks(
+    store: Store, rows: Sequence[int], share: Sequence[int], lose: Callable[[str], None]
+) -> Iterator[bytes]:
+    """Yield the details of some of a page's spans in blocks.
 
     Args:
         store: Where they are.
-        traces: Their numbers, in the order of the page.
-        first: How many spans come before them on the page.
+        rows: The rows of all spans of the page, in its order.
+        share: Positions among them, one after the other.
         lose: Takes note of what is cut.
     """
-    spans = (span for _, span, _ in spans_in_place(store, traces))
+    first, spans = share[0], spans_at(store, [rows[position] for position in share])
     while batch := [*islice(spans, BLOCK_SPANS)]:
         yield block("details", _Details(lose).of(batch), lose, first)
         first += len(batch)

@@ -23,9 +23,9 @@ def block(kind: str, value: Any, lose: Callable[[str], None], first: int = 0) ->
 
     Args:
         kind: What it is, as the page asks for it.
-        value: What JSON has.
+        value: Texts, integers, truth values and None, in lists and dicts.
         lose: Takes note of texts that can't be written as they are.
         first: The number of the first row that it is about.
     """
-    text = base64.b64encode(zlib.compress(dumps_reporting(value, lose), _LEVEL))
+    text = base64.b64encode(zlib.compress(dumps_reporting(value, lose, has_non_finite=False), _LEVEL))
     return b'<script type="text/plain" data-kind="%b" data-first="%d">%b</script>\n' % (kind.encode(), first, text)

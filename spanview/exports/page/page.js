@@ -1445,6 +1445,8 @@ async function begin() {
   document.getElementById("theme").addEventListener("click", next_theme);
   document.getElementById("keys").addEventListener("click", show_help);
   addEventListener("keydown", pressed);
+  // A page of one trace shows it; back leads to the list of one.
+  if (data.count === 1 && !location.hash) history.replaceState(null, "", `#${trace_key(0)}`);
   const is_list = !data.numbers.has(decodeURIComponent(location.hash.slice(1)).split("/")[0]);
   // The list is there before the rows of its traces are read.
   if (is_list) route();

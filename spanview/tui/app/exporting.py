@@ -44,7 +44,11 @@ def export_traces(store: Store, traces: Sequence[int] | None, name: str) -> str:
     stem = f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "traces"
     losses = Losses(name)
     try:
-        path = write_anew(f"{stem}-{name}", ENDINGS[name], lambda: chunks_of(store, chosen, name, losses, unended_in))
+        path = write_anew(
+            stem if name == "html" else f"{stem}-{name}",
+            ENDINGS[name],
+            lambda: chunks_of(store, chosen, name, losses, unended_in),
+        )
     except ExportError as error:
         return str(error)
     lost = [*losses.lines()]

@@ -250,7 +250,7 @@ def _options(command: str, words: list[str]) -> Options:
             parser.error(f"unrecognized arguments: {' '.join(words[end + 1 :])}")
         check = _check_collecting if command == "collect" else _check_receiving
         check(parser, given)
-        return Options(command=command, environment=dict(os.environ), **_without_lists(given))
+        return Options(command=command, words=(command, *words), environment=dict(os.environ), **_without_lists(given))
     paths, size = (*given.pop("paths"), *words[end + 1 :]), given.pop("max_span_size")
     compared = 2 if command == "diff" else 0
     try:

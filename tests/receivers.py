@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
-_PORT: Final = r"{}://[^/]*:(\d+)"
+_PORT: Final = r"http://[^/ ]*:(\d+) \({}\)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,40 +59,15 @@ class Receiver:
     ) -> None:
         self.process.__exit__(kind, error, trace)
 
-    def port(self, scheme: str = "http") -> int:
-        """Return the port that was chosen."""
-        match = re.search(_PORT.format(scheme), self.process.notices[0])
+    def port(self, protocol: str = "HTTP") -> int:
+        """Return the port that was chosen, for `HTTP` or for `gRPC`."""
+        match = re.search(_PORT.format(protocol), self.process.notices[0])
         assert match is not None, self.process.notices
         return int(match[1])
 
-    def post(
-        self,
-        body: bytes,
-        content_type: str = PROTOBUF,
-        *,
-        path: str = "/v1/traces",
-        method: str = "POST",
-        **headers: str,
-    ) -> Answer:
-        """Send a request, and return what is answered.
-
-        Args:
-            body: What is sent.
-            content_type: What it says it is; empty for nothing.
-            path: Where to.
-            method: How.
-            headers: More headers, with underscores for hyphens.
-        """
-        connection = http.client.HTTPConnection("localhost", self.port(), timeout=30)
-        try:
-            named = {name.replace("_", "-"): value for name, value in headers.items()}
-            if content_type:
-                named["Content-Type"] = content_type
-            connection.request(method, path, body, named)
-            answer = connection.getresponse()
-            return Answer(answer.status, dict(answer.headers), answer.read())
-        finally:
-            connection.close()
+    def post(self, body: bytes, content_type: str = PROTOBUF, **how: str) -> Answer:
+        """Send a request, as `post` does, and return what is answered."""
+        return post(self.port(), body, content_type, **how)
 
     def peak_bytes(self) -> int:
         """Return the most memory that it has had at a time; what it has now where that isn't known."""
@@ -110,6 +85,37 @@ class Receiver:
     def written(self) -> list[dict[str, Any]]:
         """Return the spans in its files; each line has to be whole."""
         return written_in(self.folder)
+
+
+def post(
+    port: int,
+    body: bytes,
+    content_type: str = PROTOBUF,
+    *,
+    path: str = "/v1/traces",
+    method: str = "POST",
+    **headers: str,
+) -> Answer:
+    """Send a request, and return what is answered.
+
+    Args:
+        port: Where to on this host.
+        body: What is sent.
+        content_type: What it says it is; empty for nothing.
+        path: Where to.
+        method: How.
+        headers: More headers, with underscores for hyphens.
+    """
+    connection = http.client.HTTPConnection("localhost", port, timeout=30)
+    try:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if content_type:
+            named["Content-Type"] = content_type
+        connection.request(method, path, body, named)
+        answer = connection.getresponse()
+        return Answer(answer.status, dict(answer.headers), answer.read())
+    finally:
+        connection.close()
 
 
 def written_in(folder: Path) -> list[dict[str, Any]]:

@@ -62,8 +62,12 @@ class Options:
     """The same for gRPC."""
     host: str = "localhost"
     """Where is listened."""
+    words: tuple[str, ...] = ()
+    """The command and its options as they were given, where no PATH is."""
     view: bool = False
     """Whether what is received is shown."""
+    nothing: tuple[str, ...] = ()
+    """What the viewer shows while there is no span; empty for how to turn tracing on."""
     keep: tuple[str, ...] = ()
     """What is kept besides spans: `logs`, `metrics` or `all`."""
     max_body: int = 0

@@ -43,12 +43,13 @@ class ReceiveOptions:
     """What is kept besides traces, in hidden folders."""
 
 
-def receive(options: ReceiveOptions, say: Callable[[str], None]) -> None:
+def receive(options: ReceiveOptions, say: Callable[[str], None], ready: Callable[[str], None]) -> None:
     """Receive until SIGINT or SIGTERM.
 
     Args:
         options: What to do.
         say: Tells somebody a sentence.
+        ready: Takes where is received, and into what, once that is so.
 
     Raises:
         ReceiveError: The folder can't be written to, or a port is taken.
@@ -59,10 +60,10 @@ def receive(options: ReceiveOptions, say: Callable[[str], None]) -> None:
         raise ReceiveError(f"{options.folder}: {error.strerror}; give another folder with --dir") from None
     if not os.access(options.folder, os.W_OK | os.X_OK):
         raise ReceiveError(f"{options.folder}: no permission to write; give another folder with --dir")
-    asyncio.run(_receive(options, say))
+    asyncio.run(_receive(options, say, ready))
 
 
-async def _receive(options: ReceiveOptions, say: Callable[[str], None]) -> None:
+async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: Callable[[str], None]) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -79,11 +80,12 @@ async def _receive(options: ReceiveOptions, say: Callable[[str], None]) -> None:
         grpc = GrpcServer(intake, room, options.http_limits.max_body)
         places = []
         if options.grpc_port is not None:
-            places.append(f"grpc://{_shown(options.host)}:{await grpc.start(addresses, options.grpc_port)}")
+            port = await grpc.start(addresses, options.grpc_port)
+            places.append(f"http://{_shown(options.host)}:{port} (gRPC)")
         if sockets:
             await http.start(sockets)
-            places.insert(0, f"http://{_shown(options.host)}:{sockets[0].getsockname()[1]}")
-        say(f"receiving at {' and '.join(places)}, into {options.folder}")
+            places.insert(0, f"http://{_shown(options.host)}:{sockets[0].getsockname()[1]} (HTTP)")
+        ready(f"{' and '.join(places)}, into {options.folder}")
         await stop.wait()
         await asyncio.gather(http.stop(), grpc.stop())
     finally:

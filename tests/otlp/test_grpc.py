@@ -40,7 +40,7 @@ def start_receiver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Receive
 @pytest.fixture(name="export")
 def open_channel(receiver: Receiver) -> Iterator[Callable[..., bytes]]:
     """Give what sends a body, and returns the answer's."""
-    with grpc.insecure_channel(f"localhost:{receiver.port('grpc')}") as channel:
+    with grpc.insecure_channel(f"localhost:{receiver.port('gRPC')}") as channel:
 
         def export(body: bytes, method: str = TRACES, **how: Any) -> bytes:
             call: Any = channel.unary_unary(method)
@@ -78,7 +78,8 @@ def test_what_is_refused_is_said(export: Callable[..., bytes]) -> None:
 
 def bomb(size: int) -> bytes:
     """Return a body of one span with a name of so many bytes."""
-    return request_of(1, name="n" * size).SerializeToString()
+    body: bytes = request_of(1, name="n" * size).SerializeToString()
+    return body
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,7 @@ def test_without_room_is_said_when_to_try_again(tmp_path_factory: pytest.TempPat
     body = request_of(*range(1, 20_000)).SerializeToString()
     with (
         Receiver(folder, "--max-body", str(len(body))) as receiver,
-        grpc.insecure_channel(f"localhost:{receiver.port('grpc')}") as channel,
+        grpc.insecure_channel(f"localhost:{receiver.port('gRPC')}") as channel,
     ):
         call = channel.unary_unary(TRACES, request_serializer=None, response_deserializer=None)
         sent = [call.future(body, timeout=60) for _ in range(12)]

@@ -11,6 +11,8 @@ a full disk               declined, until there is room
 from __future__ import annotations
 
 import json
+import os
+import re
 import signal
 import sys
 from typing import TYPE_CHECKING, Any, Final
@@ -25,7 +27,8 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode
 
 from programs import SPANVIEW, spanview
-from receivers import JSON, Receiver, document, request_of, span
+from receivers import JSON, Receiver, document, post, request_of, span
+from terminals import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +41,7 @@ EXPORTERS: Final[dict[str, Callable[[Receiver], SpanExporter]]] = {
     "HTTP with gzip": lambda receiver: HttpExporter(
         endpoint=f"http://localhost:{receiver.port()}/v1/traces", compression=Compression.Gzip
     ),
-    "gRPC": lambda receiver: GrpcExporter(endpoint=f"http://localhost:{receiver.port('grpc')}", insecure=True),
+    "gRPC": lambda receiver: GrpcExporter(endpoint=f"http://localhost:{receiver.port('gRPC')}", insecure=True),
 }
 
 
@@ -126,7 +129,7 @@ def test_metrics_and_logs_are_kept_beside(tmp_path: Path) -> None:
 def test_a_port_that_is_taken_is_an_error(tmp_path: Path, which: str) -> None:
     """Nothing is received at the other one, either, and no file is begun."""
     with Receiver(tmp_path / "first") as receiver:
-        taken = receiver.port(which.removeprefix("--"))
+        taken = receiver.port({"--http": "HTTP", "--grpc": "gRPC"}[which])
         other = "--grpc" if which == "--http" else "--http"
         done = spanview("receive", "--dir", tmp_path / "second", which, str(taken), other, "0", program=SPANVIEW)
     assert done.status == 2
@@ -176,3 +179,33 @@ def test_only_this_machine_can_send_unless_told(tmp_path: Path) -> None:
         assert {*listening} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
         with Receiver(tmp_path / "all", "--host", "0.0.0.0") as other:  # noqa: S104 - that is what is tried
             assert other.post(b"{}", JSON).status == 200
+
+
+@pytest.mark.parametrize("how", ["left", "killed"])
+def test_the_viewer_shows_what_is_received(tmp_path: Path, how: str) -> None:
+    """It opens at once, says where to send, and follows; the receiver ends with it, and is silent meanwhile."""
+    words = ("--dir", "spans", "--http", "0", "--grpc", "0", "--view")
+    with Terminal(*words, command=("receive",), folder=tmp_path, environment={"A": "1"}) as terminal:
+        assert terminal.has_soon("OTEL_EXPORTER_OTLP_ENDPOINT"), terminal.lines
+        match = re.search(r"http://localhost:(\d+) \(HTTP\)", terminal.output.decode())
+        assert match is not None
+        (receiver,) = psutil.Process(terminal.pid).children()
+        assert post(int(match[1]), request_of(1, 2, 3).SerializeToString()).status == 200
+        assert terminal.has_soon("3 traces", "span 3"), terminal.lines
+        if how == "left":
+            terminal.send(b"q")
+            assert terminal.wait() == 0
+        else:
+            os.kill(terminal.pid, signal.SIGKILL)
+        receiver.wait(10)
+    assert how == "killed" or b"spanview: received 3 spans in 1 request" in terminal.output
+
+
+def test_the_viewer_does_not_open_where_nothing_can_be_received(tmp_path: Path) -> None:
+    """The same line and status as without it."""
+    with Receiver(tmp_path) as receiver:
+        words = ("--dir", str(tmp_path), "--grpc", "off", "--http", str(receiver.port()), "--view")
+        done = spanview("receive", *words, program=SPANVIEW)
+    assert done.status == 2
+    assert "Address already in use" in done.notices
+    assert len(done.lines) == 1

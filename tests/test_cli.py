@@ -33,7 +33,7 @@ FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 READING: Final = ("view", "tree", "spans", "export", "stats", "check")
 """Commands that take PATHs only; `diff` takes two sides."""
 COMMANDS: Final = (*READING, "diff")
-NO_COMMANDS: Final = ("push", "receive", "html", "explain", "mcp")
+NO_COMMANDS: Final = ("push", "html", "explain", "mcp")
 """Words that may become commands."""
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
@@ -111,8 +111,13 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
         ["'weather'", "name, service, kind, service+name, status, trace.root, pid, scope, ray, serve"],
     ),
     *(([word], [f"there is no command {word} yet"]) for word in NO_COMMANDS),
-    (["receive", "--help"], ["there is no command receive yet"]),
-    (["--follow", "receive"], ["there is no command receive yet"]),
+    (["push", "--help"], ["there is no command push yet"]),
+    (["--follow", "push"], ["there is no command push yet"]),
+    (["receive"], ["--dir DIR says where to: it is missing"]),
+    (["receive", "folder", "--dir", "dir"], ["unrecognized arguments: folder"]),
+    (["receive", "--dir", "dir", "--http", "off", "--grpc", "off"], ["leave nothing to receive at"]),
+    (["receive", "--dir", "dir", "--http", "65536"], ["65536: expected a port up to 65535"]),
+    (["receive", "--dir", "dir", "--max-body", "much"], ["much: expected a size such as 64MiB"]),
     (["collect"], ["-o DIR says where to: it is missing"]),
     (["collect", "folder", "-o", "dir"], ["unrecognized arguments: folder"]),
     (["collect", "-o", "dir", "--dashboard", "http://head:8265", "-f"], ["--dashboard can't be followed"]),
@@ -625,8 +630,8 @@ def test_help_lists_what_is_built() -> None:
     assert (done.status, done.notices) == (0, "")
     assert spanview("-h") == done
     listed = [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()]
-    assert listed == [*COMMANDS, "collect", "help"]
-    assert not any(name in done.text for name in ("--web", "--svg", *NO_COMMANDS[:3], *NO_COMMANDS[4:]))
+    assert listed == [*COMMANDS, "collect", "receive", "help"]
+    assert not any(name in done.text for name in ("--web", "--svg", *NO_COMMANDS[:2], *NO_COMMANDS[3:]))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -134,3 +134,7 @@ class ExportError(SpanviewError):
 
 class CollectError(SpanviewError):
     """A cluster can't do what it is asked to: none answers, or its files, or the folder for them, can't be used."""
+
+
+class ReceiveError(SpanviewError):
+    """Nothing can be received: a port is taken, or the folder for what is received can't be written to."""

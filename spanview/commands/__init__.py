@@ -18,6 +18,7 @@ export          `spanview export`
 stats           `spanview stats`
 check           `spanview check`
 diff            `spanview diff`
+push            `spanview push`
 collect         `spanview collect`
 help            `spanview help`
 completion      `spanview --completion`
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
     from spanview.commands.options import Options
 
-_FOLLOWING = frozenset(("view", "tree", "spans"))
+_FOLLOWING = frozenset(("view", "tree", "spans", "push"))
 
 
 def run(options: Options) -> int:

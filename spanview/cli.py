@@ -157,6 +157,8 @@ def _help(page: str | None) -> int:
 def _run(options: Options) -> int:
     # numpy's library of linear algebra starts a thread for each core, and nothing here needs it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # gRPC's library logs to standard error what it returns as well.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from spanview.commands import run
     from spanview.model.problems import SpanviewError
 

@@ -269,7 +269,8 @@ def _reporting(push: _Push, where: str) -> Iterator[None]:
     try:
         yield
     except PushError as error:
-        _report(push, where)
+        if push.sender.has_answered:
+            _report(push, where)
         raise PushError(f"{where}: {error}") from None
     _report(push, where)
 

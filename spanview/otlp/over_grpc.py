@@ -17,16 +17,16 @@ _STATUS_TRAILER: Final = "grpc-status-details-bin"
 _NOT_SENT: Final = frozenset(("user-agent", "host", "te"))
 """Headers that are gRPC's own."""
 _UNREACHABLE: Final = (
-    # What the library says where it has reached nobody: `DNS resolution failed for nowhere.invalid:4317: …`
-    (re.compile("DNS resolution failed"), "unknown host {host}"),
+    # What the library says where it has reached nobody: `errors resolving nowhere.invalid:4317: […]`
+    (re.compile("errors resolving|DNS resolution failed"), "unknown host {host}"),
     (
         re.compile("CERTIFICATE_VERIFY_FAILED"),
         "its certificate isn't trusted: OTEL_EXPORTER_OTLP_CERTIFICATE=FILE names the certificates to trust",
     ),
     (re.compile("SSL_ERROR|[Hh]andshake"), "TLS failed: does it take https there? http:// is without encryption"),
     (re.compile("Connection refused"), "nothing listens on port {port} of {host}"),
+    (re.compile("Failed parsing HTTP/2|http1.x server"), "it speaks HTTP, not gRPC: try --protocol http/json"),
     (re.compile("[Ff]ailed to connect"), "it can't be reached on port {port} of {host}"),
-    (re.compile("Trying to connect an http1.x server"), "it speaks HTTP, not gRPC: try --protocol http/json"),
 )
 
 

@@ -96,7 +96,8 @@ class OverHttp:
         with connection.getresponse() as response:
             content = _content(response, deadline_s)
             headers = {name.lower(): value for name, value in response.getheaders()}
-            if response.will_close or not response.isclosed():
+            if response.will_close or not (response.isclosed() or response.length == 0):
+                # What is left of the answer would be taken for the next one.
                 self.close()
             return answer_of_status(response.status, headers, content, time.time())
 

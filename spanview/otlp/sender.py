@@ -87,7 +87,8 @@ class Sender:
         self.form = form
         self._surroundings = surroundings
         self._is_patient = is_patient
-        self._has_answered = False
+        self.has_answered = False
+        """Whether something answers there, be it that it is busy."""
         self._is_failing = False
         self.sent = 0
         """Spans that were accepted."""
@@ -153,10 +154,9 @@ class Sender:
             if answer.verdict not in {Verdict.RETRY, Verdict.UNREACHABLE}:
                 self._note_answer()
                 return answer
-            if answer.verdict is Verdict.UNREACHABLE and not self._has_answered and not self._is_patient:
+            if answer.verdict is Verdict.UNREACHABLE and not self.has_answered and not self._is_patient:
                 raise PushError(answer.reason)
-            # Something answers there, though not now.
-            self._has_answered = self._has_answered or answer.verdict is Verdict.RETRY
+            self.has_answered = self.has_answered or answer.verdict is Verdict.RETRY
             wait_s = None if answer.after_s is None else min(answer.after_s, _LONGEST_WAIT_S)
             if wait_s is None:
                 wait_s = pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret
@@ -170,7 +170,7 @@ class Sender:
                 raise StoppedError
 
     def _note_answer(self) -> None:
-        self._has_answered = True
+        self.has_answered = True
         if self._is_failing:
             self._is_failing = False
             self._surroundings.say("it answers again")

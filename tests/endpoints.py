@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 JSON: Final = "application/json"
 PROTOBUF: Final = "application/x-protobuf"
+EXPORT_METHOD: Final = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,3 +159,71 @@ def http_endpoint(
         thread.join()
         with suppress(OSError):
             server.server_close()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A failure over gRPC."""
+
+    code: str
+    """The name of its code."""
+    details: str = ""
+    retry_after_s: float | None = None
+    """Of a `RetryInfo` among the status's details; None for no details."""
+
+
+@contextmanager
+def grpc_endpoint(
+    script: Sequence[Failed | type[Silence] | bytes] = (), tls: tuple[bytes, bytes] | None = None, port: int = 0
+) -> Iterator[Endpoint]:
+    """Serve gRPC on a free port of the loopback interface.
+
+    Args:
+        script: What is answered: failures, or a response's bytes.
+        tls: Key and certificate, to serve over TLS.
+        port: A port that is to be taken instead.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    import grpc
+    from google.protobuf.duration_pb2 import Duration
+    from google.rpc.error_details_pb2 import RetryInfo
+    from google.rpc.status_pb2 import Status
+
+    answers, ending = iter(script), threading.Event()
+
+    def export(body: bytes, context: Any) -> bytes:
+        headers = {name: value for name, value in context.invocation_metadata() if isinstance(value, str)}
+        request = Received(EXPORT_METHOD, headers, body)
+        endpoint.received.append(request)
+        said: Any = next(answers, b"")
+        if said is Silence:
+            ending.wait(60)
+            said = b""
+        if isinstance(said, Failed):
+            if said.retry_after_s is not None:
+                status = Status(code=grpc.StatusCode[said.code].value[0], message=said.details)
+                status.details.add().Pack(RetryInfo(retry_delay=Duration(nanos=int(said.retry_after_s * 1e9))))
+                context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
+            context.abort(grpc.StatusCode[said.code], said.details)
+        endpoint.accepted.append(request)
+        return bytes(said)
+
+    class Traces(grpc.GenericRpcHandler):  # type: ignore[misc]
+        def service(self, call: Any) -> Any:
+            return grpc.unary_unary_rpc_method_handler(export) if call.method == EXPORT_METHOD else None
+
+    with ThreadPoolExecutor(4) as threads:
+        server = grpc.server(threads, (Traces(),), options=(("grpc.so_reuseport", 0),))
+        where = f"localhost:{port}"
+        if tls is None:
+            port = server.add_insecure_port(where)
+        else:
+            port = server.add_secure_port(where, grpc.ssl_server_credentials([tls]))
+        endpoint = Endpoint(f"{'http' if tls is None else 'https'}://localhost:{port}")
+        server.start()
+        try:
+            yield endpoint
+        finally:
+            ending.set()
+            server.stop(None).wait()

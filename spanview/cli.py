@@ -28,7 +28,7 @@ COMMANDS: Final = {
 }
 _RESERVED: Final = frozenset(("receive", "html", "explain", "mcp"))
 """Words that aren't commands yet."""
-FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
+FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
 _PROTOCOLS: Final = ("http/json", "http/protobuf", "grpc")
 _COMPRESSIONS: Final = ("gzip", "none")

@@ -757,6 +757,7 @@ _PRINTED: Final = (
     ("export", "--format", "jaeger"),
     ("export", "--format", "zipkin"),
     ("export", "--format", "chrome"),
+    ("export", "--format", "html"),
     ("stats", "--json"),
     ("stats", "--by", "serve", "--json"),
     ("check",),

@@ -17,6 +17,8 @@ otlp           the format otlp
 jaeger         the format jaeger
 zipkin         the format zipkin
 chrome         the format chrome
+page/          what a page for a browser shows, and its own files
+html           the format html
 by_name        the formats by their names
 files          a whole new file or the old one, never something in between
 """

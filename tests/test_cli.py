@@ -33,7 +33,7 @@ FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 READING: Final = ("view", "tree", "spans", "export", "stats", "check")
 """Commands that take PATHs only; `diff` takes two sides."""
 COMMANDS: Final = (*READING, "diff")
-NO_COMMANDS: Final = ("push", "html", "explain", "mcp")
+NO_COMMANDS: Final = ("html", "explain", "mcp")
 """Words that may become commands."""
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
@@ -234,7 +234,7 @@ def test_the_demo(folder: Path) -> None:
 
 def test_words_of_commands_to_come_are_paths_where_these_exist(folder: Path) -> None:
     """A file that is called like no command yet, or nearly like one, is read."""
-    for name in ("push", "html", "tre"):
+    for name in ("html", "mcp", "tre"):
         (folder / name).write_bytes((folder / "1.json").read_bytes())
         for path in (name, f"./{name}"):
             done = spanview(path, folder=folder)
@@ -630,8 +630,8 @@ def test_help_lists_what_is_built() -> None:
     assert (done.status, done.notices) == (0, "")
     assert spanview("-h") == done
     listed = [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()]
-    assert listed == [*COMMANDS, "collect", "receive", "help"]
-    assert not any(name in done.text for name in ("--web", "--svg", *NO_COMMANDS[:2], *NO_COMMANDS[3:]))
+    assert listed == [*COMMANDS, "push", "collect", "receive", "help"]
+    assert not any(name in done.text for name in ("--web", "--svg", *NO_COMMANDS[1:]))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -18,6 +18,7 @@ export          `spanview export`
 stats           `spanview stats`
 check           `spanview check`
 diff            `spanview diff`
+push            `spanview push`
 collect         `spanview collect`
 receive         `spanview receive`
 help            `spanview help`
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
             """Carry it out and return the exit status."""
 
 
-_FOLLOWING = frozenset(("view", "tree", "spans"))
+_FOLLOWING = frozenset(("view", "tree", "spans", "push"))
 
 
 def run(options: Options) -> int:

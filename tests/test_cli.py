@@ -983,6 +983,19 @@ def at_terminal(words: Sequence[str]) -> str:
     return b"".join(parts).decode().replace("\r\n", "\n")
 
 
+@pytest.mark.parametrize(("by", "recording"), [("name", "serve"), ("ray", "killed-workers"), ("serve", "serve")])
+def test_statistics_fit_a_terminal(by: str, recording: str) -> None:
+    """Figures go where there is no room, and names keep their ends; a pipe has them all."""
+    words = ["stats", str(FIXTURES / recording / "spans"), "--by", by]
+    shown, piped = at_terminal([*SPANVIEW, *words]).splitlines(), spanview(*words).output.decode().splitlines()
+    shown = [re.sub(r"\x1b\[[0-9]+m", "", line) for line in shown]
+    assert max(map(len, shown)) <= 80 < max(map(len, piped))
+    assert len(shown) == len(piped)
+    assert {*shown[0].split()} < {*piped[0].split()}
+    ends = zip(shown, piped, strict=True)
+    assert all(one[: one.index("  ")].split("…")[-1] in other[: other.index("  ")] for one, other in ends)
+
+
 def test_statistics_by_an_attribute_that_some_have(tmp_path: Path) -> None:
     """Spans without it are told from those where it is empty, in the table and in JSON."""
     build = Builder()

@@ -234,7 +234,7 @@ KEYS: Final = (
     Key("b", "group", "b", "count by the next thing: function, actor, node, job", On.CALLS, "group by"),
     Key("b", "group", "b", "compare by the next thing: call path, name, Ray function", On.DIFF, "compare by"),
     Key("B", "by_key", "B", "statistics by any attribute: type its key", On.STATS, "attribute"),
-    Key("f", "only_failed", "f", "only traces that failed, with an error or without; or all", On.TRACES),
+    Key("f", "only_failed", "f", "only traces that failed, with an error or without; or all", On.TRACES, "failed"),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key("P", "picture", "P", "save a picture of what is shown, as SVG, in the current folder", On.TRACE),

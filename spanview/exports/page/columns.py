@@ -218,8 +218,10 @@ class Columns:
             attempts = len(tree.children(node)) or served
             if attempts == 1:
                 return ""
+            if attempts or row in self._failures:
+                return count(attempts, "attempt") if attempts else ""
             why = self._reasons.get(row)
-            return count(attempts, "attempt") if attempts else "no attempt seen" if why is None else why.label
+            return f"◌ {'no attempt seen' if why is None else why.label}"
         if self._store.spans.kind[row] != CONSUMER or parent == ROOT or tree.is_missing(parent):
             return ""
         siblings = tree.children(parent)

@@ -9,16 +9,19 @@ const MOST_PRINTED = 1000, MOST_BLOCKS = 150, BINS = 300;
 
 // -- texts ------------------------------------------------------------------------------------------------------------
 
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]/gu;
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\u{e0100}-\u{e01ef}]/gu;
 
-/** A text in which nothing is invisible: control characters become their pictures, others their hexadecimal form. */
+/** A text in which nothing is invisible: control characters become their pictures, others their hexadecimal form, as in
+    `display/sanitise.py`. */
 function visible(text, keeps = "") {
   return String(text).replace(HIDDEN, character => {
     if (keeps.includes(character)) return character;
     const code = character.codePointAt(0);
     if (code < 0x20) return String.fromCharCode(0x2400 + code);
     if (code === 0x7f) return "\u2421";
-    return "\\u" + code.toString(16).padStart(4, "0");
+    if (/\p{Zs}/u.test(character)) return " ";
+    const [letter, digits] = code <= 0xff ? ["x", 2] : code <= 0xffff ? ["u", 4] : ["U", 8];
+    return `\\${letter}${code.toString(16).padStart(digits, "0")}`;
   });
 }
 const lines = text => visible(text, "\n\t");
@@ -288,7 +291,7 @@ class List {
       }
     for (let index = first; index < last; index++) {
       if (this.drawn.has(index)) continue;
-      let element = this.spare.pop();
+      let element = this.spare.shift();
       if (!element) {
         element = this.build();
         element.classList.add("row");
@@ -662,7 +665,7 @@ class TraceView {
     if (this.has_failed(row)) marks.push("✖");
     const silent = rows.silent.get(row), mark = rows.mark.get(row);
     if (silent) marks.push(`! ${visible(silent)}`);
-    if (mark && mark !== silent) marks.push(visible(mark));
+    if (mark) marks.push(visible(mark));
     if (rows.flags[row] & CYCLE) marks.push("↻ cycle");
     if (this.collapsed.has(row)) {
       let below = 0, errors = 0;

@@ -140,9 +140,8 @@ class View(Enum):
 _TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
 _TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
 """Screens whose lists have columns to sort by."""
-_COUNTED: Final = On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF
-"""Screens whose rows count failures."""
-_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.WORKERS
+_COUNTED: Final = On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF | On.WORKERS | On.CHECK
+"""Screens behind whose rows are failures."""
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
     *(
@@ -199,11 +198,11 @@ KEYS: Final = (
         "e",
         "error(1)",
         "e",
-        "next failure, then the trace that failed before; on Traces: the newest failure",
-        _WITH_ERRORS,
+        "next failure, then the trace that failed before; on Traces: open the newest",
+        On.TRACES | On.TRACE,
         "error",
     ),
-    Key("e", "error(1)", "e", "next row, or block, with a failure", _COUNTED),
+    Key("e", "error(1)", "e", "open the newest failure behind the row or block, then the next", _COUNTED, "error"),
     Key("E", "error(-1)", "E", "previous failure", On.TRACE | On.WORKERS),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in around the selected block", On.WORKERS, "zoom"),
@@ -234,8 +233,9 @@ KEYS: Final = (
     Key("S", "turn", "S", "reverse the order", _TABLES | On.WORKERS),
     Key("b", "group", "b", "group by the next thing: name, service, kind, …", On.STATS, "group by"),
     Key("b", "group", "b", "count by the next thing: function, actor, node, job", On.CALLS, "group by"),
+    Key("b", "group", "b", "compare by the next thing: call path, name, Ray function", On.DIFF, "compare by"),
     Key("B", "by_key", "B", "statistics by any attribute: type its key", On.STATS, "attribute"),
-    Key("f", "only_failed", "f", "only traces that failed, with an error or without; or all", On.TRACES),
+    Key("f", "only_failed", "f", "only traces that failed, with an error or without; or all", On.TRACES, "failed"),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
     Key("P", "page_to_share", "P", "save the traces in the bar as an HTML page to share", On.EVERYWHERE ^ On.HELP),

@@ -308,7 +308,8 @@ def test_mouse(browser: Browser, tmp_path: Path) -> None:
         look.page.mouse.move(x + box["width"] * 0.6, y)
         look.page.mouse.up()
         zoomed = look.texts(".ruler text")
-        assert zoomed == ["500 µs"]
+        assert zoomed
+        assert all(re.fullmatch(r"[45]\d\d µs", text) for text in zoomed)
         look.page.mouse.dblclick(x + 50, y)
         assert look.texts(".ruler text") == before
 

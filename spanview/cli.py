@@ -24,9 +24,10 @@ COMMANDS: Final = {
     "diff": "two traces, queries or folders, call path by call path",
     "push": "spans to Jaeger, Tempo, a collector, or whatever takes OTLP",
     "collect": "the span files of every node of a Ray cluster, into one folder",
+    "receive": "an OTLP endpoint that writes span files",
     "help": "the manual, page by page: spanview help query",
 }
-_RESERVED: Final = frozenset(("receive", "html", "explain", "mcp"))
+_RESERVED: Final = frozenset(("html", "explain", "mcp"))
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
@@ -39,8 +40,11 @@ _TAKES_QUERY: Final = {
     "--query": ("--query",),
     "--fail-on": ("--fail-on",),
 }
+_WITHOUT_PATHS: Final = frozenset(("collect", "receive"))
+_KEEP: Final = ("logs", "metrics", "all")
 _DEFAULT_WIDTH: Final = 100
 _MIN_WIDTH, _MAX_WIDTH = 40, 1000
+_MAX_PORT: Final = 65_535
 _MAX_BATCH: Final = 10_000
 _NUMBER: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _SHELLS: Final = ("bash", "zsh", "fish")
@@ -249,8 +253,12 @@ def _options(command: str, words: list[str]) -> Options:
     # What follows -- is no option, which argparse forgets where PATHs and options are mixed.
     end = words.index("--") if "--" in words else len(words)
     given = vars(parser.parse_intermixed_args(_joined(words[:end])))
-    if command == "collect":
-        return _collect_options(parser, given, words[end + 1 :])
+    if command in _WITHOUT_PATHS:
+        if words[end + 1 :]:
+            parser.error(f"unrecognized arguments: {' '.join(words[end + 1 :])}")
+        check = _check_collecting if command == "collect" else _check_receiving
+        check(parser, given)
+        return Options(command=command, words=(command, *words), environment=dict(os.environ), **_without_lists(given))
     paths, size = (*given.pop("paths"), *words[end + 1 :]), given.pop("max_span_size")
     compared = 2 if command == "diff" else 0
     try:
@@ -291,11 +299,7 @@ def _check_counting(parser: argparse.ArgumentParser, given: dict[str, Any], path
             parser.error(f"--ray counts all spans: leave out {option}")
 
 
-def _collect_options(parser: argparse.ArgumentParser, given: dict[str, Any], words: list[str]) -> Options:
-    from spanview.commands.options import Options
-
-    if words:
-        parser.error(f"unrecognized arguments: {' '.join(words)}")
+def _check_collecting(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:
     if given["output"] is None:
         parser.error("-o DIR says where to: it is missing")
     if given["dashboard"] is None:
@@ -306,7 +310,13 @@ def _collect_options(parser: argparse.ArgumentParser, given: dict[str, Any], wor
         parser.error("--dashboard can't be followed, because it hands over whole files: collect again instead")
     elif given["node_paths"]:
         parser.error("--dashboard has the files in Ray's logs alone: leave out --path")
-    return Options(command="collect", environment=dict(os.environ), **_without_lists(given))
+
+
+def _check_receiving(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:
+    if given["output"] is None:
+        parser.error("--dir DIR says where to: it is missing")
+    if given["http"] is None and given["grpc"] is None:
+        parser.error("--http off --grpc off leave nothing to receive at: leave out one of them")
 
 
 def _without_lists(given: dict[str, Any]) -> dict[str, Any]:
@@ -332,7 +342,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
         parser.usage = "spanview diff A B [PATH]... [OPTION]..."
         add("paths", metavar="A B", nargs="*", help="two of: the first digits of a trace id, a query, or a PATH")
         parser.epilog = _EPILOG_OF_DIFF
-    elif command != "collect":
+    elif command not in _WITHOUT_PATHS:
         add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
     for commands, flags, how in _OPTIONS:
         if command in commands:
@@ -370,6 +380,27 @@ def _width(text: str) -> int:
     if not (text.isascii() and text.isdigit() and _MIN_WIDTH <= int(text[:9]) <= _MAX_WIDTH):
         raise argparse.ArgumentTypeError(f"{text}: expected {_MIN_WIDTH} to {_MAX_WIDTH} columns")
     return int(text)
+
+
+def _port(text: str) -> int | None:
+    import argparse
+
+    if text == "off":
+        return None
+    if not (text.isascii() and text.isdigit() and int(text[:9]) <= _MAX_PORT):
+        raise argparse.ArgumentTypeError(f"{text}: expected a port up to {_MAX_PORT}, 0 for any that is free, or off")
+    return int(text)
+
+
+def _size(text: str) -> int:
+    import argparse
+
+    from spanview.commands.options import parse_size
+
+    try:
+        return parse_size(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text}: expected a size such as 64MiB or 500000") from None
 
 
 def _positive(text: str) -> float:
@@ -450,6 +481,66 @@ _OPTIONS: Final = (
         "--dashboard",
         metavar="URL",
         help="through the dashboard, from outside of the cluster: only what lies in the logs of Ray",
+    ),
+    _option("receive", "--dir", dest="output", metavar="DIR", help="the folder that span files are written into"),
+    _option(
+        "receive",
+        "--http",
+        type=_port,
+        default=4318,
+        metavar="PORT",
+        help="for OTLP over HTTP (default 4318): 0 for any that is free, off for none",
+    ),
+    _option("receive", "--grpc", type=_port, default=4317, metavar="PORT", help="for OTLP over gRPC (default 4317)"),
+    _option(
+        "receive",
+        "--host",
+        default="localhost",
+        metavar="HOST",
+        help="where to listen (default localhost); 0.0.0.0 lets other machines send",
+    ),
+    _option("receive", "--view", action="store_true", help="open the viewer on what is received"),
+    _option(
+        "receive",
+        "--keep",
+        choices=_KEEP,
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="also logs or metrics or all, in the hidden folders .logs and .metrics of DIR",
+    ),
+    _option(
+        "receive",
+        "--max-body",
+        type=_size,
+        default="64MiB",
+        metavar="SIZE",
+        help="longest request, before it is decompressed and after (default 64MiB)",
+    ),
+    _option(
+        "receive",
+        "--max-file",
+        type=_size,
+        default="256MiB",
+        metavar="SIZE",
+        help="size from which a file is followed by a new one (default 256MiB)",
+    ),
+    _option(
+        "receive",
+        "--max-bytes",
+        type=_size,
+        default=0,
+        metavar="SIZE",
+        help="remove the oldest files once all received spans take more than this",
+    ),
+    _option("receive", "--fsync", action="store_true", help="answer only when what is written has reached the disk"),
+    _option(
+        "receive",
+        "--cors",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="let web pages from there send, such as http://localhost:3000; * for any; repeatable",
     ),
     _option(
         "push",
@@ -551,6 +642,7 @@ _WORDS: Final = {
     "FORMAT": FORMATS,
     "KEY": _BY,
     "MODE": _COLOR,
+    "WHAT": _KEEP,
     "WHEN": ("last", "10m", "1h", "1d"),
 }
 """What a shell may propose for a value, by its name in the help."""

@@ -32,7 +32,7 @@ _MAX_DEPTH_WRITTEN: Final = 31
 # `-42` · `1.5e3` · `5.`, `NaN`, `-Infinity` · the capitals of `traceId`, for `trace_id`.
 _INTEGER: Final = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
-_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|NaN|-?Infinity", re.ASCII)
+NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|NaN|-?Infinity", re.ASCII)
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _CAPITAL: Final = re.compile("[A-Z]")
 
@@ -138,7 +138,7 @@ class Reader(Careful):
         return number
 
     def _double(self, value: Any, _depth: int) -> Any:
-        if isinstance(value, str) and _NUMBER.fullmatch(value):
+        if isinstance(value, str) and NUMBER.fullmatch(value):
             return float(value)
         try:
             return float(value) if type(value) in (int, float) else self._malformed(value)
@@ -227,7 +227,7 @@ class OtlpValueWriter:
             self.lose("integers of more than 64 bits as text")
             return {"stringValue": str(value)}
         if isinstance(value, float):
-            return {"doubleValue": value if isfinite(value) else _non_finite_name(value)}
+            return {"doubleValue": value if isfinite(value) else non_finite_name(value)}
         return {} if value is None else self._nested(value, depth)
 
     def _nested(self, value: Any, depth: int) -> dict[str, Any]:
@@ -240,5 +240,6 @@ class OtlpValueWriter:
         return {"arrayValue": {"values": [self.value(item, depth + 1) for item in items]}}
 
 
-def _non_finite_name(value: float) -> str:
+def non_finite_name(value: float) -> str:
+    """Return how a number that isn't finite is written: `"NaN"`, `"-Infinity"`."""
     return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"

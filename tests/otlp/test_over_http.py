@@ -139,6 +139,14 @@ def test_kept_connection_that_was_closed() -> None:
     assert len(endpoint.received) == 4
 
 
+def test_kept_connection_without_an_answer() -> None:
+    """A request that isn't answered in time isn't sent a second time by the way."""
+    with http_endpoint([Said(), Silence]) as endpoint:
+        found = answers(endpoint.url, 2, timeout_s=0.3)
+    assert found[1].kind is ResponseKind.RETRY
+    assert len(endpoint.received) == 2
+
+
 @contextmanager
 def saying(*pieces: bytes, pause_s: float = 0.0) -> Iterator[str]:
     """Serve connections that are told something, whatever they ask."""

@@ -12,9 +12,11 @@ from enum import StrEnum
 from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.call_groups import CallsBy, call_group_names
 from spanview.analysis.diff import diff, rank_of_change
 from spanview.analysis.diff_groups import DiffBy, diff_groups, rank_of_total
 from spanview.analysis.failures import failed_with
+from spanview.analysis.ray_names import names_in_list
 from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
 from spanview.display.diff_text import PER_TRACE, Labels
@@ -77,6 +79,11 @@ class DiffModel:
             else diff_groups((a.flame, of_a.flame), (b.flame, of_b.flame))
         )
         self.labels = Labels(self.diff)
+        """Of paths by their whole names."""
+        names = {path.name for path in self.diff.paths if path.name}
+        short = call_group_names(names, CallsBy.FUNCTION) if by is DiffBy.RAY else names_in_list(names)
+        self.short_labels = Labels(self.diff, short)
+        """Of paths by the names that lists have for Ray's functions."""
         self._tree = PathTree(self.diff.paths)
         self.orders: dict[Order, Sequence[PathDiff]] = {}
         """The paths in each order."""

@@ -87,9 +87,9 @@ class PathLines(TableList[PathDiff]):
 
     def _path_text(self, path: PathDiff, room: int) -> str:
         if self.model is None or self.by is not Order.TREE:
-            return "" if self.model is None else self.model.labels.path(path, room)
+            return "" if self.model is None else self.model.short_labels.path(path, room)
         step = min(_STEP * path.depth, room // 2)
-        return " " * step + name_text(self.model.labels.name(path)[0], room - step)
+        return " " * step + name_text(self.model.short_labels.name(path)[0], room - step)
 
 
 class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):

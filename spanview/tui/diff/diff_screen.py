@@ -57,7 +57,7 @@ class PathLines(TableList[PathDiff]):
     def __init__(self) -> None:
         self.model: DiffModel | None = None
         self.by = Order.CHANGE
-        super().__init__(table_in(self.by, DiffBy.PATH, self._path_text, is_per_trace=False))
+        super().__init__(table_in(self.by, DiffBy.PATH, self._path_text, is_per_trace=False, has_errors=False))
 
     def show_model(self, model: DiffModel) -> None:
         """Show the paths of a comparison; the cursor stays on its path, or begins at the first."""
@@ -81,7 +81,8 @@ class PathLines(TableList[PathDiff]):
         model = self.model
         is_per_trace = model is not None and model.diff.is_per_trace
         compared = DiffBy.PATH if model is None else model.by
-        self.table = table_in(self.by, compared, self._path_text, is_per_trace=is_per_trace)
+        has_errors = model is not None and model.has_errors
+        self.table = table_in(self.by, compared, self._path_text, is_per_trace=is_per_trace, has_errors=has_errors)
         paths = () if model is None else model.orders[self.by]
         self.take(paths if self.shown_order.descending else paths[::-1])
 

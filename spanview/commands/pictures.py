@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.output import write_to_standard_output
-from spanview.commands.unended import unended_in
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
 from spanview.display.shades import plain
 from spanview.exports.files import write_atomically
 from spanview.model.problems import ExportError
+from spanview.sources.unended import unended_in
 from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel

@@ -265,7 +265,7 @@ def test_search(browser: Browser, tmp_path: Path) -> None:
         look.press("g", "Enter")
         look.until("document.querySelector('.ruler')")
         look.press("/")
-        look.page.keyboard.type("app.py")
+        look.page.keyboard.type('ValueError("bad")')
         look.until("document.querySelector('.count').textContent === '1 match'")
         assert look.selected == "fail"
         look.page.fill("input", "e")
@@ -285,7 +285,7 @@ def test_links_to_spans(browser: Browser, tmp_path: Path) -> None:
         look.until("document.querySelector('.ruler')")
         look.page.go_back()
         look.until("document.querySelector('.plot')")
-    with shown(browser, path, "#nothing/<img src=x>") as look:
+    with shown(browser, path, "#%E0%A4%A/<img src=x>") as look:
         assert look.texts("#said") == ["this page has no such trace"]
         assert len(look.rows()) == 2
 

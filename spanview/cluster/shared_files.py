@@ -110,7 +110,7 @@ def _file_systems() -> Any:
     try:
         return import_module("pyarrow.fs")
     except ImportError:
-        raise CollectError("Ray Data isn't installed beside spanview: pip install 'spanview[ray]'") from None
+        raise CollectError("URIs need pyarrow, on every node: pip install 'spanview[parquet]'") from None
 
 
 class SharedReader(DetailReader):

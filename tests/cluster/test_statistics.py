@@ -14,7 +14,6 @@ import pickle
 import random
 import subprocess
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -25,14 +24,14 @@ from quick.folders import make, quick_from
 from ray_sessions import RaySession, need
 from seeds import seeds
 from spanview.analysis.stats import GroupPart, joined, statistics
-from spanview.cluster import shared_files
+from spanview.cluster import shared_files, shuffle
 from spanview.cluster import statistics as counting
 from spanview.model.problems import CollectError
 from spanview.sources.loading import load_store
 from spanview.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 FIXTURES: Final = sorted(path.name for path in (ROOT / "fixtures").iterdir() if (path / "spans").is_dir())
@@ -53,9 +52,9 @@ DIVIDING: Final = """
 import sys
 
 from spanview.cli import main
-from spanview.cluster import statistics
+from spanview.cluster import shuffle
 
-statistics._GROUP_BYTES, statistics._PARTITION_BYTES = 20_000, 10_000
+shuffle._GROUP_BYTES, shuffle._PARTITION_BYTES = 20_000, 10_000
 sys.exit(main())
 """
 OF_ANOTHER_VERSION: Final = """
@@ -70,27 +69,43 @@ sys.exit(main())
 """
 
 
-def answers(job: Any) -> Iterator[Any]:
-    """Yield what the tasks of a job answer, whose rows are divided here."""
-    arrow: Any = import_module("pyarrow")
-    groups = [arrow.table({"group": [number]}) for number in range(len(job.groups))]
-    rows = arrow.concat_tables([table for group in groups for table in counting._read(group, job)])
-    order = [*range(len(rows))]
-    random.Random(1).shuffle(order)
-    rows = rows.take(order)
-    for number in {*rows["partition"].to_pylist()}:
-        partition = rows.filter(arrow.compute.equal(rows["partition"], number))
-        for answer in counting._count(partition, job)["answer"].to_pylist():
-            yield pickle.loads(answer)  # noqa: S301 - our own
+class TasksHere:
+    """Tasks that are done at once in this process, each with values of its own."""
+
+    at_once = 2
+
+    def share(self, value: Any) -> bytes:
+        """Return a value as it travels."""
+        return pickle.dumps(value)
+
+    def start(self, function: Callable[..., Any], *arguments: Any, answers: int = 1) -> list[bytes]:
+        """Call a function."""
+        answer = function(*self._arrived(arguments))
+        values = [answer] if answers == 1 else answer
+        assert len(values) == answers
+        return [pickle.dumps(value) for value in values]
+
+    def take(self, reference: bytes) -> Any:
+        """Return a value."""
+        return pickle.loads(reference)  # noqa: S301 - our own
+
+    def start_stream(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> list[bytes]:
+        """Call a function that yields values."""
+        return [pickle.dumps(value) for value in function(*self._arrived(arguments))]
+
+    def take_stream(self, reference: list[bytes]) -> Iterator[Any]:
+        """Yield values."""
+        return map(self.take, reference)
+
+    def _arrived(self, arguments: Sequence[Any]) -> list[Any]:
+        return [self.take(value) if isinstance(value, bytes) else value for value in arguments]
 
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have each file be a group of its own, and traces go to many partitions, all in this process."""
-    need("pyarrow")
-    monkeypatch.setattr(counting, "_GROUP_BYTES", 1)
-    monkeypatch.setattr(counting, "_PARTITION_BYTES", 2_000)
-    monkeypatch.setattr(counting, "_answers", answers)
+    """Have each file be a group of its own, and traces go to many partitions."""
+    monkeypatch.setattr(shuffle, "_GROUP_BYTES", 1)
+    monkeypatch.setattr(shuffle, "_PARTITION_BYTES", 2_000)
 
 
 def check(folder: Path) -> int:
@@ -98,7 +113,7 @@ def check(folder: Path) -> int:
     files, problems = shared_files.search([str(folder)])
     store = load_store(folder)
     for by in counting.BY:
-        groups, tallies = counting.statistics_on_cluster(files, by, 16 << 20)
+        groups, tallies = counting.statistics_on_cluster(TasksHere(), files, by, 16 << 20)
         for problem in problems:
             tallies.add_problem(problem)
         assert groups == statistics(store, by)
@@ -113,7 +128,7 @@ def check(folder: Path) -> int:
 def test_recordings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recordings of all writers and layouts give what they give on one machine, decoded or scanned."""
     decoded = check(ROOT / "fixtures" / name)
-    monkeypatch.setattr(counting, "SCAN_FROM_BYTES", 1)
+    monkeypatch.setattr(shuffle, "SCAN_FROM_BYTES", 1)
     with quick_from(1):
         assert check(ROOT / "fixtures" / name) == decoded > 0
 
@@ -150,7 +165,7 @@ def test_large_folders_are_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     records[9] = records[9].replace(b'"value"', b"nul")
     (tmp_path / "1.json").write_bytes(b"".join(records))
     assert check(tmp_path) == 19
-    monkeypatch.setattr(counting, "SCAN_FROM_BYTES", 1)
+    monkeypatch.setattr(shuffle, "SCAN_FROM_BYTES", 1)
     with quick_from(1):
         assert check(tmp_path) == 20
 
@@ -177,7 +192,7 @@ def test_uris(tmp_path: Path) -> None:
     uri = folder.as_uri()
     files, _ = shared_files.search([f"{uri}/", f"{uri}/in/2.json"])
     assert [file.shown for file in files] == [f"{uri}/{name}" for name in ("1 %20#?.json", "4.json.gz", "in/2.json")]
-    groups, tallies = counting.statistics_on_cluster(files, "name", 1 << 20)
+    groups, tallies = counting.statistics_on_cluster(TasksHere(), files, "name", 1 << 20)
     assert sorted(str(group.key) for group in groups) == ["1 %20#?.json", "4.json.gz", "in/2.json"]
     assert (tallies.files, tallies.problems()) == (3, [])
 
@@ -190,7 +205,7 @@ def test_a_file_that_a_node_does_not_have(tmp_path: Path) -> None:
     files, _ = shared_files.search([str(path)])
     path.unlink()
     with pytest.raises(CollectError, match=r"1\.json: can't be read on .*, as .* it has to be: No such file"):
-        counting.statistics_on_cluster(files, "name", 1 << 20)
+        counting.statistics_on_cluster(TasksHere(), files, "name", 1 << 20)
 
 
 # -- a cluster ---------------------------------------------------------------------------------------------------------

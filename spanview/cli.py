@@ -26,7 +26,7 @@ COMMANDS: Final = {
 }
 _RESERVED: Final = frozenset(("push", "receive", "html", "explain", "mcp"))
 """Words that aren't commands yet."""
-FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
+FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "parquet")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
 _COLOR: Final = ("auto", "always", "never")
 _TAKES_QUERY: Final = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from spanview.commands.output import write_to_standard_output
@@ -12,6 +13,7 @@ from spanview.exports.by_name import chunks_of
 from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
+from spanview.model.problems import ExportError
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 
 def run(options: Options) -> int:
     """Write the chosen traces to a file, whole or not at all, or to standard output."""
+    if options.format == "parquet":
+        _check_parquet(options)
     selection = Selection(options)
     store = read_all(options)
     notice(store.tallies, places(options))
@@ -36,6 +40,15 @@ def run(options: Options) -> int:
     for line in losses.lines():
         say(line)
     return 0
+
+
+def _check_parquet(options: Options) -> None:
+    """Complain before anything is read."""
+    from spanview.exports.arrow_spans import arrow
+
+    arrow()
+    if options.output in (None, "-") and sys.stdout.isatty():
+        raise ExportError("Parquet isn't for a terminal: give -o FILE, or redirect the output with >")
 
 
 def _chunks(store: Store, options: Options, selection: Selection, losses: Losses) -> Iterator[bytes]:

@@ -16,6 +16,8 @@ otlp           the format otlp
 jaeger         the format jaeger
 zipkin         the format zipkin
 chrome         the format chrome
+arrow_spans    spans as columns of Arrow
+parquet        the format parquet
 by_name        the formats by their names
 files          a whole new file or the old one, never something in between
 """

@@ -21,6 +21,7 @@ ENDINGS: Final = {
     "jaeger": "json",
     "zipkin": "json",
     "chrome": "json",
+    "parquet": "parquet",
 }
 """What files of a format end in."""
 

@@ -19,6 +19,7 @@ OFFERED: Final = {
     "jaeger": "JSON for Jaeger's interface",
     "zipkin": "JSON for Zipkin",
     "chrome": "JSON for Perfetto and chrome://tracing",
+    "parquet": "Parquet, a row for each span, for DuckDB and data frames",
 }
 """The formats, and what they are good for."""
 _DIGITS: Final = 8

@@ -1,10 +1,10 @@
 """Spans of many files brought together by their traces, in tasks of a cluster.
 
 files       in groups of some size: a task for each reads them into a store, as one machine does with all
-partition   rows of all groups, those of whole traces: what a task does with them is up to who asks
+shares      rows of all groups, those of whole traces, in partitions: what a task does with each is up to who asks
 driver      says who gets what, and holds none of it
 
-No process holds more than the columns of one group of files, or of one partition; what is between them is in Ray's
+No process holds more than the columns of one group of files, or of one partition; what waits in between is in Ray's
 object store, which puts on a disk what it has no room for. A file isn't divided, and neither is a trace.
 """
 
@@ -41,10 +41,12 @@ _GROUP_BYTES: Final = 128 * 1024 * 1024
 """Bytes of files that are read together, unless one has more."""
 _MAX_GROUPS: Final = 1024
 """Groups have more bytes, rather than to be more than this."""
-_PARTITION_BYTES: Final = 256 * 1024 * 1024
-"""Bytes of files whose spans make one partition, on average: an eighth of that in columns."""
-_MAX_PARTITIONS: Final = 128
-"""Partitions have more, rather than to be more than this: Ray keeps what is small in the driver's memory."""
+_SHARE_BYTES: Final = 512 * 1024 * 1024
+"""Bytes of files whose spans one task takes together, on average: an eighth of that in columns."""
+_MAX_SHARES: Final = 64
+"""Shares have more, rather than to be more than this: what is small, Ray keeps in the driver's memory."""
+_PARTITION_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of files whose spans make one partition, on average; a share has several, one after the other."""
 _MAX_STARTS: Final = 512
 """Starts of spans that a group reports."""
 
@@ -149,7 +151,9 @@ class Job:
     files: Sequence[SharedFile]
     groups: Sequence[range]
     """Numbers of the files that are read together."""
+    shares: int
     partitions: int
+    """Of each share."""
     cap: int
     """Bytes of the longest record that is kept."""
     quick_from: int
@@ -174,10 +178,12 @@ def job_of(files: Sequence[SharedFile], cap: int) -> Job:
         cap: Bytes of the longest record that is kept.
     """
     size = sum(file.content for file in files)
+    shares = min(1 + size // _SHARE_BYTES, _MAX_SHARES)
     return Job(
         files=files,
         groups=_groups(files, max(_GROUP_BYTES, size // _MAX_GROUPS)),
-        partitions=min(1 + size // _PARTITION_BYTES, _MAX_PARTITIONS),
+        shares=shares,
+        partitions=1 + size // (shares * _PARTITION_BYTES),
         cap=cap,
         # Every group is read as one machine would read all.
         quick_from=0 if size >= SCAN_FROM_BYTES else sys.maxsize,
@@ -195,24 +201,27 @@ def _groups(files: Sequence[SharedFile], most_bytes: int) -> list[range]:
 
 
 def read_on(tasks: Tasks, job: Job) -> tuple[list[Report], list[list[Any]]]:
-    """Have all groups read; return their reports, and references to the rows of each partition, one from each group.
+    """Have all groups read; return their reports, and references to the rows of each share, one from each group.
+
+    What such a reference leads to is a list of `SpanRows`, one for each partition of the share.
 
     Raises:
         CollectError: A node can't read a file, or has another spanview, or none.
     """
     shared = tasks.share(job)
-    answers = [tasks.start(_read, shared, number, answers=1 + job.partitions) for number in range(len(job.groups))]
-    return [tasks.take(report) for report, *_ in answers], [[*parts] for parts in zip(*answers, strict=True)][1:]
+    answers = [tasks.start(_read, shared, number, answers=1 + job.shares) for number in range(len(job.groups))]
+    return [tasks.take(report) for report, *_ in answers], [[*rows] for rows in zip(*answers, strict=True)][1:]
 
 
-def _read(job: Job, number: int) -> list[Report | SpanRows]:
-    """Return the report of a group of files, and its rows of each partition."""
+def _read(job: Job, number: int) -> list[Report | list[SpanRows]]:
+    """Return the report of a group of files, and its rows of each share."""
     if job.version != __version__:
         raise CollectError(f"a node has spanview {__version__}, and here is {job.version}: they have to be the same")
     with group_of(job, number) as group:
-        rows = rows_of(group.store, group.numbers, group.packed)
+        rows, count = rows_of(group.store, group.numbers, group.packed), job.shares * job.partitions
         report = Report(group.store.tallies.state([*ProblemKind]), _some_of(rows.columns["start_ns"]))
-        return [report, *rows.divided(partitions_of(rows, job.partitions), job.partitions)]
+        parts = rows.divided(partitions_of(rows, count), count)
+        return [report, *(parts[first : first + job.partitions] for first in range(0, count, job.partitions))]
 
 
 class FileGroup(NamedTuple):

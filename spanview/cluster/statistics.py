@@ -44,21 +44,28 @@ def statistics_on_cluster(tasks: Tasks, files: Sequence[SharedFile], by: str, ca
     tallies, parts = Tallies(), list[GroupPart]()
     if files:
         job = job_of(files, cap)
-        reports, partitions = read_on(tasks, job)
+        reports, shares = read_on(tasks, job)
         for report in reports:
             tallies.take_state(report.tallies)
-        counts = [tasks.start(_count, tasks.share(job), by, *rows)[0] for rows in partitions]
-        partitions.clear()
+        shared = tasks.share(job)
+        counts = [tasks.start(_count, shared, by, *rows)[0] for rows in shares]
+        # What nobody refers to any more makes room for others.
+        shares.clear()
         for count in counts:
             parts += tasks.take(count)
     return joined(parts), tallies
 
 
-def _count(job: Job, by: str, *rows: SpanRows) -> list[GroupPart]:
-    """Return what was counted in a partition."""
-    with TemporaryDirectory(prefix="spanview-") as folder:
-        store = store_of(joined_rows(rows), job.files, folder)
-        return [replace(part, durations=_packed(part.durations)) for part in parts_of(store, column_of(store, by))]
+def _count(job: Job, by: str, *rows: Sequence[SpanRows]) -> list[GroupPart]:
+    """Return what was counted in the partitions of a share."""
+    parts = list[GroupPart]()
+    for partition in zip(*rows, strict=True):
+        with TemporaryDirectory(prefix="spanview-") as folder:
+            store = store_of(joined_rows(partition), job.files, folder)
+            parts += [
+                replace(part, durations=_packed(part.durations)) for part in parts_of(store, column_of(store, by))
+            ]
+    return parts
 
 
 def _packed(durations: Sequence[int]) -> Sequence[int]:

@@ -54,7 +54,7 @@ import sys
 from spanview.cli import main
 from spanview.cluster import shuffle
 
-shuffle._GROUP_BYTES, shuffle._PARTITION_BYTES = 20_000, 10_000
+shuffle._GROUP_BYTES, shuffle._SHARE_BYTES, shuffle._PARTITION_BYTES = 20_000, 20_000, 5_000
 sys.exit(main())
 """
 OF_ANOTHER_VERSION: Final = """
@@ -105,6 +105,7 @@ class TasksHere:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each file be a group of its own, and traces go to many partitions."""
     monkeypatch.setattr(shuffle, "_GROUP_BYTES", 1)
+    monkeypatch.setattr(shuffle, "_SHARE_BYTES", 8_000)
     monkeypatch.setattr(shuffle, "_PARTITION_BYTES", 2_000)
 
 

@@ -9,4 +9,5 @@ shared_files  files that every node can read
 span_rows     spans on their way between processes
 shuffle       spans of many files brought together by their traces
 statistics    statistics of spans
+export        exports of spans
 """

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from spanview.cluster.span_rows import partitions_of, rows_of
+from spanview.cluster.shared_files import SharedReader
+from spanview.cluster.span_rows import partitions_of, undecided_rows_of
 from spanview.index.store import Store
-from spanview.model.problems import CollectError, ProblemKind
+from spanview.model.problems import CollectError, ProblemKind, SpanviewError
 from spanview.model.times import NO_TIME
 from spanview.sources.details import RecordReader
 from spanview.sources.discover import Listing
@@ -137,7 +138,7 @@ def _reason(error: Exception) -> str:
     cause = getattr(error, "cause", None) or error
     # Ray adds lines of advice.
     text = str(cause).strip().partition("\n")[0]
-    if isinstance(cause, CollectError):
+    if isinstance(cause, SpanviewError):
         return text
     if "No module named" in text:
         return f"a node lacks what this needs: pip install 'spanview[ray]=={__version__}' on every node ({text})"
@@ -218,7 +219,7 @@ def _read(job: Job, number: int) -> list[Report | list[SpanRows]]:
     if job.version != __version__:
         raise CollectError(f"a node has spanview {__version__}, and here is {job.version}: they have to be the same")
     with group_of(job, number) as group:
-        rows, count = rows_of(group.store, group.numbers, group.packed), job.shares * job.partitions
+        rows, count = undecided_rows_of(group.store, group.numbers, group.packed), job.shares * job.partitions
         report = Report(group.store.tallies.state([*ProblemKind]), _some_of(rows.columns["start_ns"]))
         parts = rows.divided(partitions_of(rows, count), count)
         return [report, *(parts[first : first + job.partitions] for first in range(0, count, job.partitions))]
@@ -253,6 +254,15 @@ def group_of(job: Job, number: int) -> Iterator[FileGroup]:
         numbers = [files[source.path] for source in store.sources]
         yield FileGroup(store, numbers, [numbers[file] for file in range(len(numbers)) if details.spool.has(file)])
     details.close()
+
+
+@contextmanager
+def reader_of(job: Job) -> Iterator[SharedReader]:
+    """Read records of a job's files again."""
+    with TemporaryDirectory(prefix="spanview-") as folder:
+        reader = SharedReader(job.files, folder)
+        yield reader
+        reader.close()
 
 
 def _some_of(starts: NDArray[np.int64]) -> list[int]:

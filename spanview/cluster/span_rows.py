@@ -1,22 +1,25 @@
 """Spans on their way between processes: the rows of a store, divided, and a store of rows from many of them.
 
-A row has all by which the index decides about duplicates and snapshots, which it does again where rows of other files
-join it. Columns travel as they are in memory, and are looked at where they arrive without a copy.
+A row has all by which the index decides about duplicates and snapshots, which it does again where the rows of whole
+traces have come together. Columns travel as they are in memory, and are looked at where they arrive without a copy.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from array import array
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.cluster.shared_files import SharedReader
+from spanview.cluster.shared_files import SharedReader, SharedSources
+from spanview.formats.decoder import decode_span
 from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.arrays import copy_of, hashes_of
 from spanview.index.store import Store
-from spanview.index.table import Interned
+from spanview.index.table import NO_ROW, Interned
 from spanview.model.problems import Warnings
+from spanview.model.span import Source
 from spanview.quick.adopt import Adopted
 from spanview.quick.rows import ROW_BYTES, ScannedRows
 
@@ -25,8 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.cluster.shared_files import SharedFile
-    from spanview.index.arrays import Places
+    from spanview.index.arrays import Flags, Places, Words
 
 _OF_SPANS: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "warnings", "offset", "length")
 """Columns that the span table has as well."""
@@ -57,6 +59,10 @@ class SpanRows:
         values = self.columns.get(name)
         return np.zeros(len(self), np.uint64) if values is None else values
 
+    def with_columns(self, **columns: NDArray[Any]) -> SpanRows:
+        """Return the same with some more columns."""
+        return replace(self, columns={**self.columns, **columns})
+
     def divided(self, numbers: Places, count: int) -> list[SpanRows]:
         """Return the rows in parts, those with each number from 0 to `count` - 1."""
         order = np.argsort(numbers, kind="stable")
@@ -80,16 +86,36 @@ def rows_of(store: Store, sources: Sequence[int], packed: Collection[int]) -> Sp
         sources: The number that each of its files has everywhere.
         packed: Which of these are compressed.
     """
-    spans, table = store.spans, store.trace_table
-    columns = {name: copy_of(getattr(spans, name)) for name in (*_OF_SPANS, *_TEXTS)}
-    # Where the rows come together, it is decided anew.
-    columns["warnings"] &= ~np.uint16(Warnings.DUPLICATE_ID)
-    trace, source = copy_of(spans.trace), copy_of(spans.source)
+    spans = store.spans
+    columns = {name: copy_of(getattr(spans, name)) for name in (*_OF_SPANS, *_TEXTS, "trace", "source")}
+    return _rows(store, columns, sources, packed)
+
+
+def undecided_rows_of(store: Store, sources: Sequence[int], packed: Collection[int]) -> SpanRows:
+    """Return the spans of a store that has some files of many; those that haven't ended with all their records."""
+    spans, names = store.spans, store.names
+    columns = {name: copy_of(getattr(spans, name)) for name in (*_OF_SPANS, *_TEXTS, "trace", "source")}
+    more = dict[str, list[int]]()
+    for row, (source, offset, length) in [*store.intake.snapshots()]:
+        record = store.intake.details.read(source, offset, length)
+        span = None if record is None else decode_span(record, Source("", 0, 0))
+        if span is not None:
+            of_record = {"source": source, "offset": offset, "length": length, "warnings": span.warnings.value}
+            of_record |= {"name": names.number(span.name), "status": span.status.code_value}
+            for name, values in columns.items():
+                more.setdefault(name, []).append(of_record.get(name, int(values[row])))
+    for name, added in more.items():
+        columns[name] = np.append(columns[name], np.array(added, columns[name].dtype))
+    return _rows(store, columns, sources, packed)
+
+
+def _rows(store: Store, columns: dict[str, NDArray[Any]], sources: Sequence[int], packed: Collection[int]) -> SpanRows:
+    table, names = store.trace_table, store.names
+    trace, source = columns.pop("trace"), columns["source"]
     columns |= {"trace_high": copy_of(table.id_high)[trace], "trace_low": copy_of(table.id_low)[trace]}
     columns["source"] = np.array(sources, np.uint32)[source] if len(source) else source
     if store.intake.details.are_there:
         columns |= _documents(store, source, columns)
-    names = store.names
     cut = frozenset(names.texts[number] for number in names.cut)
     return SpanRows(columns, {"name": names.texts, "service": store.services.texts}, cut, frozenset(packed))
 
@@ -125,22 +151,15 @@ def joined_rows(parts: Sequence[SpanRows]) -> SpanRows:
     return SpanRows(columns, texts, cut, frozenset[int]().union(*(part.packed for part in chosen)))
 
 
-def store_of(rows: SpanRows, files: Sequence[SharedFile], folder: str) -> Store:
+def store_of(rows: SpanRows, reader: SharedReader) -> Store:
     """Return a store of spans, in which the index has decided about duplicates and snapshots.
 
     Args:
-        rows: The spans.
-        files: By the numbers that they have everywhere.
-        folder: What is read again is copied there.
+        rows: Those of whole traces.
+        reader: Reads their records again.
     """
-    order = np.lexsort((rows.columns["offset"], rows.columns["source"]))
-    columns = {name: values[order] for name, values in rows.columns.items()}
-    numbers, columns["source"] = np.unique(columns["source"], return_inverse=True)
-    everywhere = numbers.tolist()
-    packed = {index for index, number in enumerate(everywhere) if number in rows.packed}
-    store = Store(SharedReader([files[number] for number in everywhere], packed, folder))
-    for number in everywhere:
-        store.add_source(files[number].shown)
+    store, columns = _empty_store(rows, reader)
+    columns["warnings"] &= ~np.uint16(Warnings.DUPLICATE_ID)
     texts = [[*rows.texts[name]] for name in _TEXTS]
     are_usual = (columns["warnings"] == 0) & (columns["length"] > 0) & (columns["span_id"] != 0)
     are_usual &= (columns["trace_high"] | columns["trace_low"]) != 0
@@ -148,8 +167,64 @@ def store_of(rows: SpanRows, files: Sequence[SharedFile], folder: str) -> Store:
     others = np.flatnonzero(~are_usual)
     for source in np.unique(columns["source"][others]).tolist():
         store.add(source, _batch_of(columns, texts, others[columns["source"][others] == source]))
-    store.names.cut.update(store.names.number(name) for name in rows.cut)
+    _note_cut(store, rows)
     return store
+
+
+def settled_store_of(rows: SpanRows, reader: SharedReader) -> tuple[Store, Mapping[str, NDArray[Any]]]:
+    """Return a store of spans about which the index has decided already, and all columns in the order of its rows.
+
+    Its traces have ids and nothing else.
+
+    Args:
+        rows: As `rows_of` returns them, of one store or of several that have no trace in common.
+        reader: Reads their records again.
+    """
+    store, columns = _empty_store(rows, reader)
+    spans, high, low = store.spans, columns["trace_high"], columns["trace_low"]
+    order, firsts = grouped_ids(high, low)
+    store.trace_table.extend(high[order[firsts]].tobytes(), low[order[firsts]].tobytes())
+    columns["trace"] = np.empty(len(order), np.uint32)
+    columns["trace"][order] = np.cumsum(firsts) - 1
+    for name, interned in zip(_TEXTS, (store.names, store.services), strict=True):
+        columns[name] = np.array(interned.numbers([*rows.texts[name]]), np.uint32)[columns[name]]
+    for name in ("trace", "source", *_TEXTS, *_OF_SPANS):
+        column = getattr(spans, name)
+        column.frombytes(np.ascontiguousarray(columns[name], f"={column.typecode}").tobytes())
+    spans.next_row.extend(array("I", [NO_ROW]) * len(order))
+    if "document_length" in columns:
+        for source in np.unique(columns["source"]).tolist():
+            of_source = columns["source"] == source
+            places = (columns[name][of_source].tolist() for name in ("document_offset", "document_length"))
+            documents = {(offset, length) for offset, length in zip(*places, strict=True) if length}
+            store.intake.details.note(source, sorted(documents))
+    _note_cut(store, rows)
+    return store, columns
+
+
+def grouped_ids(high: Words, low: Words) -> tuple[Places, Flags]:
+    """Return an order in which spans of one trace are neighbours, and which positions of it begin a trace."""
+    order = np.lexsort((low, high))
+    firsts = np.ones(len(order), np.bool_)
+    firsts[1:] = (high[order[1:]] != high[order[:-1]]) | (low[order[1:]] != low[order[:-1]])
+    return order, firsts
+
+
+def _empty_store(rows: SpanRows, reader: SharedReader) -> tuple[Store, dict[str, NDArray[Any]]]:
+    """Return a store that has the files of some rows, and the columns by file and offset, files as it numbers them."""
+    order = np.lexsort((rows.columns["offset"], rows.columns["source"]))
+    columns = {name: values[order] for name, values in rows.columns.items()}
+    everywhere, columns["source"] = np.unique(columns["source"], return_inverse=True)
+    reader.note_packed(rows.packed)
+    numbers: list[int] = everywhere.tolist()
+    store = Store(SharedSources(reader, numbers))
+    for number in numbers:
+        store.add_source(reader.files[number].shown)
+    return store, columns
+
+
+def _note_cut(store: Store, rows: SpanRows) -> None:
+    store.names.cut.update(store.names.number(name) for name in rows.cut)
 
 
 def _adopt(store: Store, columns: dict[str, NDArray[Any]], texts: list[list[str]], rows: Places) -> None:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import replace
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME, column_of
 from spanview.analysis.stats import GroupPart, joined, parts_of
-from spanview.cluster.shuffle import Job, Tasks, job_of, read_on
+from spanview.cluster.shuffle import Job, Tasks, job_of, read_on, reader_of
 from spanview.cluster.span_rows import joined_rows, store_of
 from spanview.index.tallies import Tallies
 
@@ -59,12 +58,11 @@ def statistics_on_cluster(tasks: Tasks, files: Sequence[SharedFile], by: str, ca
 def _count(job: Job, by: str, *rows: Sequence[SpanRows]) -> list[GroupPart]:
     """Return what was counted in the partitions of a share."""
     parts = list[GroupPart]()
-    for partition in zip(*rows, strict=True):
-        with TemporaryDirectory(prefix="spanview-") as folder:
-            store = store_of(joined_rows(partition), job.files, folder)
-            parts += [
-                replace(part, durations=_packed(part.durations)) for part in parts_of(store, column_of(store, by))
-            ]
+    with reader_of(job) as reader:
+        for partition in zip(*rows, strict=True):
+            store = store_of(joined_rows(partition), reader)
+            counted = parts_of(store, column_of(store, by))
+            parts += [replace(part, durations=_packed(part.durations)) for part in counted]
     return parts
 
 

@@ -55,7 +55,7 @@ def run(options: Options) -> int:
         from spanview.commands.collect import run as collect
 
         return collect(options)
-    if options.ray is not None and command != "stats":
+    if options.ray is not None and command not in {"stats", "export"}:
         from spanview.commands.from_cluster import collected
 
         with collected(options, whole=command == "tree" and not options.follow) as there:

@@ -52,8 +52,15 @@ def parquet_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], No
     return file_of(messages_of(store, traces, lose))
 
 
-def messages_of(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-    """Yield some traces as messages of Arrow, in pieces, of which `file_of` makes a file; arguments as above."""
+def messages_of(
+    store: Store, traces: Sequence[int], lose: Callable[[str], None], *, forks: bool = True
+) -> Iterator[bytes]:
+    """Yield some traces as messages of Arrow, in pieces, of which `file_of` makes a file.
+
+    Args:
+        traces: As above, like `lose`.
+        forks: As in `written`.
+    """
     walked = walk(store, np.array(traces, np.int64))
     # With its first array it imports pandas, where that is: here, rather than in each process.
     arrow().array([])
@@ -62,7 +69,7 @@ def messages_of(store: Store, traces: Sequence[int], lose: Callable[[str], None]
         for batch in ArrowSpans(store, lose).batches(walked, share[0], share[-1] + 1):
             yield batch.serialize().to_pybytes()
 
-    return written(shares_of_rows(range(len(walked.rows))), write, lose)
+    return written(shares_of_rows(range(len(walked.rows))), write, lose, forks=forks)
 
 
 def file_of(messages: Iterable[bytes]) -> Iterator[bytes]:

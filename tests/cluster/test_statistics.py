@@ -10,18 +10,18 @@ a cluster of Ray       `spanview stats --ray`                 some recordings by
 from __future__ import annotations
 
 import gzip
-import pickle
 import random
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from builders import Builder, file_of
+from clusters import DIVIDING, OF_ANOTHER_VERSION, TasksHere
 from pages import ROOT
 from quick.folders import make, quick_from
-from ray_sessions import RaySession, need
+from ray_sessions import need
 from seeds import seeds
 from spanview.analysis.stats import GroupPart, joined, statistics
 from spanview.cluster import shared_files, shuffle
@@ -31,82 +31,11 @@ from spanview.sources.loading import load_store
 from spanview.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from clusters import Cluster
+
 FIXTURES: Final = sorted(path.name for path in (ROOT / "fixtures").iterdir() if (path / "spans").is_dir())
-PROGRAM: Final = """
-import sys
-
-from ray.cluster_utils import Cluster
-
-node = dict(num_cpus=1, object_store_memory=100_000_000, include_dashboard=False)
-cluster = Cluster(initialize_head=True, head_node_args=node)
-cluster.add_node(**node)
-print(cluster.address, flush=True)
-sys.stdin.read()
-"""
-"""Starts a cluster of two nodes, prints its address, and keeps it until its standard input is closed."""
-
-DIVIDING: Final = """
-import sys
-
-from spanview.cli import main
-from spanview.cluster import shuffle
-
-shuffle._GROUP_BYTES, shuffle._SHARE_BYTES, shuffle._PARTITION_BYTES = 20_000, 20_000, 5_000
-sys.exit(main())
-"""
-OF_ANOTHER_VERSION: Final = """
-import sys
-
-from spanview import version
-
-version.__version__ = "9.9"
-from spanview.cli import main
-
-sys.exit(main())
-"""
-
-
-class TasksHere:
-    """Tasks that are done at once in this process, each with values of its own."""
-
-    at_once = 2
-
-    def share(self, value: Any) -> bytes:
-        """Return a value as it travels."""
-        return pickle.dumps(value)
-
-    def start(self, function: Callable[..., Any], *arguments: Any, answers: int = 1) -> list[bytes]:
-        """Call a function."""
-        answer = function(*self._arrived(arguments))
-        values = [answer] if answers == 1 else answer
-        assert len(values) == answers
-        return [pickle.dumps(value) for value in values]
-
-    def take(self, reference: bytes) -> Any:
-        """Return a value."""
-        return pickle.loads(reference)  # noqa: S301 - our own
-
-    def start_stream(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> list[bytes]:
-        """Call a function that yields values."""
-        return [pickle.dumps(value) for value in function(*self._arrived(arguments))]
-
-    def take_stream(self, reference: list[bytes]) -> Iterator[Any]:
-        """Yield values."""
-        return map(self.take, reference)
-
-    def _arrived(self, arguments: Sequence[Any]) -> list[Any]:
-        return [self.take(value) if isinstance(value, bytes) else value for value in arguments]
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have each file be a group of its own, and traces go to many partitions."""
-    monkeypatch.setattr(shuffle, "_GROUP_BYTES", 1)
-    monkeypatch.setattr(shuffle, "_SHARE_BYTES", 8_000)
-    monkeypatch.setattr(shuffle, "_PARTITION_BYTES", 2_000)
 
 
 def check(folder: Path) -> int:
@@ -184,6 +113,7 @@ def test_parts_are_joined() -> None:
 @pytest.mark.usefixtures("small")
 def test_uris(tmp_path: Path) -> None:
     """Files behind a URI are found under names of any kind, hidden ones aside, and shown below the URI."""
+    need("pyarrow")
     folder = tmp_path / "spans"
     for name in ("1 %20#?.json", "in/2.json", ".hidden/3.json", "4.json.gz"):
         path = folder / name
@@ -212,35 +142,14 @@ def test_a_file_that_a_node_does_not_have(tmp_path: Path) -> None:
 # -- a cluster ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Start a cluster; yield its address, and the environment for it."""
-    need("ray.data", "pyarrow")
-    with RaySession(tmp_path_factory.mktemp("cluster")) as session:
-        session.write("cluster.py", PROGRAM)
-        with session.start("cluster.py") as process:
-            assert process.stdout is not None
-            yield process.stdout.readline().strip(), session.environment()
-            process.kill()
-
-
-def stats(cluster: tuple[str, Mapping[str, str]], *words: str, code: str = DIVIDING) -> tuple[int, bytes, str]:
+def stats(cluster: Cluster, *words: str, code: str = DIVIDING) -> tuple[int, bytes, str]:
     """Return status, output and standard error of `spanview stats --ray`."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, "stats", "--ray", cluster[0], *words],
-        env=dict(cluster[1]),
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=200,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr.decode()
+    return cluster.spanview("stats", *words, code=code)
 
 
 @pytest.mark.ray
 @pytest.mark.xdist_group("counting cluster")
-def test_on_a_cluster(cluster: tuple[str, Mapping[str, str]]) -> None:
+def test_on_a_cluster(cluster: Cluster) -> None:
     """Ray Data gives the bytes, and the notices, of one machine."""
     paths = ["fixtures/made", "fixtures/otlp-json", "fixtures/pids-used-again"]
     here = subprocess.run(
@@ -261,10 +170,10 @@ def test_on_a_cluster(cluster: tuple[str, Mapping[str, str]]) -> None:
         (["file:///no/such"], "file:///no/such: no such file or folder"),
         (["odd://no/such"], "odd://no/such: Unrecognized filesystem type"),
         ([], "give PATHs, and not standard input"),
-        (["fixtures", "-q", "name=a"], "--ray counts all spans: leave out -q"),
+        (["fixtures", "-q", "name=a"], "--ray takes all spans: leave out -q"),
     ],
 )
-def test_what_a_cluster_does_not_count(cluster: tuple[str, Mapping[str, str]], words: list[str], said: str) -> None:
+def test_what_a_cluster_does_not_count(cluster: Cluster, words: list[str], said: str) -> None:
     """What can't be counted is said in a line."""
     status, output, notices = stats(cluster, *words)
     assert (status, output) == (2, b"")
@@ -274,7 +183,7 @@ def test_what_a_cluster_does_not_count(cluster: tuple[str, Mapping[str, str]], w
 
 @pytest.mark.ray
 @pytest.mark.xdist_group("counting cluster")
-def test_another_version(cluster: tuple[str, Mapping[str, str]]) -> None:
+def test_another_version(cluster: Cluster) -> None:
     """Nodes with another spanview count nothing."""
     answer = stats(cluster, "fixtures/serve", code=OF_ANOTHER_VERSION)
     said = f"a node has spanview {__version__}, and here is 9.9: they have to be the same"

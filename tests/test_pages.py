@@ -73,7 +73,7 @@ def needs_cluster(command: str) -> bool:
     words = shlex.split(command)[1:]
     if "collect" not in words and "--ray" not in words:
         return False
-    assert cli._options(*split(words)).command in {"collect", "stats", "tree", "view"}
+    assert cli._options(*split(words)).command in {"collect", "export", "stats", "tree", "view"}
     return True
 
 

@@ -54,7 +54,7 @@ class SharedFile(NamedTuple):
                 # Its name says what it is, and others may have the same.
                 real = os.path.join(folder, str(len(os.listdir(folder))), os.path.basename(self.real))
                 os.mkdir(os.path.dirname(real))
-                system, _ = _file_systems().FileSystem.from_uri(self.uri)
+                system, _ = _file_system_of(self.uri)
                 with system.open_input_stream(self.real, compression=None) as stream, open(real, "wb") as copy:
                     shutil.copyfileobj(stream, copy, _PIECE_BYTES)
             # Nodes give different numbers to one file system.
@@ -88,7 +88,7 @@ def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
 def _search_uri(uri: str) -> Iterator[SharedFile]:
     fs = _file_systems()
     try:
-        system, top = fs.FileSystem.from_uri(uri)
+        system, top = _file_system_of(uri)
         given = system.get_file_info(top)
         is_folder = given.type is fs.FileType.Directory
         below = system.get_file_info(fs.FileSelector(top, recursive=True)) if is_folder else [given]
@@ -104,6 +104,26 @@ def _search_uri(uri: str) -> Iterator[SharedFile]:
             base, mark, settings = uri.partition("?")
             shown = f"{base.rstrip('/')}/{path}{mark}{settings}" if path else uri
             yield SharedFile(shown, info.path, info.size, uri)
+
+
+def _file_system_of(uri: str) -> tuple[Any, str]:
+    """Return the file system behind a URI, and the path there: Arrow's own, or one that fsspec has.
+
+    Raises:
+        ValueError: Neither knows it, as all that Arrow says.
+    """
+    fs = _file_systems()
+    try:
+        system, path = fs.FileSystem.from_uri(uri)
+    except ValueError:
+        try:
+            system, path = import_module("fsspec.core").url_to_fs(uri)
+        except (ImportError, ValueError):
+            system = None
+        if system is None:
+            raise
+        system = fs.PyFileSystem(fs.FSSpecHandler(system))
+    return system, path
 
 
 def _file_systems() -> Any:
@@ -155,7 +175,7 @@ class SharedReader:
     def _take_up(self, number: int) -> None:
         file = self.files[number]
         if file.uri and number not in self._packed:
-            system, _ = _file_systems().FileSystem.from_uri(file.uri)
+            system, _ = _file_system_of(file.uri)
             self._streams[number] = system.open_input_file(file.real)
             return
         found = file.found(self._folder)

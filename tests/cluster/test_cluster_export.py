@@ -121,6 +121,22 @@ def test_uris(tmp_path: Path) -> None:
         assert losses.lines() == []
 
 
+@pytest.mark.usefixtures("small")
+def test_file_systems_of_others() -> None:
+    """What Arrow doesn't know, fsspec may."""
+    memory: Any = pytest.importorskip("fsspec").filesystem("memory")
+    for number in range(3):
+        memory.pipe(f"/spans/in/{number}.json", file_of([Builder().span(f"s{number}", trace=number + 1)]))
+    written = b"".join(there(["memory://spans"], "jsonl", Losses("jsonl")).chunks())
+    assert [line.count(b'"file":"memory://spans/in/') for line in written.splitlines()] == [1, 1, 1]
+
+
+def test_undivided(tmp_path: Path) -> None:
+    """What is little is one share."""
+    make(tmp_path, random.Random(11), files=3, records=40)
+    check(tmp_path)
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.usefixtures("small")
 def test_parts(form: str, tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 FORMATS: Final = ("jsonl", "otlp", "parquet")
 """What a cluster writes: the formats whose files are the traces or spans of their parts, one after the other."""
 _LATEST: Final = 2**63 - 1
-_AHEAD: Final = 2
-"""Tasks that write while others are waited for, for each that can run."""
+_PIECE_BYTES: Final = 4 * 1024 * 1024
+"""Bytes that a task hands over at once: each time costs Ray as much as some thousand spans."""
 
 
 class ClusterExport:
@@ -61,6 +61,7 @@ class ClusterExport:
         self.tallies = Tallies()
         """What was counted."""
         self._tasks, self._form, self._lose = tasks, form, lose
+        self._job: Any = None
         self._shares: list[list[Any]] = []
         """References to what each task writes."""
         if not files:
@@ -90,9 +91,9 @@ class ClusterExport:
         return file_of(self._pieces())
 
     def _pieces(self) -> Iterator[bytes]:
-        tasks, job, form = self._tasks, self._job if self._shares else None, self._form
-        streams = (tasks.start_stream(_write, job, form, *rows) for rows in self._taken())
-        started = [*islice(streams, _AHEAD * tasks.at_once)]
+        tasks = self._tasks
+        streams = (tasks.start_stream(_write, self._job, self._form, *rows) for rows in self._taken())
+        started = [*islice(streams, tasks.at_once)]
         while started:
             for piece in tasks.take_stream(started.pop(0)):
                 if isinstance(piece, Counter):
@@ -215,9 +216,14 @@ def _divided(job: Job, parts: Sequence[SpanRows], numbers: Sequence[Places]) -> 
 def _write(job: Job, form: str, *rows: Sequence[SpanRows]) -> Iterator[bytes | Counter[str]]:
     """Yield what a share has in the file, and at last what was lost."""
     losses = Counter[str]()
-    # Ray sends something into the generator for each piece, which not everything that yields can take.
-    for piece in _text(job, form, rows, losses):  # noqa: UP028
-        yield piece
+    pending, size = list[bytes](), 0
+    for piece in _text(job, form, rows, losses):
+        pending.append(piece)
+        size += len(piece)
+        if size >= _PIECE_BYTES:
+            yield b"".join(pending)
+            pending, size = [], 0
+    yield b"".join(pending)
     yield losses
 
 

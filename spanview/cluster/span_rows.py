@@ -86,15 +86,12 @@ def rows_of(store: Store, sources: Sequence[int], packed: Collection[int]) -> Sp
         sources: The number that each of its files has everywhere.
         packed: Which of these are compressed.
     """
-    spans = store.spans
-    columns = {name: copy_of(getattr(spans, name)) for name in (*_OF_SPANS, *_TEXTS, "trace", "source")}
-    return _rows(store, columns, sources, packed)
+    return _rows(store, _columns_of(store), sources, packed)
 
 
 def undecided_rows_of(store: Store, sources: Sequence[int], packed: Collection[int]) -> SpanRows:
     """Return the spans of a store that has some files of many; those that haven't ended with all their records."""
-    spans, names = store.spans, store.names
-    columns = {name: copy_of(getattr(spans, name)) for name in (*_OF_SPANS, *_TEXTS, "trace", "source")}
+    columns, names = _columns_of(store), store.names
     more = dict[str, list[int]]()
     for row, (source, offset, length) in [*store.intake.snapshots()]:
         record = store.intake.details.read(source, offset, length)
@@ -107,6 +104,10 @@ def undecided_rows_of(store: Store, sources: Sequence[int], packed: Collection[i
     for name, added in more.items():
         columns[name] = np.append(columns[name], np.array(added, columns[name].dtype))
     return _rows(store, columns, sources, packed)
+
+
+def _columns_of(store: Store) -> dict[str, NDArray[Any]]:
+    return {name: copy_of(getattr(store.spans, name)) for name in (*_OF_SPANS, *_TEXTS, "trace", "source")}
 
 
 def _rows(store: Store, columns: dict[str, NDArray[Any]], sources: Sequence[int], packed: Collection[int]) -> SpanRows:

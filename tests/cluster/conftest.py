@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have each file be a group of its own, and traces go to many partitions."""
     monkeypatch.setattr(shuffle, "_GROUP_BYTES", 1)
-    monkeypatch.setattr(shuffle, "_SHARE_BYTES", 8_000)
-    monkeypatch.setattr(shuffle, "_PARTITION_BYTES", 2_000)
+    monkeypatch.setattr(shuffle, "_SHARE_BYTES", 40_000)
+    monkeypatch.setattr(shuffle, "_PARTITION_BYTES", 10_000)
 
 
 @pytest.fixture(scope="session")

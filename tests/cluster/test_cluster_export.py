@@ -107,6 +107,19 @@ def test_spans_of_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.usefixtures("small")
+def test_traces_without_an_id_or_a_start(tmp_path: Path) -> None:
+    """They come last, whenever they start."""
+    build = Builder()
+    spans = [build.span(f"s{number}", trace=number, start=number * 1000) for number in range(3, 200)]
+    unplaced = dict(
+        build.span("unplaced", start=0), context={"trace_id": "none", "span_id": "0x1", "trace_state": "[]"}
+    )
+    timeless = dict(build.span("timeless", trace=1), start_time=None)
+    (tmp_path / "1.json").write_bytes(file_of([unplaced, timeless, *spans]))
+    assert check(tmp_path) == len(spans) + 2
+
+
+@pytest.mark.usefixtures("small")
 def test_uris(tmp_path: Path) -> None:
     """Of a file behind a URI, records are read where they are; a packed one is copied."""
     build = Builder()

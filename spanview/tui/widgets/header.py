@@ -63,13 +63,14 @@ def totals_text(store: Store, places: Sequence[str], wrong: Wrong, room: int) ->
     marks += [f"{tallies.torn:,} torn"] if tallies.torn else []
     marks += [count(wrong.notices, "notice")] if wrong.notices else []
     totals = f"{count(len(table), 'trace')} · {count(len(store.spans), 'span')}"
+    place = sanitise("  ".join(places), 1000)
     if wrong.is_looking:
-        taken = cell_len(_GAP.join(["spanview", totals, *marks, ""]))
+        # It goes before long: nothing gives way for it but its own words.
+        taken = cell_len(_GAP.join([f"spanview  {place}", totals, *marks, ""]))
         marks.append(next((text for text in _LOOKING if taken + cell_len(text) <= room), _LOOKING[-1]))
     whole = _GAP.join(["spanview", totals, *marks])
     left = room - cell_len(whole) - len(_GAP)
     if left >= _SHORTEST_PATH:
-        place = sanitise("  ".join(places), 1000)
         several = count(len(places), "place") if len(places) > 1 else _middle_out(place, left)
         shown = place if cell_len(place) <= left else several
         return _GAP.join([f"spanview  {shown}" if cell_len(shown) < left else shown, totals, *marks])

@@ -26,6 +26,7 @@ from endpoints import (
 )
 from otlp_messages import message_of, parts_of
 from programs import Following, spanview
+from terminals import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -277,6 +278,20 @@ def test_rate(tmp_path: Path) -> None:
     assert [*map(counts_of, endpoint.received)] == [10, 10, 10]
     # The last batch leaves when 20 spans were sent.
     assert took_s >= 20 / 40
+
+
+def test_progress(tmp_path: Path) -> None:
+    """A terminal shows how far it is, once it takes long, and only the summary in the end."""
+    (tmp_path / "a.txt").write_bytes(spans_of(60))
+    with (
+        http_endpoint() as endpoint,
+        Terminal(str(tmp_path), "--rate", "40", "--endpoint", endpoint.url, command=("push",)) as terminal,
+    ):
+        assert terminal.is_soon(lambda lines: any("/60 spans" in line for line in lines))
+        assert terminal.wait() == 0
+        assert b"sent 60 spans" in terminal.output
+        # Up, and the line erased.
+        assert terminal.output.endswith(b"\x1b[1A\x1b[2K")
 
 
 def test_rate_after_a_pause(tmp_path: Path) -> None:

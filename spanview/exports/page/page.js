@@ -759,8 +759,9 @@ class TraceView {
       row = this.collapsed.has(row) ? rows.end[row] : row + 1;
     }
     this.visible = listed;
+    const are_listed = new Set(listed);
     let shown = this.shown(selected);
-    while (!listed.includes(shown) && rows.parent[shown] >= 0) shown = rows.parent[shown];
+    while (!are_listed.has(shown) && rows.parent[shown] >= 0) shown = rows.parent[shown];
     this.list.set_count(listed.length, Math.max(0, listed.indexOf(shown)));
     this.list.go(this.list.cursor, true);
   }

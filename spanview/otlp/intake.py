@@ -113,7 +113,7 @@ class Intake:
         answer = asyncio.wrap_future(waiting.future)
         done, _ = await asyncio.wait([answer], timeout=_WAIT_S)
         if not done and waiting.future.cancel():
-            raise BusyError("the disk is slow")
+            raise BusyError("what came before takes long")
         return await answer
 
     def _drop(self, signal: Signal) -> None:

@@ -23,10 +23,10 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from spanview.formats.otlp_value import non_finite_name
 from spanview.otlp.body import MalformedError, RefusedError
-from spanview.otlp.span_lines import MAX_LINE_BYTES, MAX_PARTS, Json, LineFrame, frame_of, lines_of
+from spanview.otlp.span_lines import MAX_LINE_BYTES, Json, LineFrame, frame_of, lines_of, most_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence, Sized
 
     from spanview.otlp.body import Outcome
 
@@ -41,6 +41,9 @@ _SCOPE, _SPANS, _SCOPE_SCHEMA = 1, 2, 3
 _MIN_SPAN_BYTES: Final = 28
 """Bytes of a span that has its ids and nothing else."""
 _TRACE_ID_BYTES, _SPAN_ID_BYTES = 16, 8
+_MIN_EVENT_BYTES: Final = len('{"timeUnixNano":"0","name":"","attributes":[]},')
+_MIN_LINK_BYTES: Final = len('{"traceId":"","spanId":"","attributes":[]},')
+_MIN_PAIR_BYTES: Final = len('{"key":"","value":{}},')
 _MAX_CACHED_BYTES: Final = 64 * 1024
 
 
@@ -91,7 +94,7 @@ def _varint(data: memoryview, position: int) -> tuple[int, int]:
 
 def _scopes_of(data: bytes) -> Iterator[tuple[LineFrame, memoryview]]:
     """Yield the frame of each scope, and the message with its spans."""
-    parts_left = MAX_PARTS
+    parts_left = most_parts(len(data))
     for number, of_resource in _fields(memoryview(data)):
         if number == _RESOURCE_SPANS:
             parts_left -= 1
@@ -106,7 +109,7 @@ def _scopes_of(data: bytes) -> Iterator[tuple[LineFrame, memoryview]]:
                     make = _cached_frame if sum(map(len, parts)) <= _MAX_CACHED_BYTES else _frame
                     yield make(*parts), of_scope
         if parts_left < 0:
-            raise MalformedError(f"more than {MAX_PARTS:,} resources and scopes")
+            raise MalformedError("resources and scopes that are mostly empty")
 
 
 def _joined(message: memoryview, number: int, schema_number: int) -> tuple[bytes, bytes]:
@@ -181,8 +184,10 @@ def span_object(span: Span) -> Json:
     result["status"] = _status(span.status) if span.HasField("status") else {}
     result["attributes"] = _attributes(span.attributes)
     if events := span.events:
+        _check_count(events, _MIN_EVENT_BYTES)
         result["events"] = [_event(event) for event in events]
     if links := span.links:
+        _check_count(links, _MIN_LINK_BYTES)
         result["links"] = [_link(link) for link in links]
     if state := span.trace_state:
         result["traceState"] = state
@@ -242,7 +247,14 @@ def _link(link: Span.Link) -> Json:
     return result
 
 
-def _attributes(pairs: Iterable[Any]) -> list[Json]:
+def _check_count(parts: Sized, min_bytes: int) -> None:
+    """Refuse what would be too long a line, before it takes a hundred times as much memory as it is long."""
+    if len(parts) * min_bytes > MAX_LINE_BYTES:
+        raise RefusedError(f"a span with {len(parts):,} attributes, events or links in one place")
+
+
+def _attributes(pairs: Sequence[Any]) -> list[Json]:
+    _check_count(pairs, _MIN_PAIR_BYTES)
     result = []
     for pair in pairs:
         value = pair.value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,14 +22,17 @@ COMMANDS: Final = {
     "stats": "counts, errors, percentiles and self time",
     "check": "find missing, damaged or misconfigured spans",
     "diff": "two traces, queries or folders, call path by call path",
+    "push": "spans to Jaeger, Tempo, a collector, or whatever takes OTLP",
     "collect": "the span files of every node of a Ray cluster, into one folder",
     "receive": "an OTLP endpoint that writes span files",
     "help": "the manual, page by page: spanview help query",
 }
-_RESERVED: Final = frozenset(("push", "html", "explain", "mcp"))
+_RESERVED: Final = frozenset(("html", "explain", "mcp"))
 """Words that aren't commands yet."""
-FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
+FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
+_PROTOCOLS: Final = ("http/json", "http/protobuf", "grpc")
+_COMPRESSIONS: Final = ("gzip", "none")
 _COLOR: Final = ("auto", "always", "never")
 _TAKES_QUERY: Final = {
     "-q": ("--query",),
@@ -41,6 +45,8 @@ _KEEP: Final = ("logs", "metrics", "all")
 _DEFAULT_WIDTH: Final = 100
 _MIN_WIDTH, _MAX_WIDTH = 40, 1000
 _MAX_PORT: Final = 65_535
+_MAX_BATCH: Final = 10_000
+_NUMBER: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
 _MIN_SIMILARITY: Final = 0.65
@@ -155,6 +161,8 @@ def _help(page: str | None) -> int:
 def _run(options: Options) -> int:
     # numpy's library of linear algebra starts a thread for each core, and nothing here needs it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # gRPC's library logs to standard error what it returns as well.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from spanview.commands import run
     from spanview.model.problems import SpanviewError
 
@@ -269,6 +277,8 @@ def _options(command: str, words: list[str]) -> Options:
         _check_counting(parser, given, paths)
     elif given.get("ray") is not None and paths:
         parser.error(f"--ray stands for a PATH: leave out {paths[0]}")
+    if command == "push" and given["follow"] and given["shift_to_now"]:
+        parser.error("--shift-to-now moves what is there: leave out --follow")
     given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
     return Options(
         command=command,
@@ -393,17 +403,34 @@ def _size(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text}: expected a size such as 64MiB or 500000") from None
 
 
+def _positive(text: str) -> float:
+    import argparse
+
+    number = float(text) if _NUMBER.fullmatch(text) else 0.0
+    if not number:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
+    return number
+
+
+def _batch(text: str) -> int:
+    import argparse
+
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MAX_BATCH):
+        raise argparse.ArgumentTypeError(f"{text}: expected 1 to {_MAX_BATCH} spans")
+    return int(text)
+
+
 def _option(commands: str, *flags: str, **how: Any) -> tuple[list[str], tuple[str, ...], dict[str, Any]]:
     """Return which commands take an option, its names, and how argparse is to read it."""
     return commands.split(), flags, how
 
 
-_ASKING: Final = "view tree spans export stats check"
+_ASKING: Final = "view tree spans export stats check push"
 _READING: Final = f"{_ASKING} diff"
 _QUERIES: Final[dict[str, Any]] = {"action": "append", "default": [], "metavar": "QUERY"}
 _OPTIONS: Final = (
     _option(
-        "view tree spans collect",
+        "view tree spans collect push",
         "-f",
         "--follow",
         action="store_true",
@@ -419,7 +446,7 @@ _OPTIONS: Final = (
         help="only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run",
     ),
     _option(
-        "view tree spans export check",
+        "view tree spans export check push",
         "--trace",
         metavar="ID",
         help="this trace; a unique prefix is enough. For a Serve request: -q request_id=ID",
@@ -514,6 +541,47 @@ _OPTIONS: Final = (
         default=[],
         metavar="ORIGIN",
         help="let web pages from there send, such as http://localhost:3000; * for any; repeatable",
+    ),
+    _option(
+        "push",
+        "--endpoint",
+        metavar="URL",
+        help="where to send to, such as http://localhost:4318; without it, OTEL_EXPORTER_OTLP_ENDPOINT",
+    ),
+    _option(
+        "push",
+        "--protocol",
+        choices=_PROTOCOLS,
+        metavar="NAME",
+        help=f"{', '.join(_PROTOCOLS[:-1])} or {_PROTOCOLS[-1]}",
+    ),
+    _option(
+        "push",
+        "--header",
+        dest="headers",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="a header of each request, such as an API key; repeatable",
+    ),
+    _option(
+        "push",
+        "--compression",
+        choices=_COMPRESSIONS,
+        metavar="NAME",
+        help=f"{' or '.join(_COMPRESSIONS)} (default {_COMPRESSIONS[-1]})",
+    ),
+    _option("push", "--timeout", type=_positive, metavar="S", help="seconds to wait for an answer (default 10)"),
+    _option("push", "--batch", type=_batch, default=512, metavar="N", help="most spans of a request (default 512)"),
+    _option("push", "--rate", type=_positive, metavar="N", help="most spans a second"),
+    _option(
+        "push",
+        "--shift-to-now",
+        action="store_true",
+        help="move all times alike, so that the newest span ends now",
+    ),
+    _option(
+        "push", "--state", metavar="FILE", help="keep in a file what has been sent; the same command goes on from there"
     ),
     _option(
         "view tree",

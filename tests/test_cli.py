@@ -33,7 +33,7 @@ FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 READING: Final = ("view", "tree", "spans", "export", "stats", "check")
 """Commands that take PATHs only; `diff` takes two sides."""
 COMMANDS: Final = (*READING, "diff")
-NO_COMMANDS: Final = ("push", "html", "explain", "mcp")
+NO_COMMANDS: Final = ("html", "explain", "mcp")
 """Words that may become commands."""
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
@@ -111,8 +111,8 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
         ["'weather'", "name, service, kind, service+name, status, trace.root, pid, scope, ray, serve"],
     ),
     *(([word], [f"there is no command {word} yet"]) for word in NO_COMMANDS),
-    (["push", "--help"], ["there is no command push yet"]),
-    (["--follow", "push"], ["there is no command push yet"]),
+    (["explain", "--help"], ["there is no command explain yet"]),
+    (["--follow", "explain"], ["there is no command explain yet"]),
     (["receive"], ["--dir DIR says where to: it is missing"]),
     (["receive", "folder", "--dir", "dir"], ["unrecognized arguments: folder"]),
     (["receive", "--dir", "dir", "--http", "off", "--grpc", "off"], ["leave nothing to receive at"]),
@@ -136,7 +136,7 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["check", "--fail-on", "alpha", "--fail-on", "name=", "1.json"], ["character 6"]),
     (["check", "--trace", "f", "1.json"], ["begins with f"]),
     (["export", "--format", "csv", "1.json"], ["csv isn't a format", "trace-tree, jsonl, otlp"]),
-    (["export", "--format", "html", "1.json"], ["html isn't a format"]),
+    (["export", "--format", "pdf", "1.json"], ["pdf isn't a format"]),
     (["export", "--format", "yaml", "1.json"], ["yaml isn't a format"]),
     (["export", "-o", "1.json", "1.json"], ["1.json", "--force"]),
     (["export", "-o", "no/where.json", "1.json"], ["no/where.json", "folder"]),
@@ -234,7 +234,7 @@ def test_the_demo(folder: Path) -> None:
 
 def test_words_of_commands_to_come_are_paths_where_these_exist(folder: Path) -> None:
     """A file that is called like no command yet, or nearly like one, is read."""
-    for name in ("push", "html", "tre"):
+    for name in ("html", "mcp", "tre"):
         (folder / name).write_bytes((folder / "1.json").read_bytes())
         for path in (name, f"./{name}"):
             done = spanview(path, folder=folder)
@@ -630,8 +630,8 @@ def test_help_lists_what_is_built() -> None:
     assert (done.status, done.notices) == (0, "")
     assert spanview("-h") == done
     listed = [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()]
-    assert listed == [*COMMANDS, "collect", "receive", "help"]
-    assert not any(name in done.text for name in ("--web", "--svg", *NO_COMMANDS[:2], *NO_COMMANDS[3:]))
+    assert listed == [*COMMANDS, "push", "collect", "receive", "help"]
+    assert not any(name in done.text for name in ("--web", "--svg", *NO_COMMANDS[1:]))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -762,6 +762,7 @@ _PRINTED: Final = (
     ("export", "--format", "jaeger"),
     ("export", "--format", "zipkin"),
     ("export", "--format", "chrome"),
+    ("export", "--format", "html"),
     ("stats", "--json"),
     ("stats", "--by", "serve", "--json"),
     ("check",),

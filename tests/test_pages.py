@@ -69,11 +69,11 @@ def split(words: list[str]) -> tuple[str, list[str]]:
 
 
 def needs_others(command: str) -> bool:
-    """Tell whether a command needs a cluster or senders, as in the tests of these; its options are parsed here, too."""
+    """Tell whether a command needs a cluster, senders or an endpoint, as in their tests; its options are parsed."""
     words = shlex.split(command)[1:]
-    if not {"collect", "--ray", "receive"} & {*words}:
+    if not {"collect", "--ray", "receive", "push"} & {*words}:
         return False
-    assert cli._options(*split(words)).command in {"collect", "stats", "tree", "view", "receive"}
+    assert cli._options(*split(words)).command in {"collect", "stats", "tree", "view", "receive", "push"}
     return True
 
 

@@ -10,7 +10,6 @@ reading         from options to a store that is read
 selection       from options to traces and spans
 output          the way out to standard output
 following       following without the viewer
-unended         what has become of spans without an end
 pictures        traces as pictures and bars of characters
 view            `spanview view`: the viewer
 tree            `spanview tree`
@@ -19,6 +18,7 @@ export          `spanview export`
 stats           `spanview stats`
 check           `spanview check`
 diff            `spanview diff`
+push            `spanview push`
 collect         `spanview collect`
 receive         `spanview receive`
 help            `spanview help`
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
             """Carry it out and return the exit status."""
 
 
-_FOLLOWING = frozenset(("view", "tree", "spans"))
+_FOLLOWING = frozenset(("view", "tree", "spans", "push"))
 
 
 def run(options: Options) -> int:

@@ -80,6 +80,24 @@ class Options:
     """Whether what is received has to be on the disk before it is answered."""
     cors: tuple[str, ...] = ()
     """Where web pages come from that may send; `*` for any."""
+    endpoint: str | None = None
+    """The URL that spans are sent to; None for the environment's."""
+    protocol: str | None = None
+    """`http/json`, `http/protobuf` or `grpc`; None for the environment's."""
+    headers: tuple[str, ...] = ()
+    """Of requests, each as `NAME=VALUE`."""
+    timeout: float | None = None
+    """Seconds within which an answer has to come."""
+    compression: str | None = None
+    """`gzip` or `none`; None for the environment's."""
+    batch: int = 512
+    """Most spans of a request."""
+    rate: float | None = None
+    """Most spans that are sent a second."""
+    shift_to_now: bool = False
+    """Whether all times are moved, so that the newest span ends now."""
+    state: str | None = None
+    """The file that says what has been sent."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -12,7 +12,6 @@ from spanview.commands.output import terminal_width, write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
-from spanview.commands.unended import unended_in
 from spanview.display.columns import named
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
@@ -20,6 +19,7 @@ from spanview.display.shades import ERROR, WARNING
 from spanview.display.units import count_or_blank, duration
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.problems import QueryError
+from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,6 +9,7 @@ field that is null counts as absent. Unknown fields are ignored.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.otlp_value import UINT32, Reader, bytes_of, field, integer, snake_case
@@ -68,6 +69,28 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     document = _document_in(value)
     of_resources = [value] if document is None else _dicts(document, DOCUMENT_KEYS, pass_over)
     return [span for of_resource in of_resources for span in _spans_of_resource(of_resource, source, pass_over)]
+
+
+def span_reader(document: Any, source: Source) -> Callable[[Mapping[str, Any]], Span] | None:
+    """Return what reads spans that are put into a document which has one resource, one scope and no span.
+
+    Args:
+        document: What is left of the document without its spans; None is returned where it is any other.
+        source: What the spans have as theirs.
+    """
+    of_resource = _only(document, "resourceSpans", {"resourceSpans"})
+    of_scope = _only(of_resource, "scopeSpans", {"resource", "scopeSpans", "schemaUrl"})
+    if of_scope is None or of_scope.get("spans") != [] or not of_scope.keys() <= {"scope", "spans", "schemaUrl"}:
+        return None
+    read = Reader()
+    resource, scope = _resource(read, of_resource), _scope(read, of_scope)
+    return partial(_span, resource=resource, scope=scope, source=source, is_malformed=read.is_malformed)
+
+
+def _only(holder: Any, name: str, names: set[str]) -> Any:
+    """Return the one object in a list that an object has under a name, if it has no others than some; else None."""
+    parts = holder.get(name) if isinstance(holder, dict) and holder.keys() <= names else None
+    return parts[0] if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict) else None
 
 
 def _dicts(
@@ -202,14 +225,17 @@ def _link(read: Reader, link: Mapping[str, Any]) -> Link:
 
 def _id(value: Any, digits: int, name: str, extra: dict[str, Any]) -> str | None:
     """Return an id in hex digits; one that is unusable is kept as it is written, but for zeros, which mean none."""
-    text = value if isinstance(value, str) else ""
-    number, raw = parse_id(value, digits), bytes_of(text)
-    is_whole = raw is not None and len(raw) == digits // 2
-    if number == UNUSABLE and raw is not None and is_whole:
-        number = int.from_bytes(raw, "big")
+    if value is None:
+        return None
+    number = parse_id(value, digits)
+    text, is_whole = "", False
+    if number == UNUSABLE and isinstance(value, str):
+        text, raw = value, bytes_of(value)
+        is_whole = raw is not None and len(raw) == digits // 2
+        number = int.from_bytes(raw, "big") if raw is not None and is_whole else UNUSABLE
     if number != UNUSABLE:
         return format_trace_id(number) if digits == TRACE_ID_DIGITS else format_span_id(number)
-    if not is_whole and value is not None and (value is not text or text.strip("0")):
+    if not is_whole and (value is not text or text.strip("0")):
         extra[snake_case(name)] = value
     return None
 

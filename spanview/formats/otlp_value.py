@@ -94,8 +94,11 @@ class Reader(Careful):
         attributes: dict[str, Any] = {}
         pairs = self.objects(value)
         for pair in pairs:
-            key = pair.get("key")
-            attributes[key if type(key) is str else self.text(key)] = self.value(pair.get("value"), depth)
+            key, value = pair.get("key"), pair.get("value")
+            # Most values are texts: a call for each would cost more than all else.
+            text = value.get("stringValue") if type(value) is dict and len(value) == 1 else None
+            known = self.value(value, depth) if type(text) is not str else text
+            attributes[key if type(key) is str else self.text(key)] = known
         self.is_malformed |= len(attributes) < len(pairs)
         return attributes
 

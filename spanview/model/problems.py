@@ -138,3 +138,7 @@ class CollectError(SpanviewError):
 
 class ReceiveError(SpanviewError):
     """Nothing can be received: a port is taken, or the folder for what is received can't be written to."""
+
+
+class PushError(SpanviewError):
+    """Spans can't be sent: there is nowhere to send them to, or what is there doesn't take them."""

@@ -12,6 +12,7 @@ from heapq import merge
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.diff import diff, rank_of_change
+from spanview.analysis.failures import failed_with
 from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
 from spanview.display.diff_text import PER_TRACE, Labels
@@ -76,6 +77,17 @@ class DiffModel:
         same = self._tree.path_of(before._tree.names(path.number))
         return None if same == ROOT else self.diff.paths[same]
 
+    def failed_of(self, path: PathDiff) -> set[int]:
+        """Return the rows of the failed spans of a path, of both sides."""
+        return {row for side, wanted in self._numbers_of(path) for row in failed_with(self._store, side.column, wanted)}
+
+    def _numbers_of(self, path: PathDiff) -> list[tuple[Located, set[int]]]:
+        """Return the numbers that a path has on A and on B."""
+        return [
+            (side, {position for position, number in enumerate(numbers) if number == path.number})
+            for side, numbers in zip(self._sides, self.diff.numbers, strict=True)
+        ]
+
     def spans_of(self, path: PathDiff, most: int) -> Spans:
         """Return the spans of a path that have a duration, of both sides.
 
@@ -84,8 +96,7 @@ class DiffModel:
             most: So many at the most.
         """
         sides: dict[int, str] = {}
-        for letter, side, numbers in zip("AB", self._sides, self.diff.numbers, strict=True):
-            wanted = {position for position, number in enumerate(numbers) if number == path.number}
+        for letter, (side, wanted) in zip("AB", self._numbers_of(path), strict=True):
             for row in slowest(self._store, side.column, wanted, None, most):
                 # A trace can be among those of both sides.
                 sides[row] = f"{sides[row]} {letter}" if row in sides else letter

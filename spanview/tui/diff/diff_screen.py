@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.diff import PathDiff
+from spanview.analysis.failures import in_order_of_visits
 from spanview.analysis.flame import located
 from spanview.analysis.telling import part
 from spanview.display.diff_text import figures_line, per_trace_text, side_lines
@@ -17,6 +18,7 @@ from spanview.tui.diff.diff_model import DiffModel, Order
 from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed
@@ -101,6 +103,13 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         self.live: Live[DiffModel] = Live(self, scope, self._merge, self._take_model)
         self._looking = Work(self)
         self.sorting: Sorting = Sorting(self, self.rows, "comparison_order")
+        self._next_failure = NextFailure(
+            self,
+            store,
+            self._failed_of_path,
+            lambda: self.rows.move_on(lambda path: any(side and side.errors for side in (path.a, path.b))),
+            "no span here has an error",
+        )
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -215,11 +224,16 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         if not self._looking.end():
             self.app.pop_screen()
 
+    def _failed_of_path(self) -> Sequence[int]:
+        """Return the failed spans of the selected path, of both sides, in the order of visits."""
+        model, path = self.rows.model, self.rows.selected
+        failed = () if model is None or path is None else model.failed_of(path)
+        return in_order_of_visits(self._store, failed, self.viewer.made_good)
+
     async def action_error(self, _by: int) -> None:
-        """Go to the next path with a failed span, on either side."""
+        """Open the next failure of the selected path, or of the next one with a failed span on either side."""
         await self.live.wait_for_answer()
-        if not self.rows.move_on(lambda path: any(side is not None and side.errors for side in (path.a, path.b))):
-            self.viewer.say("no span here has an error")
+        await self._next_failure.open()
 
     def action_copy(self) -> None:
         """Copy the line of the path as a text."""

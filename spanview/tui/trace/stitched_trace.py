@@ -338,7 +338,10 @@ class StitchedTrace:
                 open_ones.pop()
             above.append(open_ones[-1] if open_ones else -1)
             open_ones.append(index)
-        retried = retried_attempts(self._store, self.tree, map(self.order.__getitem__, self.failed))
+        tree = self.tree
+        callers = {tree.parents[self.order[position]] for position in self.failed} - {ROOT}
+        siblings = (tree.rows[child] for caller in callers for child in tree.children(caller))
+        retried = retried_attempts(self._store, siblings)
         order = newest_first(self._store, [self.rows[position] for position in self.failed], above, retried)
         return [*map(self.failed.__getitem__, order)]
 

@@ -78,7 +78,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     Args:
         trace: The trace's row in the trace table.
         at_failure: Above 0 to begin at the newest failure, below 0 at the one that is visited last.
-        at_row: The span to begin at, by its row in the span table.
+        at_row: The span to begin at, by its row in the span table; with `at_failure`, it is what failed.
     """
 
     def __init__(self, store: Store, trace: int, *, at_failure: int = 0, at_row: int | None = None) -> None:
@@ -182,7 +182,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._at_row is not None:
             self.rows.go_to(self._model.stitched.node_of.get(self._at_row, 0))
             self.call_after_refresh(self.rows.reveal)
-        if self._at_failure:
+            if self._at_failure:
+                self.call_after_refresh(self._show_failed, self._at_row)
+        elif self._at_failure:
             # The root may be the first one.
             self.call_after_refresh(self._go_to_failure, self._at_failure, stay=True)
 
@@ -463,6 +465,19 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self._details.show_error()
         else:
             self.viewer.say("nothing has failed in this trace")
+
+    def _show_failed(self, row: int) -> None:
+        """Show what a span says of its failure, which may be one without an error."""
+        node = self._model.stitched.node_of.get(row)
+        if self.is_left or node is None:
+            return
+        number = self._failures.number_of(node)
+        if number is None and self._failures.when_known(lambda: self._show_failed(row)):
+            return
+        self.rows.go_to(node if number is None else self._failures.visit(number))
+        if number is not None:
+            self.viewer.say(self._failures.name_of(number))
+        self._details.show_error()
 
     def _go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""

@@ -4,8 +4,7 @@ The messages around spans are taken apart here, and each span is decoded on its 
 others, and no body becomes messages of many times its size all at once. Spans, resources and scopes themselves are
 decoded by opentelemetry-proto. Protobuf's own way to JSON takes four times as long, and writes ids in base64.
 
-Source: opentelemetry/proto/trace/v1/trace.proto, "JSON Protobuf Encoding" in the OTLP specification, and protobuf's
-"Encoding".
+Source: opentelemetry/proto/trace/v1/trace.proto, and "JSON Protobuf Encoding" in the OTLP specification.
 """
 
 from __future__ import annotations
@@ -24,15 +23,13 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 from spanview.formats.otlp_value import non_finite_name
 from spanview.otlp.body import MalformedError, RefusedError
 from spanview.otlp.span_lines import MAX_LINE_BYTES, Json, LineFrame, frame_of, lines_of, most_parts
+from spanview.otlp.wire import fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence, Sized
 
     from spanview.otlp.body import Outcome
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-"""Types of fields on the wire."""
-_MAX_VARINT_BYTES: Final = 10
 _RESOURCE_SPANS: Final = 1
 _RESOURCE, _SCOPE_SPANS, _RESOURCE_SCHEMA = 1, 2, 3
 _LIBRARY_SPANS: Final = 1000
@@ -60,36 +57,14 @@ def lines_of_protobuf(data: bytes, outcome: Outcome) -> Iterator[bytes]:
         yield from lines_of(frame, _spans_of(of_scope), outcome)
 
 
-def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yield number and content of the fields of a message that are messages or texts; the others are passed over."""
-    position, end = 0, len(data)
-    while position < end:
-        tag, position = _varint(data, position)
-        wire_type = tag & 7
-        if wire_type == _BYTES:
-            length, position = _varint(data, position)
-            if length > end - position:
-                raise MalformedError("a field that is longer than the message it is in")
-            yield tag >> 3, data[position : position + length]
-            position += length
-        elif wire_type == _VARINT:
-            position = _varint(data, position)[1]
-        elif wire_type in {_FIXED32, _FIXED64}:
-            position += 4 if wire_type == _FIXED32 else 8
-        else:
-            raise MalformedError(f"a field of the type {wire_type}, which isn't used")
-    if position > end:
-        raise MalformedError("a message that breaks off")
-
-
-def _varint(data: memoryview, position: int) -> tuple[int, int]:
-    """Return a number, and the position after it."""
-    value = 0
-    for index, byte in enumerate(data[position : position + _MAX_VARINT_BYTES]):
-        value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follow
-            return value, position + index + 1
-    raise MalformedError("a number that breaks off")
+def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Yield number and content of the fields of a message that are messages or texts."""
+    try:
+        for number, content in fields_of(message):
+            if not isinstance(content, int):
+                yield number, content
+    except ValueError as error:
+        raise MalformedError(f"protobuf in which there is {error}") from None
 
 
 def _scopes_of(data: bytes) -> Iterator[tuple[LineFrame, memoryview]]:

@@ -98,7 +98,7 @@ def test_what_is_refused_is_said(receiver: Receiver) -> None:
     [
         (JSON, b"{", {}, 400, 3, "isn't JSON"),
         (JSON, json_of(span(1, traceId="?")), {}, 400, 3, "traceId"),
-        (PROTOBUF, b"\x0a\xff", {}, 400, 3, "breaks off"),
+        (PROTOBUF, b"\x0a\xff", {}, 400, 3, "that breaks off"),
         (PROTOBUF, request_of(1, trace_id=b"?").SerializeToString(), {}, 400, 3, "trace id"),
         (JSON, b"no gzip", {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
         (PROTOBUF, gzip.compress(b"{}")[:-1], {"Content_Encoding": "gzip"}, 400, 3, "isn't whole"),

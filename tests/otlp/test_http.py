@@ -103,6 +103,7 @@ def test_what_is_refused_is_said(receiver: Receiver) -> None:
         (JSON, b"no gzip", {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
         (PROTOBUF, gzip.compress(b"{}")[:-1], {"Content_Encoding": "gzip"}, 400, 3, "isn't whole"),
         (PROTOBUF, gzip.compress(b"") + b"tail", {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
+        (PROTOBUF, gzip.compress(b"") * 1001, {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
         (JSON, json_of(span()), {"Origin": "http://evil"}, 403, 7, "http://evil may not send"),
         (JSON, b"", {"path": "/v1/profiles"}, 404, 5, "/v1/traces"),
         (PROTOBUF, b"", {"path": "/"}, 404, 5, "/v1/traces"),

@@ -553,7 +553,7 @@ _OPTIONS: Final = (
         "--protocol",
         choices=_PROTOCOLS,
         metavar="NAME",
-        help=f"{', '.join(_PROTOCOLS[:-1])} or {_PROTOCOLS[-1]}",
+        help=f"{', '.join(_PROTOCOLS[:-1])} or {_PROTOCOLS[-1]} (default {_PROTOCOLS[0]})",
     ),
     _option(
         "push",

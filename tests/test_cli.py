@@ -14,8 +14,11 @@ import json
 import os
 import pty
 import re
+import socket
 import sys
+import time
 import unicodedata
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -987,6 +990,34 @@ def at_terminal(words: Sequence[str]) -> str:
     os.close(terminal)
     os.waitpid(child, 0)
     return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def test_what_runs_is_drawn_until_now(tmp_path: Path) -> None:
+    """A span without an end whose process is alive is hatched, in bars and in pictures; the title says how long."""
+    build = Builder()
+    process = {"host.name": socket.gethostname(), "process.pid": os.getpid()}
+    now = time.time_ns()
+    spans = [build.span("job", duration=None, resource=process)]
+    spans[0]["start_time"] = datetime.fromtimestamp(now / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    (tmp_path / f"here-{os.getpid()}-1.started.jsonl").write_bytes(file_of(spans))
+    bars = spanview("tree", "--bars", tmp_path).text.splitlines()
+    assert "● 1 running" in " ".join(bars)
+    assert "…" in bars[0]
+    assert "▚▚▚" in next(line for line in bars if "job" in line)
+    assert "stripes: runs, until now" in spanview("tree", "--svg", "-", tmp_path).text
+
+
+@pytest.mark.parametrize(("by", "recording"), [("name", "serve"), ("ray", "killed-workers"), ("serve", "serve")])
+def test_statistics_fit_a_terminal(by: str, recording: str) -> None:
+    """Figures go where there is no room, and names keep their ends; a pipe has them all."""
+    words = ["stats", str(FIXTURES / recording / "spans"), "--by", by]
+    shown, piped = at_terminal([*SPANVIEW, *words]).splitlines(), spanview(*words).output.decode().splitlines()
+    shown = [re.sub(r"\x1b\[[0-9]+m", "", line) for line in shown]
+    assert max(map(len, shown)) <= 80 < max(map(len, piped))
+    assert len(shown) == len(piped)
+    assert {*shown[0].split()} < {*piped[0].split()}
+    ends = zip(shown, piped, strict=True)
+    assert all(one[: one.index("  ")].split("…")[-1] in other[: other.index("  ")] for one, other in ends)
 
 
 def test_statistics_by_an_attribute_that_some_have(tmp_path: Path) -> None:

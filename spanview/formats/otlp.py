@@ -9,7 +9,6 @@ field that is null counts as absent. Unknown fields are ignored.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.otlp_value import UINT32, Reader, bytes_of, field, integer, snake_case
@@ -40,7 +39,8 @@ DROPPED: Final = ("droppedAttributesCount",)
 KINDS: Final = ("UNSPECIFIED", *KIND_NAMES)
 """Names of the kinds, in the order of their numbers."""
 _TIME_RANGE: Final = range(2**63)
-_SPAN_TYPE: Final = "logfire.span_type"
+SPAN_TYPE: Final = "logfire.span_type"
+"""An attribute of Logfire's, which says of pending spans that they are that."""
 _PENDING: Final = "pending_span"
 _PENDING_PARENT: Final = "logfire.pending_parent_id"
 
@@ -69,28 +69,6 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     document = _document_in(value)
     of_resources = [value] if document is None else _dicts(document, DOCUMENT_KEYS, pass_over)
     return [span for of_resource in of_resources for span in _spans_of_resource(of_resource, source, pass_over)]
-
-
-def span_reader(document: Any, source: Source) -> Callable[[Mapping[str, Any]], Span] | None:
-    """Return what reads spans that are put into a document which has one resource, one scope and no span.
-
-    Args:
-        document: What is left of the document without its spans; None is returned where it is any other.
-        source: What the spans have as theirs.
-    """
-    of_resource = _only(document, "resourceSpans", {"resourceSpans"})
-    of_scope = _only(of_resource, "scopeSpans", {"resource", "scopeSpans", "schemaUrl"})
-    if of_scope is None or of_scope.get("spans") != [] or not of_scope.keys() <= {"scope", "spans", "schemaUrl"}:
-        return None
-    read = Reader()
-    resource, scope = _resource(read, of_resource), _scope(read, of_scope)
-    return partial(_span, resource=resource, scope=scope, source=source, is_malformed=read.is_malformed)
-
-
-def _only(holder: Any, name: str, names: set[str]) -> Any:
-    """Return the one object in a list that an object has under a name, if it has no others than some; else None."""
-    parts = holder.get(name) if isinstance(holder, dict) and holder.keys() <= names else None
-    return parts[0] if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict) else None
 
 
 def _dicts(
@@ -186,7 +164,7 @@ def _span(
         extra=extra,
         source=source,
     )
-    if result.attributes.get(_SPAN_TYPE) == _PENDING and parent_id is not None:
+    if result.attributes.get(SPAN_TYPE) == _PENDING and parent_id is not None:
         result = _begun(result, parent_id)
     has_bad_id = None in (trace_id, span_id) or "parent_span_id" in extra
     return result.with_warnings(

@@ -279,6 +279,20 @@ def test_rate(tmp_path: Path) -> None:
     assert took_s >= 20 / 40
 
 
+def test_rate_after_a_pause(tmp_path: Path) -> None:
+    """What comes after a pause leaves no faster."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(spans_of(1))
+    with http_endpoint() as endpoint, Following("push", "-f", path, "--rate", "20", "--endpoint", endpoint.url):
+        _wait(lambda: len(endpoint.accepted) == 1)
+        time.sleep(1.5)
+        began_s = time.monotonic()
+        with path.open("ab") as file:
+            file.write(spans_of(21)[len(spans_of(1)) :])
+        _wait(lambda: sum(map(counts_of, endpoint.accepted)) == 21)
+    assert time.monotonic() - began_s >= 15 / 20
+
+
 def test_state(tmp_path: Path) -> None:
     """What has arrived isn't sent again, wherever it lies then; what was refused is."""
     (tmp_path / "a.txt").write_bytes(spans_of(30))
@@ -378,6 +392,17 @@ def test_follow_chosen(tmp_path: Path) -> None:
         _wait(lambda: len(endpoint.spans) == 4)
         assert running.stop() == 0
     assert endpoint.spans == exported(tmp_path, "-q", "status=ERROR")
+
+
+def test_follow_slowly(tmp_path: Path) -> None:
+    """Ctrl+C ends it at once where spans are to leave slowly; what is left is said."""
+    (tmp_path / "a.txt").write_bytes(spans_of(200))
+    words: Words = ["push", "-f", tmp_path, "--rate", "8", "--endpoint"]
+    with http_endpoint() as endpoint, Following(*words, endpoint.url) as running:
+        _wait(lambda: len(endpoint.accepted) == 2)
+        assert running.stop() == 0
+    assert sum(map(counts_of, endpoint.accepted)) < 20
+    assert any(" left; with --state FILE" in notice for notice in running.notices)
 
 
 def test_follow_while_nobody_is_there(tmp_path: Path) -> None:

@@ -9,16 +9,19 @@ const MOST_PRINTED = 1000, MOST_BLOCKS = 150, BINS = 300;
 
 // -- texts ------------------------------------------------------------------------------------------------------------
 
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0]/gu;
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\u{e0100}-\u{e01ef}]/gu;
 
-/** A text in which nothing is invisible: control characters become their pictures, others their hexadecimal form. */
+/** A text in which nothing is invisible: control characters become their pictures, others their hexadecimal form, as in
+    `display/sanitise.py`. */
 function visible(text, keeps = "") {
   return String(text).replace(HIDDEN, character => {
     if (keeps.includes(character)) return character;
     const code = character.codePointAt(0);
     if (code < 0x20) return String.fromCharCode(0x2400 + code);
     if (code === 0x7f) return "\u2421";
-    return "\\u" + code.toString(16).padStart(4, "0");
+    if (/\p{Zs}/u.test(character)) return " ";
+    const [letter, digits] = code <= 0xff ? ["x", 2] : code <= 0xffff ? ["u", 4] : ["U", 8];
+    return `\\${letter}${code.toString(16).padStart(digits, "0")}`;
   });
 }
 const lines = text => visible(text, "\n\t");
@@ -288,7 +291,7 @@ class List {
       }
     for (let index = first; index < last; index++) {
       if (this.drawn.has(index)) continue;
-      let element = this.spare.pop();
+      let element = this.spare.shift();
       if (!element) {
         element = this.build();
         element.classList.add("row");
@@ -662,7 +665,7 @@ class TraceView {
     if (this.has_failed(row)) marks.push("✖");
     const silent = rows.silent.get(row), mark = rows.mark.get(row);
     if (silent) marks.push(`! ${visible(silent)}`);
-    if (mark && mark !== silent) marks.push(visible(mark));
+    if (mark) marks.push(visible(mark));
     if (rows.flags[row] & CYCLE) marks.push("↻ cycle");
     if (this.collapsed.has(row)) {
       let below = 0, errors = 0;
@@ -695,11 +698,13 @@ class TraceView {
     this.buttons = {
       path: button("critical path", "highlight the critical path (c)", () => this.toggle_path()),
       calls: button("calls as rows", "one row for each Ray call, or one for each span (a)", () => this.toggle_calls()),
+      details: button("details", "show or hide the details of the span (d)", () => this.toggle_details()),
       color: button("", "colour by service, process or kind (C)", () => this.next_color()),
     };
     this.buttons.calls.hidden = !this.has_calls;
+    this.buttons.details.setAttribute("aria-pressed", true);
     const tools = [
-      this.buttons.path, this.buttons.calls, this.buttons.color,
+      this.buttons.path, this.buttons.calls, this.buttons.details, this.buttons.color,
       button("−", "zoom out (-)", () => this.zoom(-1)), button("+", "zoom in (+)", () => this.zoom(1)),
       button("fit", "fit the selected span (f)", () => this.fit()), button("whole", "the whole trace (0)", () => this.show(this.whole)),
     ];
@@ -709,6 +714,7 @@ class TraceView {
     this.ruler = draw("svg", { class: "ruler" });
     this.details = make("aside.details");
     this.details.setAttribute("aria-label", "details of the span");
+    this.details.tabIndex = 0;
     this.heads = make("div.heads");
     this.list = new List({
       id: "span", role: "treegrid", label: "spans", heads: this.heads, columns: "", build: () => this.build(),
@@ -741,7 +747,7 @@ class TraceView {
   }
   measure() {
     const is_narrow = innerWidth <= 900, figures = this.has_waits && !is_narrow ? "84px 84px" : "84px";
-    this.list.element.style.setProperty("--columns", `minmax(130px, ${is_narrow ? 40 : 38}%) ${figures} minmax(0, 1fr)`);
+    this.list.element.style.setProperty("--columns", `minmax(130px, ${is_narrow ? 40 : 35}%) ${figures} minmax(0, 1fr)`);
     this.wide = Math.max(40, this.ruler.clientWidth || 400);
     this.draw_ruler();
   }
@@ -814,7 +820,7 @@ class TraceView {
     const is_missing = (rows.flags[row] & MISSING) !== 0, is_open = this.is_open(row), is_drawn = known(start) && known(length) && !is_missing;
     const end = start + Math.max(0, length), has_below = rows.stretches.has(row) || this.has_children(row);
     inferred.setAttribute("class", is_open ? "open" : "inferred");
-    inferred.setAttribute("d", known(start) && (is_missing || is_open) ? this.line(start, is_missing && known(length) ? end : this.whole[1]) : "");
+    inferred.setAttribute("d", known(start) && (is_missing || is_open) ? this.line(start, is_missing ? this.end_of_missing(row) : this.whole[1]) : "");
     waited.setAttribute("d", known(start) && wait > 0 ? this.line(start - wait, start) : "");
     below.setAttribute("d", is_drawn && has_below ? this.boxes([[start, end]], 6, 12) : "");
     self.setAttribute("d", is_drawn ? this.boxes(has_below ? this.own(row) : [[start, end]], 6, 12) : "");
@@ -826,6 +832,16 @@ class TraceView {
     this.draw_events(events, row);
     const place = this.x(is_drawn ? end : start);
     cross.setAttribute("d", this.has_failed(row) && place >= 0 && place <= this.wide ? `M${Math.min(this.wide - 5, place + 8) - 4} 8l8 8m0-8l-8 8` : "");
+  }
+  /** When the last of a missing parent's children ended, of calls as rows their attempts. */
+  end_of_missing(row) {
+    const rows = data.rows;
+    let last = rows.start[row];
+    for (let child = row + 1; child < rows.end[row]; child = rows.end[child]) {
+      const shown = this.shown(child), end = rows.start[shown] + rows.length[shown];
+      if (end > last) last = end;
+    }
+    return last;
   }
   *own(row) {
     const pairs = data.rows.stretches.get(row) || [];
@@ -862,7 +878,7 @@ class TraceView {
   }
   // -- the line of time
   draw_ruler() {
-    const parts = [], [from, to] = this.window, step = round_step((to - from) / Math.max(2, this.wide / 110));
+    const parts = [], [from, to] = this.window, step = round_step((to - from) / Math.max(2, this.wide / 80));
     for (let time = Math.ceil(from / step) * step; time <= to; time += step) {
       const place = this.x(time);
       parts.push(draw("path", { class: "grid", d: `M${place.toFixed(1)} 24V46` }));
@@ -986,6 +1002,10 @@ class TraceView {
     this.joins = !this.joins;
     this.set_heads();
     this.lay_out();
+  }
+  toggle_details() {
+    this.details.hidden = !this.details.hidden;
+    this.buttons.details.setAttribute("aria-pressed", !this.details.hidden);
   }
   // -- moving about
   toggle(row, is_collapsed = !this.collapsed.has(row)) {
@@ -1358,6 +1378,7 @@ const KEYS = [
   ["", ["W"], "", on(TraceView, view => view.same_name(-1))],
   ["c", ["c"], "highlight the critical path", on(TraceView, view => view.toggle_path())],
   ["a", ["a"], "one row for each Ray call, or one for each span", on(TraceView, view => view.toggle_calls())],
+  ["d", ["d"], "show or hide the details of the span", on(TraceView, view => view.toggle_details())],
   ["C", ["C"], "colour by service, process or kind", on(TraceView, view => view.next_color())],
   ["+ -", ["+", "="], "zoom in and out; also Ctrl and the wheel, or a drag on the ruler", on(TraceView, view => view.zoom(1))],
   ["", ["-"], "", on(TraceView, view => view.zoom(-1))],
@@ -1397,6 +1418,7 @@ function show_help() {
   const note = `One file, written by spanview ${data.version}: it fetches nothing, and works offline. Times are of this browser's time zone.`;
   help.replaceChildren(make("table", make("tbody", ...rows)), make("p.dim", note), button("close", "Esc", () => help.close()));
   help.showModal();
+  help.scrollTop = 0;
 }
 function pressed(event) {
   if (event.isComposing || event.altKey || document.getElementById("help").open) {

@@ -37,6 +37,7 @@ _TAKES_QUERY: Final = {
 }
 _DEFAULT_WIDTH: Final = 100
 _MIN_WIDTH, _MAX_WIDTH = 40, 1000
+_MAX_PORT: Final = 65_535
 _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
 _MIN_SIMILARITY: Final = 0.65
@@ -64,6 +65,7 @@ options:
       --trace ID         this trace; a unique prefix is enough
       --demo             a recording that comes with spanview, instead of a PATH
       --ray ADDRESS      all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT
+      --web [--port N]   in a browser, on this machine: prints the address
       --color MODE       colours: auto, always or never
       --max-span-size N  longest record to keep, in bytes (default 16MiB)
       --no-cache         neither read nor write a kept index
@@ -235,7 +237,7 @@ def _joined(words: list[str]) -> list[str]:
 
 
 def _options(command: str, words: list[str]) -> Options:
-    from spanview.commands.options import Options, parse_size
+    from spanview.commands.options import SERVED, Options, parse_size
 
     parser = _parser(command)
     # What follows -- is no option, which argparse forgets where PATHs and options are mixed.
@@ -261,12 +263,17 @@ def _options(command: str, words: list[str]) -> Options:
         _check_counting(parser, given, paths)
     elif given.get("ray") is not None and paths:
         parser.error(f"--ray stands for a PATH: leave out {paths[0]}")
+    if command == "view" and given["port"] is None:
+        del given["port"]
+    elif command == "view" and not given["web"]:
+        parser.error("--port says where --web is to be found: add --web")
     given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
     return Options(
         command=command,
         paths=paths[compared:],
         sides=paths[:compared],
         cap=cap,
+        served=os.environ.get(SERVED),
         environment=dict(os.environ),
         **_without_lists(given),
     )
@@ -362,6 +369,14 @@ def _width(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    import argparse
+
+    if not (text.isascii() and text.isdigit() and int(text[:9]) <= _MAX_PORT):
+        raise argparse.ArgumentTypeError(f"{text}: expected a port up to {_MAX_PORT}, or 0 for any that is free")
+    return int(text)
+
+
 def _option(commands: str, *flags: str, **how: Any) -> tuple[list[str], tuple[str, ...], dict[str, Any]]:
     """Return which commands take an option, its names, and how argparse is to read it."""
     return commands.split(), flags, how
@@ -435,6 +450,10 @@ _OPTIONS: Final = (
         "--ray",
         metavar="ADDRESS",
         help="count on a Ray cluster, whose nodes can all read the PATHs: auto, or HOST:PORT",
+    ),
+    _option("view", "--web", action="store_true", help="show it in a browser, on this machine: prints the address"),
+    _option(
+        "view", "--port", type=_port, metavar="N", help="where --web is to be found (default: any port that is free)"
     ),
     _option("tree", "--svg", metavar="FILE", help="write the waterfall as a picture, completely or not at all"),
     _option("export tree", "--force", action="store_true", help="overwrite the file"),

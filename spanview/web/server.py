@@ -89,7 +89,7 @@ def _listener(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            raise SpanviewError(f"port {port} is taken: choose another with --port, or leave it out for any") from None
+            raise SpanviewError(f"port {port} is taken: choose another with --port, or leave it out") from None
         raise SpanviewError(f"port {port} can't be had: {error.strerror or error}") from None
     return listener
 

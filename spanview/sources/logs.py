@@ -115,7 +115,7 @@ class Logs:
                 if files := look(folder, owner):
                     if all(map(self._may_be_read, files)):
                         return files, ""
-                    outside = outside or f"in {folder}, which isn't shown: a browser's viewer reads nothing else"
+                    outside = outside or f"a viewer in a browser reads no logs elsewhere: they are in {folder}"
             except PermissionError as error:
                 denied = denied or f"{error.filename or folder}: {reason_of(error)}"
             except OSError:

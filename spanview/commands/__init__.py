@@ -3,13 +3,13 @@
 options         the options of a call
 standard_error  what is said on standard error
 coloring        whether what is printed has colours
+beside          another spanview that runs beside what is shown
 from_cluster    what --ray shows, collected meanwhile
 piped           whether standard input is read
 reading         from options to a store that is read
 selection       from options to traces and spans
 output          the way out to standard output
 following       following without the viewer
-unended         what has become of spans without an end
 pictures        traces as pictures and bars of characters
 view            `spanview view`: the viewer
 web             the same in a browser
@@ -19,7 +19,9 @@ export          `spanview export`
 stats           `spanview stats`
 check           `spanview check`
 diff            `spanview diff`
+push            `spanview push`
 collect         `spanview collect`
+receive         `spanview receive`
 help            `spanview help`
 completion      `spanview --completion`
 """
@@ -35,11 +37,18 @@ from typing import TYPE_CHECKING, cast
 from spanview.model.problems import NoSuchPathError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Protocol
 
     from spanview.commands.options import Options
 
-_FOLLOWING = frozenset(("view", "tree", "spans"))
+    class _Command(Protocol):
+        """What a command's module has."""
+
+        def run(self, options: Options) -> int:
+            """Carry it out and return the exit status."""
+
+
+_FOLLOWING = frozenset(("view", "tree", "spans", "push"))
 
 
 def run(options: Options) -> int:
@@ -52,11 +61,9 @@ def run(options: Options) -> int:
     is_served = command == "view" and options.served is not None
     if command == "view" and not is_served:
         command = "web" if options.web else "view" if sys.stdout.isatty() else "tree"
-    if command == "collect":
+    if command in {"collect", "receive"}:
         # No PATH is read, so standard input isn't, either.
-        from spanview.commands.collect import run as collect
-
-        return collect(options)
+        return _module(command).run(options)
     if options.ray is not None and command != "stats":
         from spanview.commands.from_cluster import collected
 
@@ -72,17 +79,17 @@ def run(options: Options) -> int:
         # Nearly nothing of what is imported and made until something is shown is garbage; looking for it takes a tenth
         # of that time. The viewer begins with it when everything was read.
         gc.disable()
-    module = import_module(f"spanview.commands.{command}")
+    module = _module(command)
     from spanview.commands.piped import Unread, with_standard_input
 
     if is_served:
         # What is there on standard input comes from the server.
-        return cast("Callable[[Options], int]", module.run)(options)
+        return module.run(options)
     options = with_standard_input(options, opens_viewer=command in {"view", "web"})
     unread = Unread(options)
     unread.report()
     try:
-        status = cast("Callable[[Options], int]", module.run)(options)
+        status = module.run(options)
     except NoSuchPathError as error:
         if options.paths and options.command in _FOLLOWING:
             raise NoSuchPathError(f"{error}; to wait for it, add --follow") from None
@@ -91,3 +98,7 @@ def run(options: Options) -> int:
         gc.enable()
     unread.report(is_end=True)
     return status
+
+
+def _module(command: str) -> _Command:
+    return cast("_Command", import_module(f"spanview.commands.{command}"))

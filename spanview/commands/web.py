@@ -42,7 +42,7 @@ def run(options: Options) -> int:
         return words, {**options.environment, SERVED: "" if piped is None else str(piped)}
 
     piped = None if stream is None else SharedInput(stream, say)
-    serve(ServedViewer(command, f"spanview · {in_words(paths)}", piped), options.port, _announce)
+    serve(ServedViewer(command, f"spanview · {in_words(paths)}", piped), options.port or 0, _announce)
     return 0
 
 

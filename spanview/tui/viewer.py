@@ -155,6 +155,9 @@ class Viewer(Protocol):
             at_row: The span to begin at, by its row in the span table.
         """
 
+    def open_failed(self, row: int) -> Awaitable[None]:
+        """Show what a span says of its failure, in its trace, by the span's row."""
+
     async def open_newest_failure(self) -> bool:
         """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
 

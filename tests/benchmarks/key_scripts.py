@@ -111,7 +111,7 @@ _DIFF: Final[Script] = (
     ("diff", "~"),
     *_on("diff", ("diff", "s s s s s S S e")),
     *_BACK_FROM_FAILURE,
-    ("diff", "down enter ~"),
+    ("diff", "b ~ b ~ b ~ down enter ~"),
     ("spans", "escape"),
     ("diff", "escape"),
 )

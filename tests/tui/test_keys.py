@@ -180,7 +180,7 @@ NOTHING: Final = "no call, no request, no error in these, no span here has, no b
 
 @pytest.mark.parametrize("failing", [True, False])
 @pytest.mark.parametrize(
-    "keys", ["A", "A enter", "H", "H enter", "L", "t", "t enter", "F", "exclamation_mark", "d j d", "d j d enter"]
+    "keys", ["A", "A G enter", "H", "H G enter", "L", "t", "t b enter", "F", "exclamation_mark", "d j d"]
 )
 async def test_failures_from_view_to_view(keys: str, failing: bool) -> None:  # noqa: FBT001 - a parameter
     """In each view the key opens the trace of what failed, at the span that did, or says that nothing has."""

@@ -492,6 +492,10 @@ class SpanviewApp(App[None]):
 
         return self.push_screen(TraceScreen(self._store, trace, at_failure=int(at_error), at_row=at_row))
 
+    def open_failed(self, row: int) -> AwaitMount:
+        """Show what a span says of its failure, in its trace, by the span's row."""
+        return self.open_trace(self._store.spans.trace[row], at_error=True, at_row=row)
+
     async def open_newest_failure(self) -> bool:
         """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
         trace = self.first_screen.newest_failure(self._views.trace)

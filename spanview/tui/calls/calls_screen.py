@@ -255,7 +255,11 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         self._open_calls: tuple[str, frozenset[int]] = "", frozenset()
         """A function, and which of its calls without an attempt may still run."""
         self._next_failure = NextFailure(
-            self, store, self._failed_of_function, self._move_on, "no call failed or went missing"
+            self,
+            self._failed_of_function,
+            self._move_on,
+            "no call failed or went missing",
+            is_whole=True,
         )
         self.sorting = Sorting(self, self.rows, "calls_sort")
 

@@ -294,7 +294,6 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         self.sorting = Sorting(self, self.rows, sort=self._put_in_order)
         self._next_failure = NextFailure(
             self,
-            store,
             self._failed_of_call,
             lambda: self.rows.move_on(self.rows.is_worth_a_look),
             "no call here failed or went missing",

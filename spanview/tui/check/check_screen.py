@@ -17,7 +17,7 @@ from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import fixed
+from spanview.tui.widgets.paint import fixed, name_text
 from spanview.tui.widgets.scope import TraceScope
 from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 def _line(shown: CheckLine, cells: int) -> Iterator[Piece]:
     head = severity_text(shown)
     yield Piece(head, {"error": "error", "warning": "warning"}.get(shown.severity or "", "accent"))
-    yield Piece(fixed(shown.text, max(0, cells - len(head))), "dim" if shown.place else "")
+    shortened = name_text if shown.place else fixed
+    yield Piece(shortened(shown.text, max(0, cells - len(head))), "dim" if shown.place else "")
 
 
 _TABLE: Final[Table[CheckLine]] = Table((TableColumn("", parts=_line),))
@@ -55,7 +56,13 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
         self._session = session
         self.live: Live[Report] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
         self._report: Report | None = None
-        self._next_failure = NextFailure(self, store, self._failed_of_line, lambda: True, "no span has an error")
+        self._next_failure = NextFailure(
+            self,
+            self._failed_of_line,
+            lambda: True,
+            "no span has an error",
+            is_whole=True,
+        )
         self._unfolded: set[Kind] = set()
 
     def body(self) -> ComposeResult:

@@ -158,7 +158,11 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         self.blocks = FlameBlocks()
         self.live: Live[FlameModel] = Live(self, scope, self._merge, self._take_model)
         self._next_failure = NextFailure(
-            self, store, self._failed_of_block, self._move_on, "no block here has an error"
+            self,
+            self._failed_of_block,
+            self._move_on,
+            "no block here has an error",
+            is_whole=True,
         )
 
     def body(self) -> ComposeResult:

@@ -114,7 +114,6 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         self._store = store
         self._next_failure = NextFailure(
             self,
-            store,
             self._failed_of_request,
             lambda: self.rows.move_on(lambda request: request.failure is not None),
             "no request here failed",

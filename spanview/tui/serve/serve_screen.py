@@ -98,10 +98,10 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         self._store = store
         self._next_failure = NextFailure(
             self,
-            store,
             self._failed_of_group,
             lambda: self.rows.move_on(lambda group: bool(group.errors)),
             "no request failed",
+            is_whole=True,
         )
         self.live: Live[list[RequestGroup]] = Live(self, scope, partial(serve_groups, store), self._take_groups)
         self._groups: list[RequestGroup] | None = None

@@ -117,7 +117,6 @@ class SpansScreen(BaseScreen, on=On.SPANS):
         self._store = store
         self._next_failure = NextFailure(
             self,
-            store,
             lambda: [*filter(self._has_failed, self.rows.items[self.rows.cursor :][:1])],
             lambda: self.rows.move_on(self._has_failed),
             "no span here has an error",

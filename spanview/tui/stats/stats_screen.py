@@ -132,10 +132,10 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         self.sorting = Sorting(self, self.rows, "statistics_sort")
         self._next_failure = NextFailure(
             self,
-            store,
             self._failed_of_group,
             lambda: self.rows.move_on(lambda group: bool(group.errors)),
             "no span here has an error",
+            is_whole=True,
         )
 
     def body(self) -> ComposeResult:

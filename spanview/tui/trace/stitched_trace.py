@@ -404,7 +404,7 @@ def _whole(store: Store, trace: int, unended: TraceTree | None) -> Window:
         end = max(end, *map(store.spans.start_ns.__getitem__, unended.rows[-1:]), start)
     if start == NO_TIME:
         start = end if end != NO_TIME else 0
-    return Window(start, max(start + 1, end))
+    return Window(start, max(start, end))
 
 
 def _ordered(start: int, end: int) -> tuple[int, int] | None:

@@ -28,7 +28,7 @@ from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
-from spanview.tui.widgets.answer_line import AnswerLine
+from spanview.tui.widgets.answer_line import AnswerLine, as_far_as_known
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.legend import Legend
@@ -644,10 +644,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._answered is not None:
             runs = self._is_growing or bool(self._model.now_ns)
             is_part = runs or self.viewer.feed_state.loading or self.answer.is_behind
-            so_far = "so far " if is_part else "at least " if self._model.lost_ns else ""
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
             texts = answer_texts(*self._answered, open_calls=len(self._appearance.open_calls))
-            self._answer_line.say([so_far + text for text in texts], hint)
+            texts = as_far_as_known(texts, is_part=is_part, is_lost=bool(self._model.lost_ns))
+            self._answer_line.say(texts, hint)
 
     # -- the critical path -------------------------------------------------------------------------------------------
 

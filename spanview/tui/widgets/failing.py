@@ -1,6 +1,6 @@
 """What `e` does on screens that count: it opens the trace of what failed behind a row, at the span that did.
 
-Where nothing failed behind any row, it opens what the list of traces, or the trace below, has: a silent failure.
+Where a view has no failure behind any row, it opens that of the traces that it is of: a silent one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from spanview.index.store import Store
     from spanview.tui.widgets.base_screen import BaseScreen
 
 
@@ -22,21 +21,23 @@ class NextFailure:
         failed: Returns the spans that failed behind the selected row, by their rows, in the order of visits.
         move_on: Selects the next row behind which something failed; returns False where there is none.
         nothing: What to say where nothing failed at all.
+        is_whole: Whether the rows are of all that the bar names.
     """
 
     def __init__(
         self,
         screen: BaseScreen,
-        store: Store,
         failed: Callable[[], Sequence[int]],
         move_on: Callable[[], bool],
         nothing: str,
+        *,
+        is_whole: bool = False,
     ) -> None:
         self._screen = screen
-        self._store = store
         self._failed = failed
         self._move_on = move_on
         self._nothing = nothing
+        self._is_whole = is_whole
         self._opened: int | None = None
         """The span that was opened last."""
 
@@ -48,7 +49,7 @@ class NextFailure:
             failed, number = self._failed() if self._move_on() else (), 0
         viewer = self._screen.viewer
         if failed:
-            self._opened = row = failed[number]
-            await viewer.open_trace(self._store.spans.trace[row], at_error=True, at_row=row)
-        elif not await viewer.open_newest_failure():
+            self._opened = failed[number]
+            await viewer.open_failed(self._opened)
+        elif not (self._is_whole and await viewer.open_newest_failure()):
             viewer.say(self._nothing)

@@ -325,7 +325,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         self._go_to(failed[worker][number - before[worker]])
         self._opened = rows.row
         if rows.row is not None:
-            await self.viewer.open_trace(self._store.spans.trace[rows.row], at_error=True, at_row=rows.row)
+            await self.viewer.open_failed(rows.row)
 
     async def action_open(self) -> None:
         """Show the selected block in its trace."""

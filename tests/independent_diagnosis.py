@@ -138,6 +138,10 @@ def _of_files(files: dict[str, list[Record]], texts: dict[str, str], counts: Cou
     everything = [span for records in files.values() for span in records]
     counts["batched"] = _batched(files, texts)
     counts["doubled"] = len(everything) - len(first)
+    said = r'"timeUnixNano":"(\d+)","severityNumber":13,.*?"(\d+) spans that ended before this could not be written'
+    counts["not_written"] = sum(
+        int(count) for _, count in {pair for text in texts.values() for pair in re.findall(said, text)}
+    )
     of_process = {name: records for name, records in files.items() if re.search(r"(^|/)\d+\.(txt|json)$", name)}
     counts["pids_used_again"] = _of_emptied_files(files, first)
     counts["shared_file"] = sum(

@@ -45,6 +45,9 @@ def notice_problems(tallies: Tallies) -> bool:
     lost = sum(file.fragments for _, file in tallies.each_file())
     if tallies.records and lost:
         say(f"{count(lost, 'span')} in logs can't be read there; spanview check says why")
+    unwritten = sum(file.unwritten for _, file in tallies.each_file())
+    if unwritten:
+        say(f"{count(unwritten, 'span')} could not be written when they ended; spanview check says why")
     return bool(noticed)
 
 

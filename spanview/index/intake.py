@@ -379,9 +379,7 @@ class Intake:
             dropped = source
             if is_gone or self.order(known_row) > (*self.source_order(source), batch.offsets[index]):
                 dropped = self.spans.source[known_row]
-                self.spans.source[known_row] = source
-                self.spans.offset[known_row], self.spans.length[known_row] = batch.offsets[index], batch.lengths[index]
-                self.moved.add(known_row)
+                self._move(known_row, batch, index, (source, batch.offsets[index], batch.lengths[index]))
             self.tallies.duplicates += 1
             self._duplicates.add(known_row, dropped)
             if self._duplicates.are_many:
@@ -471,15 +469,32 @@ class Intake:
         traces.end_ns[trace] = max(traces.end_ns[trace], end)
         spans.name[row] = self.names.number(columns.names[index])
         spans.status[row] = status
-        spans.warnings[row] = columns.warnings[index] | spans.warnings[row] & _DUPLICATE
-        spans.source[row], spans.offset[row], spans.length[row] = place
         spans.end_ns[row] = end
-        self.moved.add(row)
+        self._move(row, batch, index, place)
         clash = (self._clashes or {}).get((trace, spans.span_id[row]))
         if clash is not None:
             self._enter(clash, row, self._digest_of_row(row))
         traces.replaced[trace] += 1
         self.replaced.append(row)
+
+    def _move(self, row: int, batch: Batch, index: int, place: _Place) -> None:
+        """Let a row be of the record at another place, which the batch has at an index."""
+        spans, root_row, trace = self.spans, self.traces.root_row, self.spans.trace[row]
+        before = self.order(row)
+        spans.source[row], spans.offset[row], spans.length[row] = place
+        spans.warnings[row] = batch.columns.warnings[index] | spans.warnings[row] & _DUPLICATE
+        self.moved.add(row)
+        if spans.parent_id[row]:
+            return
+        rivals = [row]
+        if root_row[trace] == row and self.order(row) > before and spans.warnings[row] & _DUPLICATE:
+            # Between roots with the same start and id, places decide.
+            rivals = [
+                other for other in self._clash_of((trace, spans.span_id[row])).rows() if not spans.parent_id[other]
+            ]
+        for other in rivals:
+            if self.is_earlier(other, root_row[trace]):
+                root_row[trace] = other
 
     def _row_of_bytes(self, key: tuple[int, int], record: bytes | None) -> int:
         """Return the one row with some ids, if its record is the same to the byte, else `NO_ROW`.

@@ -31,8 +31,10 @@ from spanview.analysis.diagnosis.finding import MAX_PLACES, OF_SPANS, RULES, SES
 from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_subject import Subject, TreeFacts
+from spanview.display.finding_text import finding_lines
 from spanview.index.store import Store
 from spanview.model.problems import Problem, ProblemKind, QueryError, Severity
+from spanview.ray.lines import loss_line_of
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
@@ -231,6 +233,15 @@ def _batched(folder: Path, calls: int = 3, attempts: int = 0) -> None:
         (folder / name).touch()
 
 
+def _unwritten(folder: Path) -> None:
+    """Write what two hooks say, one of them twice, and a copy of the other one's file made while it was written."""
+    once, twice = (file_of([Builder().span(trace=at, span=at)]) for at in (1, 2))
+    said = [loss_line_of({}, 10 + at, at, "a full disk") for at in (1, 2, 4)]
+    (folder / "1.jsonl").write_bytes(said[0] + once)
+    (folder / "2.jsonl").write_bytes(said[1] + twice + said[2] + twice)
+    (folder / "copy.jsonl").write_bytes(said[1] + twice)
+
+
 def _odd(folder: Path) -> None:
     build = Builder()
     spans = [build.span("usual"), build.span("no id", trace=2), build.span("no kind", trace=3) | {"kind": 7}]
@@ -317,6 +328,7 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "workers that hold their spans": (_batched, {"batched": 2, "no_attempt": 3}),
     "calls that haven't run yet": (partial(_batched, calls=2), {"no_attempt": 2}),
     "a worker that has written": (partial(_batched, attempts=1), {"no_attempt": 2}),
+    "spans that were not written": (_unwritten, {"not_written": 7, "doubled": 2}),
     "odd values": (_odd, {"bad_id": 1, "odd_value": 1}),
     "health checks": (partial(_health, checks=20, others=80), {"health_checks": 20}),
     "few health checks": (partial(_health, checks=20, others=81), {}),
@@ -587,6 +599,19 @@ def test_check_names_the_session_below_ray_tmpdir(tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_bytes(file_of([Builder().span("f ray.remote", kind="PRODUCER")]))
     done = run("check", tmp_path / "1.txt", environment={"RAY_TMPDIR": "/some/where"})
     assert "/some/where/ray/session_latest/logs" in done.text
+
+
+def test_only_places_are_counted_as_more(tmp_path: Path) -> None:
+    """A finding may count spans and name the files that say of them: how many more places there are is told."""
+    _unwritten(tmp_path)
+    (at,) = [line for line in finding_lines(_only(tmp_path, Kind.NOT_WRITTEN), 100) if line.startswith("    at ")]
+    assert at == f"    at {tmp_path}/1.jsonl @ 0, and 1 more"
+    build = Builder()
+    (tmp_path / "3.json").write_bytes(
+        file_of([build.span("f", trace=9, duration=None) for _ in range(MAX_PLACES + 10)])
+    )
+    (at,) = [line for line in finding_lines(_only(tmp_path, Kind.NO_END), 100) if line.startswith("    at ")]
+    assert at.endswith(f", and {MAX_PLACES + 9} more")
 
 
 def test_torn_tails_say_where(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def here(store: Store, form: str, losses: Losses) -> bytes:
     """Return what one machine writes."""
     if form == "jsonl":
         return b"".join(jsonl_chunks(store, store.rows_in_order(), losses))
-    return b"".join(chunks_of(store, store.traces_in_order(), form, losses))
+    return b"".join(chunks_of(store, store.traces_in_order(), form, losses, lambda _: {}))
 
 
 def there(paths: list[str], form: str, losses: Losses) -> ClusterExport:

@@ -52,6 +52,7 @@ class Kind(StrEnum):
     HEALTH_CHECKS = "health_checks"
     TORN_TAIL = "torn_tail"
     TORN_INSIDE = "torn_inside"
+    NOT_WRITTEN = "not_written"
     TRUNCATED = "truncated"
     PIDS_USED_AGAIN = "pids_used_again"
     SHARED_FILE = "shared_file"
@@ -164,6 +165,14 @@ RULES: Final = {
         "a file goes on after a record that breaks off: another process wrote to the file of a killed one",
         f"Where a PID came again: {_FRESH_FOLDER[0].lower()}{_FRESH_FOLDER[1:]} Elsewhere, what broke off is lost.",
         severity=Severity.WARNING,
+    ),
+    Kind.NOT_WRITTEN: Rule(
+        "spanview's hook could not write spans that had ended, because a disk was full for example, and counted them "
+        "once it could write again. What a process had no more time to count isn't among them",
+        "These spans are lost; the program went on without them. Where there was no room, make some, `df -h /tmp/spans`"
+        ", or let SPANVIEW_MAX_BYTES and SPANVIEW_KEEP limit the files.",
+        severity=Severity.WARNING,
+        certainty=Certainty.CERTAIN,
     ),
     Kind.TRUNCATED: Rule(
         "a file was truncated while it was followed: when a PID is used again, the bundled hook empties its file",

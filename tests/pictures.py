@@ -143,7 +143,7 @@ async def walked(
 async def settled(app: SpanviewApp, pilot: Pilot[None]) -> None:
     """Wait until everything is shown that is found out in threads, and that follows the cursor when it rests."""
     # What failed without an error is asked once a second.
-    app.first_screen._find_silent()
+    app.first_screen.marks.find()
     for _ in range(2):
         await pilot.pause(_RESTS_S)
         await app.workers.wait_for_complete()

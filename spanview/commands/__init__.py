@@ -3,13 +3,13 @@
 options         the options of a call
 standard_error  what is said on standard error
 coloring        whether what is printed has colours
+beside          another spanview that runs beside what is shown
 from_cluster    what --ray shows, collected meanwhile
 piped           whether standard input is read
 reading         from options to a store that is read
 selection       from options to traces and spans
 output          the way out to standard output
 following       following without the viewer
-unended         what has become of spans without an end
 pictures        traces as pictures and bars of characters
 view            `spanview view`: the viewer
 tree            `spanview tree`
@@ -18,7 +18,9 @@ export          `spanview export`
 stats           `spanview stats`
 check           `spanview check`
 diff            `spanview diff`
+push            `spanview push`
 collect         `spanview collect`
+receive         `spanview receive`
 help            `spanview help`
 completion      `spanview --completion`
 """
@@ -34,11 +36,18 @@ from typing import TYPE_CHECKING, cast
 from spanview.model.problems import NoSuchPathError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Protocol
 
     from spanview.commands.options import Options
 
-_FOLLOWING = frozenset(("view", "tree", "spans"))
+    class _Command(Protocol):
+        """What a command's module has."""
+
+        def run(self, options: Options) -> int:
+            """Carry it out and return the exit status."""
+
+
+_FOLLOWING = frozenset(("view", "tree", "spans", "push"))
 
 
 def run(options: Options) -> int:
@@ -50,11 +59,9 @@ def run(options: Options) -> int:
     command = options.command
     if command == "view" and not sys.stdout.isatty():
         command = "tree"
-    if command == "collect":
+    if command in {"collect", "receive"}:
         # No PATH is read, so standard input isn't, either.
-        from spanview.commands.collect import run as collect
-
-        return collect(options)
+        return _module(command).run(options)
     if options.ray is not None and command != "stats":
         from spanview.commands.from_cluster import collected
 
@@ -70,14 +77,14 @@ def run(options: Options) -> int:
         # Nearly nothing of what is imported and made until something is shown is garbage; looking for it takes a tenth
         # of that time. The viewer begins with it when everything was read.
         gc.disable()
-    module = import_module(f"spanview.commands.{command}")
+    module = _module(command)
     from spanview.commands.piped import Unread, with_standard_input
 
     options = with_standard_input(options, opens_viewer=command == "view")
     unread = Unread(options)
     unread.report()
     try:
-        status = cast("Callable[[Options], int]", module.run)(options)
+        status = module.run(options)
     except NoSuchPathError as error:
         if options.paths and options.command in _FOLLOWING:
             raise NoSuchPathError(f"{error}; to wait for it, add --follow") from None
@@ -86,3 +93,7 @@ def run(options: Options) -> int:
         gc.enable()
     unread.report(is_end=True)
     return status
+
+
+def _module(command: str) -> _Command:
+    return cast("_Command", import_module(f"spanview.commands.{command}"))

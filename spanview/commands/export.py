@@ -12,6 +12,7 @@ from spanview.exports.by_name import chunks_of
 from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
+from spanview.sources.unended import unended_in
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -45,4 +46,4 @@ def _chunks(store: Store, options: Options, selection: Selection, losses: Losses
         return jsonl_chunks(store, rows, losses)
     traces = selection.traces(store)
     say_if_nothing_matches(store, traces, selection.query)
-    return chunks_of(store, traces, options.format, losses)
+    return chunks_of(store, traces, options.format, losses, unended_in)

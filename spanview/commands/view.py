@@ -100,7 +100,7 @@ def _shown(
         _filter_text(options.queries),
         options.trace,
         options.follow,
-        nothing=how_to_turn_tracing_on(paths),
+        nothing=options.nothing or how_to_turn_tracing_on(paths),
         choose=choose,
         session=latest_session(options.environment),
         settings=_settings(),

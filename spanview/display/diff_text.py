@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from rich.cells import cell_len, set_cell_size
 
 from spanview.analysis.diff import PERCENTILES, Only
+from spanview.display.cells import name_text
 from spanview.display.columns import aligned
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import BETTER, ERROR, WARNING, plain
@@ -241,7 +242,7 @@ class Labels:
         self._known: dict[int, tuple[str, int]] = {}
 
     def path(self, path: PathDiff, room: int) -> str:
-        """Return a path in so many cells: what has no room at its beginning is left out."""
+        """Return a path in so many cells: its beginning goes first, then the middle of its name."""
         line = self._merged.line(path)
         name, cells = self.name(path)
         names = [name]
@@ -252,7 +253,7 @@ class Labels:
                 break
             names.append(name)
         text = ("" if line[-len(names)].parent == ROOT else _LEAD) + _BETWEEN.join(reversed(names))
-        return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
+        return text if cell_len(text) <= room else name_text(text, room).rstrip()
 
     def name(self, path: PathDiff) -> tuple[str, int]:
         """Return a name and its cells; every path below has it, too."""

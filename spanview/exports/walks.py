@@ -7,6 +7,7 @@ from enum import Enum, auto
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.exports.known_lines import KnownLines
 from spanview.exports.known_records import KnownRecords
 from spanview.exports.records import batches, read_records
 from spanview.formats.jsontext import has_long_integer
@@ -67,12 +68,13 @@ def spans_at(store: Store, rows: Sequence[int]) -> Iterator[Span]:
 
 
 def _read(store: Store, rows: Sequence[int], known: KnownRecords) -> Iterator[Span]:
+    lines = KnownLines()
     for batch in batches(store, rows, _BATCH_SPANS):
         records, columns = read_records(store, rows[batch]), known.columns(rows[batch])
         fields = zip(rows[batch], records, known.parts(records, columns), zip(*columns, strict=True), strict=True)
         for row, record, parts, of_columns in fields:
             if parts is None or has_long_integer(parts[0]):
-                yield store.span(row) if record is None else store.span_in(row, record)
+                yield store.span(row) if record is None else store.span_in(row, record, lines.details)
                 continue
             layout, trace_id, span_id, parent_id, _, _, start, end, source, offset, length = of_columns
             _, attributes, (_, details, _) = parts

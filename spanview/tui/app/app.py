@@ -36,7 +36,7 @@ from spanview.tui.widgets.paint import COLORLESS, HARMLESS, Encodable
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from rich.terminal_theme import TerminalTheme
     from textual.binding import BindingType
@@ -476,12 +476,28 @@ class SpanviewApp(App[None]):
 
         Args:
             trace: Its row in the trace table.
-            at_error: Whether to begin at its newest failure.
+            at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
             at_row: The span to begin at, by its row in the span table.
         """
         from spanview.tui.trace.trace_screen import TraceScreen
 
         return self.push_screen(TraceScreen(self._store, trace, at_failure=int(at_error), at_row=at_row))
+
+    def open_failed(self, row: int) -> AwaitMount:
+        """Show what a span says of its failure, in its trace, by the span's row."""
+        return self.open_trace(self._store.spans.trace[row], at_error=True, at_row=row)
+
+    async def open_newest_failure(self) -> bool:
+        """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
+        trace = self.first_screen.newest_failure(self._views.trace)
+        if trace is not None:
+            await self.open_trace(trace, at_error=True)
+        return trace is not None
+
+    @property
+    def made_good(self) -> Collection[int]:
+        """The rows of the errors that a retry made good, as far as that is known."""
+        return self.first_screen.marks.made_good
 
     async def open_next_failure(self, trace: int, by: int) -> bool:
         """Show the next trace with a failure in place of one, or the one before; return False where there is none."""

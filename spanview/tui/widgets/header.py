@@ -43,6 +43,8 @@ class Wrong(NamedTuple):
     """Files that were refused or could not be read."""
     findings: int | None
     """Things that the check finds; None where that isn't known."""
+    is_looking: bool = False
+    """Whether it is still being found out what failed without an error."""
 
 
 def totals_text(store: Store, places: Sequence[str], wrong: Wrong, room: int) -> str:
@@ -56,6 +58,7 @@ def totals_text(store: Store, places: Sequence[str], wrong: Wrong, room: int) ->
     """
     table, tallies = store.trace_table, store.tallies
     marks = [f"✖ {count(wrong.errors, 'error')}"] if wrong.errors else []
+    marks += ["looking for silent failures …"] if wrong.is_looking else []
     marks += [f"! {count(wrong.findings, 'finding')}"] if wrong.findings else []
     marks += [f"{tallies.torn:,} torn"] if tallies.torn else []
     marks += [count(wrong.notices, "notice")] if wrong.notices else []

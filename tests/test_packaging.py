@@ -19,6 +19,7 @@ from packaging.requirements import Requirement
 
 from every_screen import WAYS
 from programs import environment_with, spanview
+from served import Served, open_tab
 from spanview.docs import PAGES
 from spanview.sources.places import DEMO
 from terminals import Terminal
@@ -65,7 +66,8 @@ def lowest() -> list[str]:
     """Return what is installed and what builds it, each in the lowest version that pyproject.toml names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     pinned = []
-    for requirement in map(Requirement, [*project["project"]["dependencies"], *project["build-system"]["requires"]]):
+    needed = [*project["project"]["dependencies"], *project["project"]["optional-dependencies"]["web"]]
+    for requirement in map(Requirement, [*needed, *project["build-system"]["requires"]]):
         (bound,) = requirement.specifier
         assert bound.operator == ">=", requirement
         if requirement.marker is None or requirement.marker.evaluate():
@@ -105,6 +107,18 @@ def test_the_viewer_runs_at_a_terminal_with_the_lowest_versions(python: Path) ->
         terminal.send(b"q")
         terminal.send(b"q")
         assert terminal.wait() == 0
+
+
+async def test_a_tab_shows_the_viewer_with_the_lowest_versions(python: Path) -> None:
+    """The server starts, a tab's viewer paints and takes keys, and everything that its page loads is there."""
+    program = ("/usr/bin/env", f"PYTHONPATH={ROOT}", str(python), "-m", "spanview")
+    with Served(RECORDING, program=program) as served:
+        for name in ("", "files/terminal.js", "files/terminal.css"):
+            assert served.ask(served.path + name).status == 200
+        async with open_tab(served.address) as tab:
+            await tab.until("31 traces")
+            await tab.press("\r")
+            await tab.until("⏎ open", "path")
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

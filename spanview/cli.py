@@ -29,7 +29,7 @@ COMMANDS: Final = {
 }
 _RESERVED: Final = frozenset(("html", "explain", "mcp"))
 """Words that aren't commands yet."""
-FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html")
+FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html", "parquet")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
 _PROTOCOLS: Final = ("http/json", "http/protobuf", "grpc")
 _COMPRESSIONS: Final = ("gzip", "none")
@@ -274,8 +274,8 @@ def _options(command: str, words: list[str]) -> Options:
         if len(paths) > compared:
             parser.error(f"--demo stands for a PATH: leave out {paths[compared]}")
         paths = (*paths, DEMO)
-    if given.get("ray") is not None and command == "stats":
-        _check_counting(parser, given, paths)
+    if given.get("ray") is not None and command in ("stats", "export"):
+        _check_cluster(parser, given, paths)
     elif given.get("ray") is not None and paths:
         parser.error(f"--ray stands for a PATH: leave out {paths[0]}")
     _check_together(parser, command, given)
@@ -299,13 +299,13 @@ def _check_together(parser: argparse.ArgumentParser, command: str, given: dict[s
         parser.error("--port says where --web is to be found: add --web")
 
 
-def _check_counting(parser: argparse.ArgumentParser, given: dict[str, Any], paths: tuple[str, ...]) -> None:
-    """Complain about what a cluster can't count."""
+def _check_cluster(parser: argparse.ArgumentParser, given: dict[str, Any], paths: tuple[str, ...]) -> None:
+    """Complain about what a cluster can't choose."""
     if not paths or "-" in paths:
-        parser.error("--ray counts what every node of the cluster can read: give PATHs, and not standard input")
-    for name, option in (("queries", "-q"), ("since", "--since")):
-        if given[name]:
-            parser.error(f"--ray counts all spans: leave out {option}")
+        parser.error("--ray takes what every node of the cluster can read: give PATHs, and not standard input")
+    for name, option in (("queries", "-q"), ("since", "--since"), ("trace", "--trace")):
+        if given.get(name):
+            parser.error(f"--ray takes all spans: leave out {option}")
 
 
 def _check_collecting(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:
@@ -470,7 +470,13 @@ _OPTIONS: Final = (
         metavar="FORMAT",
         help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
     ),
-    _option("export", "-o", "--output", metavar="FILE", help="write to a file, completely or not at all"),
+    _option(
+        "export",
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to a file, completely or not at all; with --ray and DIR/, parts in a folder",
+    ),
     _option(
         "collect",
         "--address",
@@ -607,6 +613,12 @@ _OPTIONS: Final = (
         "--ray",
         metavar="ADDRESS",
         help="count on a Ray cluster, whose nodes can all read the PATHs: auto, or HOST:PORT",
+    ),
+    _option(
+        "export",
+        "--ray",
+        metavar="ADDRESS",
+        help="write jsonl, otlp or parquet on a Ray cluster, whose nodes can all read the PATHs: auto, or HOST:PORT",
     ),
     _option("view", "--web", action="store_true", help="show it in a browser, on this machine: prints the address"),
     _option(

@@ -59,9 +59,11 @@ class Shown:
     """The addresses that it asked for, but for itself."""
 
     def press(self, *keys: str) -> None:
-        """Press keys, one after the other."""
+        """Press keys, one after the other, each once the page has followed the one before."""
         for key in keys:
             self.page.keyboard.press(key)
+            # That the address has changed is a task of its own, and rows are drawn with the next frame.
+            self.page.evaluate("new Promise(done => setTimeout(() => requestAnimationFrame(done), 20))")
 
     def texts(self, selector: str) -> list[str]:
         """Return the texts of elements that can be seen, in the order of the document."""

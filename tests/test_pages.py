@@ -73,7 +73,7 @@ def needs_others(command: str) -> bool:
     words = shlex.split(command)[1:]
     if not {"collect", "--ray", "receive", "push", "--web"} & {*words}:
         return False
-    assert cli._options(*split(words)).command in {"collect", "stats", "tree", "view", "receive", "push"}
+    assert cli._options(*split(words)).command in {"collect", "export", "stats", "tree", "view", "receive", "push"}
     return True
 
 

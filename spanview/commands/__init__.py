@@ -64,7 +64,7 @@ def run(options: Options) -> int:
     if command in {"collect", "receive"}:
         # No PATH is read, so standard input isn't, either.
         return _module(command).run(options)
-    if options.ray is not None and command != "stats":
+    if options.ray is not None and command not in {"stats", "export"}:
         from spanview.commands.from_cluster import collected
 
         with collected(options, whole=command == "tree" and not options.follow) as there:

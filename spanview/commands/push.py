@@ -130,7 +130,6 @@ def _sending_meanwhile(push: _Push, store: Store, selection: Selection, stop: th
     try:
         yield
     finally:
-        push.end_soon()
         is_read.set()
         thread.join()
     if errors:
@@ -185,6 +184,8 @@ class _Push:
         self.total = 0
         """Spans that were to be sent so far."""
         self.began_s = surroundings.clock()
+        self._next_s = self.began_s
+        """From this time on, the next batch may be sent."""
         self._last_s = float("inf")
         """From this time on, no further batch is sent."""
         self._batches: Batches | None = None
@@ -209,23 +210,24 @@ class _Push:
             self._batches = self._settled(traces)
         for batch in self._batches.of(rows):
             try:
-                if not self._is_time():
+                if not self._is_time(len(batch.rows)):
                     return
                 self.sender.send(batch, self._acknowledge)
             except StoppedError:
                 return
             self._surroundings.show(self.sender.finished, self.total)
 
-    def _is_time(self) -> bool:
-        """Wait until the next batch may be sent; return whether it may still be."""
-        now_s, rate = self._surroundings.clock(), self._options.rate
-        wait_s = 0.0 if rate is None else self.began_s + self.sender.finished / rate - now_s
-        is_stopped = self._surroundings.wait(max(0.0, wait_s))
-        return now_s < self._last_s and (self._options.follow or not is_stopped)
-
-    def end_soon(self) -> None:
-        """Send what was read, but for some seconds only, and not where it is to be sent slowly."""
-        self._last_s = self._surroundings.clock() + (_GRACE_S if self._options.rate is None else 0)
+    def _is_time(self, spans: int) -> bool:
+        """Wait until so many spans may be sent; return whether they still may be."""
+        rate, clock = self._options.rate, self._surroundings.clock
+        if self._surroundings.wait(max(0.0, self._next_s - clock())):
+            if rate is not None or not self._options.follow:
+                return False
+            self._last_s = min(self._last_s, clock() + _GRACE_S)
+        if rate is not None:
+            # While nothing was there to be sent, nothing was saved for later.
+            self._next_s = max(self._next_s, clock()) + spans / rate
+        return clock() < self._last_s
 
     def _acknowledge(self, rows: Sequence[int]) -> None:
         if self._state is not None:

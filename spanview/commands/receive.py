@@ -62,14 +62,16 @@ def _receive(options: Options) -> int:
     from spanview.otlp.span_log import LogLimits
 
     assert options.output is not None  # noqa: S101 - for type checkers
-    file_bytes = min(options.max_file, options.max_bytes // _FILES_IN_FOLDER or options.max_file)
+    file_bytes = options.max_file
+    if options.max_bytes:
+        file_bytes = max(1, min(file_bytes, options.max_bytes // _FILES_IN_FOLDER))
     receive(
         ReceiveOptions(
             folder=options.output,
             host=options.host,
             http_port=options.http,
             grpc_port=options.grpc,
-            limits=LogLimits(max(file_bytes, 1), options.max_bytes, options.fsync),
+            limits=LogLimits(file_bytes, options.max_bytes, options.fsync),
             http_limits=HttpLimits(options.max_body, frozenset(options.cors)),
             keep={Signal(kind) for kind in ("logs", "metrics") if {kind, "all"} & {*options.keep}},
         ),

@@ -38,7 +38,7 @@ _LOST_WARNINGS: Final = (
 )
 
 
-class Ends(NamedTuple):
+class PartEnds(NamedTuple):
     """What is written before and after the spans of a resource or a scope."""
 
     head: bytes
@@ -50,12 +50,12 @@ class Ends(NamedTuple):
 class OtlpPart(NamedTuple):
     """A span that is written, and what it is to be put in."""
 
-    resource: Ends
-    scope: Ends
+    resource: PartEnds
+    scope: PartEnds
     span: bytes
 
 
-Groups: TypeAlias = "dict[Ends, dict[Ends, list[bytes]]]"
+Groups: TypeAlias = "dict[PartEnds, dict[PartEnds, list[bytes]]]"
 """Written spans by resource, then by scope."""
 
 
@@ -113,7 +113,7 @@ class OtlpParts:
     def __init__(self, lose: Lose, form: Form) -> None:
         self._writer = OtlpValueWriter(lose)
         self._form = form
-        self._known: dict[int, tuple[Resource | Scope | None, Ends]] = {}
+        self._known: dict[int, tuple[Resource | Scope | None, PartEnds]] = {}
         """By the identity of a resource or a scope."""
 
     def of(self, span: Span) -> OtlpPart:
@@ -121,7 +121,7 @@ class OtlpParts:
         text = self._form.span(span_object(span, self._writer))
         return OtlpPart(self._ends(span.resource), self._ends(span.scope), text)
 
-    def _ends(self, part: Resource | Scope | None) -> Ends:
+    def _ends(self, part: Resource | Scope | None) -> PartEnds:
         known = self._known.get(id(part))
         if known is None:
             lost: list[str] = []
@@ -134,7 +134,7 @@ class OtlpParts:
                 ends = self._form.ends("scope", _scope_object(part, writer), writer.text(part.schema_url or ""))
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
-            known = self._known[id(part)] = part, Ends(*ends, tuple(lost))
+            known = self._known[id(part)] = part, PartEnds(*ends, tuple(lost))
         return known[1]
 
 
@@ -221,7 +221,7 @@ def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
     return _filled(
         traceId=_id(span.trace_id, writer),
         spanId=_id(span.span_id, writer),
-        traceState=_trace_state(span, writer) if extra or span.trace_state else "",
+        traceState=_trace_state(span, writer) if span.trace_state or "trace_state" in extra else "",
         parentSpanId=span.parent_id,
         name=writer.text(span.name),
         kind=0 if span.kind_value is None else span.kind_value + 1,

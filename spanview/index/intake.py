@@ -31,7 +31,7 @@ from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.formats.rows import Batch
     from spanview.model.span import Resource
@@ -148,6 +148,18 @@ class Intake:
     def noted_rows(self) -> list[int]:
         """Return the rows of which more is known than the tables have: they had several records that differ."""
         return [*self._snapshots, *chain.from_iterable(clash.rows() for clash in (self._clashes or {}).values())]
+
+    def snapshots(self) -> Iterator[tuple[int, _Place]]:
+        """Yield further places of records of spans that haven't ended: the row of the span, file, offset and length.
+
+        If there are other records elsewhere, one of these may be the one that counts.
+        """
+        spans = self.spans
+        for row, known in self._snapshots.items():
+            for place in {*known.firsts.values(), known.last} - {
+                (spans.source[row], spans.offset[row], spans.length[row])
+            }:
+                yield row, place
 
     @property
     def duplicates(self) -> dict[tuple[str, str], int]:

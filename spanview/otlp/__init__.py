@@ -17,7 +17,7 @@ wire          protobuf's encoding: tags, lengths, varints
 to_proto      spans as protobuf
 unsent        which spans are still to be sent
 batches       what is sent at once
-answers       what an endpoint answers, and what follows from it
+responses     what an endpoint answers, and what follows from it
 over_http     requests over HTTP
 over_grpc     requests over gRPC
 acknowledged  which spans have arrived, in a file

@@ -21,7 +21,7 @@ MAX_BYTES: Final = 4 * 1024 * 1024 - 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class SpanBatch:
     """Spans that are sent at once."""
 
     rows: Sequence[int]
@@ -61,7 +61,7 @@ class Batches:
         self._shift_ns = shift_ns
         self._parts = OtlpParts(lose, form)
 
-    def of(self, rows: Sequence[int]) -> Iterator[Batch]:
+    def of(self, rows: Sequence[int]) -> Iterator[SpanBatch]:
         """Yield the spans of some rows, in their order."""
         parts: list[OtlpPart] = []
         first, size = 0, 0
@@ -75,9 +75,9 @@ class Batches:
         if parts:
             yield self._batch(rows[first:], parts)
 
-    def _batch(self, rows: Sequence[int], parts: list[OtlpPart]) -> Batch:
+    def _batch(self, rows: Sequence[int], parts: list[OtlpPart]) -> SpanBatch:
         count_losses(grouped(parts), self._lose)
-        return Batch(rows, parts)
+        return SpanBatch(rows, parts)
 
 
 def shifted(span: Span, shift_ns: int) -> Span:

@@ -50,6 +50,8 @@ _END_S: Final = 10.0
 _MAX_CONNECTIONS: Final = 1000
 _PIECE_BYTES: Final = 256 * 1024
 """Bytes that are decompressed at a time."""
+_MAX_MEMBERS: Final = 1000
+"""Parts of a body that are compressed on their own: each takes as long as a longer one."""
 _ZLIB_OR_GZIP: Final = 32 + zlib.MAX_WBITS
 _COMPRESSED: Final = frozenset(("gzip", "deflate"))
 _DECLINED: Final = (
@@ -183,7 +185,9 @@ class HttpServer:
             status, text, closes = HTTPStatus.SERVICE_UNAVAILABLE, str(error), not request.content.at_eof()
             headers["Retry-After"] = str(RETRY_S)
         except web.HTTPException as error:
-            status, text = HTTPStatus(error.status), f"{request.path}: there are /v1/traces, /v1/metrics and /v1/logs"
+            status, text = HTTPStatus(error.status), error.reason
+            if status is HTTPStatus.NOT_FOUND:
+                text = f"{request.path}: there are /v1/traces, /v1/metrics and /v1/logs"
         finally:
             self._requests -= 1
             self._is_idle.set()
@@ -317,6 +321,7 @@ class _Inflating:
             raise _DeclinedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, closes=True)
         self._coding = coding
         self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP)
+        self._members = 1
         self.is_whole = True
         """Whether what was fed ends where what was compressed does."""
 
@@ -326,8 +331,7 @@ class _Inflating:
             is_full = False
             while data or is_full:
                 if self._inflate.eof:
-                    # Several may follow each other.
-                    self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP)
+                    self._begin_member()
                 piece = self._inflate.decompress(data, _PIECE_BYTES)
                 yield piece
                 self.is_whole = self._inflate.eof
@@ -337,3 +341,10 @@ class _Inflating:
             raise _DeclinedError(
                 HTTPStatus.BAD_REQUEST, f"a body that isn't {self._coding}, as it says", closes=True
             ) from None
+
+    def _begin_member(self) -> None:
+        """Begin anew: several compressed parts may follow each other."""
+        self._members += 1
+        if self._members > _MAX_MEMBERS:
+            raise zlib.error("too many members")
+        self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP)

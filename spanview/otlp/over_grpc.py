@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.model.problems import PushError
-from spanview.otlp.answers import Answer, Verdict, answer_of_code, answer_of_response
 from spanview.otlp.over_http import USER_AGENT
+from spanview.otlp.responses import Response, ResponseKind, response_of_code, response_of_message
 
 if TYPE_CHECKING:
     from spanview.otlp.endpoint import Endpoint
@@ -62,7 +62,7 @@ class OverGrpc:
         self._export = self._channel.unary_unary(_EXPORT)
         self._headers = tuple((name, value) for name, value in endpoint.headers.items() if name not in _NOT_SENT)
 
-    def request(self, body: bytes) -> Answer:
+    def request(self, body: bytes) -> Response:
         """Send a request and return what is answered, or that nothing is."""
         grpc = self._grpc
         try:
@@ -74,19 +74,19 @@ class OverGrpc:
             )
         except grpc.RpcError as error:
             return self._answer_of(error)
-        return answer_of_response(content)
+        return response_of_message(content)
 
-    def _answer_of(self, error: Any) -> Answer:
+    def _answer_of(self, error: Any) -> Response:
         code, details = error.code().name, error.details() or ""
         if code == "UNAVAILABLE":
             for pattern, reason in _UNREACHABLE:
                 if pattern.search(details):
                     endpoint = self._endpoint
-                    return Answer(Verdict.UNREACHABLE, reason.format(host=endpoint.host, port=endpoint.port))
+                    return Response(ResponseKind.UNREACHABLE, reason.format(host=endpoint.host, port=endpoint.port))
         if code == "DEADLINE_EXCEEDED":
-            return Answer(Verdict.RETRY, f"no answer within {self._endpoint.timeout_s:g} s")
+            return Response(ResponseKind.RETRY, f"no answer within {self._endpoint.timeout_s:g} s")
         trailers = dict(error.trailing_metadata() or ())
-        return answer_of_code(code, details, trailers.get(_STATUS_TRAILER, b""))
+        return response_of_code(code, details, trailers.get(_STATUS_TRAILER, b""))
 
     def close(self) -> None:
         """Close the connection."""

@@ -7,12 +7,12 @@ import socket
 import ssl
 import time
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.problems import PushError
-from spanview.otlp.answers import Answer, Verdict, answer_of_status
 from spanview.otlp.endpoint import OtlpProtocol
+from spanview.otlp.responses import Response, ResponseKind, response_of_status
 from spanview.version import __version__
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class OverHttp:
         if endpoint.is_compressed:
             self._headers["content-encoding"] = "gzip"
 
-    def request(self, body: bytes) -> Answer:
+    def request(self, body: bytes) -> Response:
         """Send a request and return what is answered, or that nothing is."""
         if self._endpoint.is_compressed:
             body = gzip.compress(body, _GZIP_LEVEL)
@@ -84,11 +84,13 @@ class OverHttp:
         )
         try:
             connection.connect()
-        except ConnectionResetError as error:
-            raise _NotConnectedError(str(error)) from None
+        except TimeoutError:
+            raise _NotConnectedError(f"no connection to port {where[1]} of {where[0]} within {timeout_s:g} s") from None
+        except (ConnectionRefusedError, ConnectionResetError):
+            raise _NotConnectedError(f"nothing listens on port {where[1]} of {where[0]}") from None
         return connection
 
-    def _exchange(self, connection: HTTPConnection, body: bytes) -> Answer:
+    def _exchange(self, connection: HTTPConnection, body: bytes) -> Response:
         deadline_s = time.monotonic() + self._endpoint.timeout_s
         # What is too large, or refused, may be answered before all of it was sent.
         with suppress(BrokenPipeError, ConnectionResetError):
@@ -99,29 +101,27 @@ class OverHttp:
             if response.will_close or not (response.isclosed() or response.length == 0):
                 # What is left of the answer would be taken for the next one.
                 self.close()
-            return answer_of_status(response.status, headers, content, time.time())
+            return response_of_status(response.status, headers, content, time.time())
 
-    def _answer_of(self, error: OSError | HTTPException) -> Answer:
+    def _answer_of(self, error: OSError | HTTPException) -> Response:
         """Return what follows from having no answer."""
         endpoint = self._endpoint
         if isinstance(error, ssl.SSLCertVerificationError):
             advice = "OTEL_EXPORTER_OTLP_CERTIFICATE=FILE names the certificates to trust"
-            return Answer(Verdict.HOPELESS, f"its certificate isn't trusted ({error.verify_message}): {advice}")
+            return Response(ResponseKind.HOPELESS, f"its certificate isn't trusted ({error.verify_message}): {advice}")
         if isinstance(error, ssl.SSLError):
             reason = str(error.reason or error)
             advice = "does it take https there? http:// is without encryption"
-            return Answer(Verdict.UNREACHABLE, f"TLS failed ({reason}): {advice}")
+            return Response(ResponseKind.UNREACHABLE, f"TLS failed ({reason}): {advice}")
         if isinstance(error, socket.gaierror):
-            return Answer(Verdict.UNREACHABLE, f"unknown host {endpoint.host}")
+            return Response(ResponseKind.UNREACHABLE, f"unknown host {endpoint.host}")
         if isinstance(error, TimeoutError):
-            return Answer(Verdict.RETRY, f"no answer within {endpoint.timeout_s:g} s")
-        if isinstance(error, (ConnectionRefusedError, _NotConnectedError)):
-            return Answer(Verdict.UNREACHABLE, f"nothing listens on port {endpoint.port} of {endpoint.host}")
-        if isinstance(error, HTTPException):
-            return Answer(Verdict.RETRY, f"the connection ended without an answer, or with no HTTP{_advice(endpoint)}")
+            return Response(ResponseKind.RETRY, f"no answer within {endpoint.timeout_s:g} s")
         if isinstance(error, ConnectionError):
-            return Answer(Verdict.RETRY, f"the connection was lost{_advice(endpoint)}")
-        return Answer(Verdict.UNREACHABLE, error.strerror or str(error))
+            return Response(ResponseKind.RETRY, f"the connection was lost{_advice(endpoint)}")
+        if isinstance(error, HTTPException):
+            return Response(ResponseKind.UNREACHABLE, f"what answers there speaks no HTTP{_advice(endpoint)}")
+        return Response(ResponseKind.UNREACHABLE, error.strerror or str(error))
 
     def close(self) -> None:
         """Close the connection; the next request opens another one."""
@@ -131,7 +131,7 @@ class OverHttp:
 
 
 class _NotConnectedError(OSError):
-    """A connection was refused while it was made."""
+    """There is no connection; the text says why."""
 
 
 def _advice(endpoint: Endpoint) -> str:
@@ -145,10 +145,12 @@ def _content(response: HTTPResponse, deadline_s: float) -> bytes:
         TimeoutError: It doesn't come in time, though something comes all the time.
     """
     content = bytearray()
-    while len(content) < _MAX_ANSWER_BYTES and (block := response.read1(_BLOCK_BYTES)):
-        content += block
-        if time.monotonic() > deadline_s:
-            raise TimeoutError
+    # The status has come: what breaks off behind it is as good as nothing.
+    with suppress(IncompleteRead):
+        while len(content) < _MAX_ANSWER_BYTES and (block := response.read1(_BLOCK_BYTES)):
+            content += block
+            if time.monotonic() > deadline_s:
+                raise TimeoutError
     return bytes(content)
 
 

@@ -15,14 +15,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.model.problems import PushError
-from spanview.otlp.answers import Verdict
+from spanview.otlp.responses import ResponseKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from spanview.formats.otlp_out import Form
-    from spanview.otlp.answers import Answer
-    from spanview.otlp.batches import Batch
+    from spanview.otlp.batches import SpanBatch
+    from spanview.otlp.responses import Response
 
 PATIENCE_S: Final = 300.0
 """After so many seconds without an acceptable answer, sending ends; unless something is followed."""
@@ -38,7 +38,7 @@ _MAX_REASONS: Final = 100
 class Transport(Protocol):
     """Asks an endpoint."""
 
-    def request(self, body: bytes, /) -> Answer:
+    def request(self, body: bytes, /) -> Response:
         """Send a request and return what is answered, or that nothing is."""
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class Sender:
         """Spans that were accepted or refused."""
         return self.sent + self.refused.total()
 
-    def send(self, batch: Batch, acknowledge: Callable[[Sequence[int]], None]) -> None:
+    def send(self, batch: SpanBatch, acknowledge: Callable[[Sequence[int]], None]) -> None:
         """Send a batch until each of its spans is accepted or refused.
 
         Args:
@@ -120,12 +120,12 @@ class Sender:
             now = left.pop()
             body = now.body(self.form)
             answer = self._answer_to(body)
-            if answer.verdict is Verdict.ACCEPTED:
+            if answer.kind is ResponseKind.ACCEPTED:
                 self._count_accepted(len(now.rows), answer)
                 self.bytes += len(body)
                 # Which ones were rejected isn't said, and none of them may be sent again.
                 acknowledge(now.rows)
-            elif answer.verdict is Verdict.TOO_LARGE and len(now.rows) > 1:
+            elif answer.kind is ResponseKind.TOO_LARGE and len(now.rows) > 1:
                 left += reversed(now.halves())
             else:
                 self.refuse(answer.reason, len(now.rows))
@@ -136,7 +136,7 @@ class Sender:
             reason = "other reasons"
         self.refused[reason] += spans
 
-    def _count_accepted(self, spans: int, answer: Answer) -> None:
+    def _count_accepted(self, spans: int, answer: Response) -> None:
         rejected = min(answer.rejected, spans)
         if rejected:
             self.refuse(answer.reason or "no reason given", rejected)
@@ -144,19 +144,19 @@ class Sender:
             self.warnings.append(answer.reason)
         self.sent += spans - rejected
 
-    def _answer_to(self, body: bytes) -> Answer:
+    def _answer_to(self, body: bytes) -> Response:
         """Return the first answer that ends a request, after as many tries as it takes."""
         pause_s, since_s = _FIRST_PAUSE_S, self._surroundings.clock()
         while True:
             answer = self._transport.request(body)
-            if answer.verdict is Verdict.HOPELESS:
+            if answer.kind is ResponseKind.HOPELESS:
                 raise PushError(answer.reason)
-            if answer.verdict not in {Verdict.RETRY, Verdict.UNREACHABLE}:
+            if answer.kind not in {ResponseKind.RETRY, ResponseKind.UNREACHABLE}:
                 self._note_answer()
                 return answer
-            if answer.verdict is Verdict.UNREACHABLE and not self.has_answered and not self._is_patient:
+            if answer.kind is ResponseKind.UNREACHABLE and not self.has_answered and not self._is_patient:
                 raise PushError(answer.reason)
-            self.has_answered = self.has_answered or answer.verdict is Verdict.RETRY
+            self.has_answered = self.has_answered or answer.kind is ResponseKind.RETRY
             wait_s = None if answer.after_s is None else min(answer.after_s, _LONGEST_WAIT_S)
             if wait_s is None:
                 wait_s = pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret

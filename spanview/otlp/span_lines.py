@@ -28,8 +28,8 @@ Json: TypeAlias = dict[str, Any]
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the longest line: what spanview reads unless it is told otherwise."""
-MAX_PARTS: Final = 65_536
-"""Resources and scopes of a body: each takes as long as many spans, and empty ones take no room."""
+_MIN_PART_BYTES: Final = 16
+"""Bytes of a body for each of its resources and scopes, if not more: empty ones take long to look at, and no room."""
 _MOST_REPEATED: Final = 16
 """How many times as long as its spans the resource and scope of a line may be."""
 
@@ -106,6 +106,11 @@ def _text(span: Json | RefusedError, cap: int) -> bytes:
     if len(text) > cap:
         raise RefusedError(f"a span of {len(text):,} bytes, more than readers take")
     return text
+
+
+def most_parts(size: int) -> int:
+    """Return how many resources and scopes a body of a size may have."""
+    return 100 + size // _MIN_PART_BYTES
 
 
 def without(fields: Mapping[str, Any], names: Iterable[str]) -> Json:

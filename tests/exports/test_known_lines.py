@@ -137,6 +137,15 @@ def test_spliced_lines(data: st.DataObject) -> None:
     assert repr(lines.details(record)) == repr(decode_details(record))
 
 
+def test_spans_elsewhere() -> None:
+    """What looks like the list of spans may be another one, which means nothing."""
+    there = line_of(USUAL).replace(b'"spans":[', b'"spans" :[')
+    record = there[:-1] + b',"x":[{"y":[{"spans":[' + json.dumps(USUAL | {"attributes": []}).encode() + b"]}]}]}"
+    lines = KnownLines()
+    for _ in range(2):
+        assert repr(lines.details(record)) == repr(decode_details(record))
+
+
 @pytest.mark.parametrize("resource", [{}, {"schemaUrl": "x"}, {"attributes": [{"key": '"spans":[', "value": {}}]}, 7])
 def test_other_heads(resource: Any) -> None:
     """Resources and scopes of any kind say what they say."""

@@ -98,11 +98,12 @@ def test_what_is_refused_is_said(receiver: Receiver) -> None:
     [
         (JSON, b"{", {}, 400, 3, "isn't JSON"),
         (JSON, json_of(span(1, traceId="?")), {}, 400, 3, "traceId"),
-        (PROTOBUF, b"\x0a\xff", {}, 400, 3, "breaks off"),
+        (PROTOBUF, b"\x0a\xff", {}, 400, 3, "that breaks off"),
         (PROTOBUF, request_of(1, trace_id=b"?").SerializeToString(), {}, 400, 3, "trace id"),
         (JSON, b"no gzip", {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
         (PROTOBUF, gzip.compress(b"{}")[:-1], {"Content_Encoding": "gzip"}, 400, 3, "isn't whole"),
         (PROTOBUF, gzip.compress(b"") + b"tail", {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
+        (PROTOBUF, gzip.compress(b"") * 1001, {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
         (JSON, json_of(span()), {"Origin": "http://evil"}, 403, 7, "http://evil may not send"),
         (JSON, b"", {"path": "/v1/profiles"}, 404, 5, "/v1/traces"),
         (PROTOBUF, b"", {"path": "/"}, 404, 5, "/v1/traces"),

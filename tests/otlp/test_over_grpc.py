@@ -17,9 +17,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from endpoints import Failed, Silence, grpc_endpoint, http_endpoint
 from spanview.model.problems import PushError
-from spanview.otlp.answers import Answer, Verdict
 from spanview.otlp.endpoint import Endpoint, OtlpProtocol
 from spanview.otlp.over_grpc import OverGrpc
+from spanview.otlp.responses import Response, ResponseKind
 from spanview.version import __version__
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def transport(url: str, **fields: Any) -> Iterator[OverGrpc]:
         over_grpc.close()
 
 
-def answers(url: str, count: int = 1, **fields: Any) -> list[Answer]:
+def answers(url: str, count: int = 1, **fields: Any) -> list[Response]:
     """Return what is answered to some requests over one transport."""
     with transport(url, **fields) as over_grpc:
         return [over_grpc.request(BODY) for _ in range(count)]
@@ -50,7 +50,7 @@ def test_request(is_compressed: bool) -> None:  # noqa: FBT001 - a parameter of 
     """Method, headers and body are as they have to be."""
     with grpc_endpoint() as endpoint:
         found = answers(endpoint.url, 2, headers={"api-key": "a b", "te": "x"}, is_compressed=is_compressed)
-    assert found == [Answer(Verdict.ACCEPTED)] * 2
+    assert found == [Response(ResponseKind.ACCEPTED)] * 2
     assert endpoint.received[0].headers["api-key"] == "a b"
     assert endpoint.received[0].headers["user-agent"].startswith(f"spanview/{__version__} ")
     assert endpoint.received[0].body == BODY
@@ -73,27 +73,27 @@ def test_codes() -> None:
     with grpc_endpoint(script) as endpoint:
         found = answers(endpoint.url, 7)
     assert found[:5] == [
-        Answer(Verdict.RETRY, "UNAVAILABLE: come later", after_s=0.5),
-        Answer(Verdict.RETRY, "UNAVAILABLE: come later"),
-        Answer(Verdict.RETRY, "RESOURCE_EXHAUSTED: slowly", after_s=0.25),
-        Answer(Verdict.TOO_LARGE, "RESOURCE_EXHAUSTED: message larger than max"),
-        Answer(Verdict.REFUSED, "INVALID_ARGUMENT: bad data"),
+        Response(ResponseKind.RETRY, "UNAVAILABLE: come later", after_s=0.5),
+        Response(ResponseKind.RETRY, "UNAVAILABLE: come later"),
+        Response(ResponseKind.RETRY, "RESOURCE_EXHAUSTED: slowly", after_s=0.25),
+        Response(ResponseKind.TOO_LARGE, "RESOURCE_EXHAUSTED: message larger than max"),
+        Response(ResponseKind.REFUSED, "INVALID_ARGUMENT: bad data"),
     ]
-    assert found[5].verdict is Verdict.HOPELESS
+    assert found[5].kind is ResponseKind.HOPELESS
     assert found[5].reason.endswith("(UNAUTHENTICATED: no key)")
-    assert found[6] == Answer(Verdict.ACCEPTED, "too old", rejected=2)
+    assert found[6] == Response(ResponseKind.ACCEPTED, "too old", rejected=2)
 
 
 def test_too_large() -> None:
     """A server's own limit is said as any other."""
     with grpc_endpoint() as endpoint, transport(endpoint.url) as over_grpc:
-        assert over_grpc.request(b"x" * 5 * 1024 * 1024).verdict is Verdict.TOO_LARGE
+        assert over_grpc.request(b"x" * 5 * 1024 * 1024).kind is ResponseKind.TOO_LARGE
 
 
 def test_silence() -> None:
     """Where no answer comes, that is said after the timeout."""
     with grpc_endpoint([Silence]) as endpoint:
-        assert answers(endpoint.url, timeout_s=0.3) == [Answer(Verdict.RETRY, "no answer within 0.3 s")]
+        assert answers(endpoint.url, timeout_s=0.3) == [Response(ResponseKind.RETRY, "no answer within 0.3 s")]
 
 
 def test_nobody_there() -> None:
@@ -101,13 +101,13 @@ def test_nobody_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
     assert answers(f"http://127.0.0.1:{port}") == [
-        Answer(Verdict.UNREACHABLE, f"nothing listens on port {port} of 127.0.0.1")
+        Response(ResponseKind.UNREACHABLE, f"nothing listens on port {port} of 127.0.0.1")
     ]
     (unknown,) = answers("http://nowhere.invalid:4317")
-    assert unknown == Answer(Verdict.UNREACHABLE, "unknown host nowhere.invalid")
+    assert unknown == Response(ResponseKind.UNREACHABLE, "unknown host nowhere.invalid")
     with http_endpoint() as endpoint:
         (answer,) = answers(endpoint.url)
-    assert answer == Answer(Verdict.UNREACHABLE, "it speaks HTTP, not gRPC: try --protocol http/json")
+    assert answer == Response(ResponseKind.UNREACHABLE, "it speaks HTTP, not gRPC: try --protocol http/json")
 
 
 def test_tls(tmp_path: Path) -> None:
@@ -117,9 +117,9 @@ def test_tls(tmp_path: Path) -> None:
     names = ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(own)]
     subprocess.run([*words.split(), *names], check=True, capture_output=True)
     with grpc_endpoint(tls=(key.read_bytes(), own.read_bytes())) as endpoint:
-        assert answers(endpoint.url, certificate=str(own)) == [Answer(Verdict.ACCEPTED)]
+        assert answers(endpoint.url, certificate=str(own)) == [Response(ResponseKind.ACCEPTED)]
         (answer,) = answers(endpoint.url)
-    assert answer.verdict is Verdict.UNREACHABLE
+    assert answer.kind is ResponseKind.UNREACHABLE
     assert "certificate isn't trusted" in answer.reason
     with pytest.raises(PushError, match="No such file"):
         OverGrpc(Endpoint("https://localhost", OtlpProtocol.GRPC, certificate=str(tmp_path / "none.pem")))

@@ -11,25 +11,25 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from spanview.formats.otlp_out import Ends, JsonForm, OtlpPart
+from spanview.formats.otlp_out import JsonForm, OtlpPart, PartEnds
 from spanview.model.problems import PushError
-from spanview.otlp.answers import Answer, Verdict
-from spanview.otlp.batches import Batch
+from spanview.otlp.batches import SpanBatch
+from spanview.otlp.responses import Response, ResponseKind
 from spanview.otlp.sender import PATIENCE_S, Sender, StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-FINE: Final = Answer(Verdict.ACCEPTED)
-AWAY: Final = Answer(Verdict.RETRY, "HTTP status 503")
-UNREACHABLE: Final = Answer(Verdict.UNREACHABLE, "nothing listens")
-TOO_LARGE: Final = Answer(Verdict.TOO_LARGE, "HTTP status 413")
-ENDS: Final = Ends(b"", b"", ())
+FINE: Final = Response(ResponseKind.ACCEPTED)
+AWAY: Final = Response(ResponseKind.RETRY, "HTTP status 503")
+UNREACHABLE: Final = Response(ResponseKind.UNREACHABLE, "nothing listens")
+TOO_LARGE: Final = Response(ResponseKind.TOO_LARGE, "HTTP status 413")
+ENDS: Final = PartEnds(b"", b"", ())
 
 
-def batch_of(count: int) -> Batch:
+def batch_of(count: int) -> SpanBatch:
     """Return a batch of spans whose texts are `s`."""
-    return Batch(range(count), [OtlpPart(ENDS, ENDS, b"s")] * count)
+    return SpanBatch(range(count), [OtlpPart(ENDS, ENDS, b"s")] * count)
 
 
 class Stage:
@@ -42,7 +42,7 @@ class Stage:
 
     def __init__(
         self,
-        answers: Iterable[Answer] | Callable[[int], Answer],
+        answers: Iterable[Response] | Callable[[int], Response],
         *,
         is_patient: bool = False,
         stop_after: float = float("inf"),
@@ -61,8 +61,8 @@ class Stage:
         """Send a batch."""
         self.sender.send(batch_of(count), self.acknowledged.extend)
 
-    def request(self, body: bytes) -> Answer:
-        """Answer."""
+    def request(self, body: bytes) -> Response:
+        """Response."""
         count = body.split(b"resourceSpans")[1].count(b"s")
         self.requests.append(count)
         return self._answers(count) if callable(self._answers) else next(self._answers)
@@ -111,15 +111,15 @@ def test_again_until_it_is_answered() -> None:
 
 def test_when_it_is_told() -> None:
     """A wait that is asked for is kept to the second, and doesn't lengthen the others; a day is the longest."""
-    asked = [Answer(Verdict.RETRY, "", after_s=7.0), AWAY, Answer(Verdict.RETRY, "", after_s=1e300), FINE]
+    asked = [Response(ResponseKind.RETRY, "", after_s=7.0), AWAY, Response(ResponseKind.RETRY, "", after_s=1e300), FINE]
     stage = Stage(asked, is_patient=True)
     stage.send(1)
     assert stage.waits[::2] == [7.0, 86_400.0]
     assert stage.waits[1] < 1.3
 
 
-@pytest.mark.parametrize("answer", [AWAY, Answer(Verdict.RETRY, "later", after_s=PATIENCE_S + 1)])
-def test_gives_up(answer: Answer) -> None:
+@pytest.mark.parametrize("answer", [AWAY, Response(ResponseKind.RETRY, "later", after_s=PATIENCE_S + 1)])
+def test_gives_up(answer: Response) -> None:
     """After five minutes without an answer, or where it is to wait for longer, it says so and ends."""
     stage = Stage(repeat(answer))
     with pytest.raises(PushError, match=f"gave up: {answer.reason}"):
@@ -152,7 +152,7 @@ def test_wrong_address() -> None:
 
 def test_hopeless() -> None:
     """What would be answered alike for ever ends it at once."""
-    stage = Stage([Answer(Verdict.HOPELESS, "asks for credentials")], is_patient=True)
+    stage = Stage([Response(ResponseKind.HOPELESS, "asks for credentials")], is_patient=True)
     with pytest.raises(PushError, match="asks for credentials"):
         stage.send(1)
     assert not stage.waits
@@ -188,7 +188,7 @@ def test_too_large_alone() -> None:
 
 def test_refused() -> None:
     """What is refused isn't sent again, and isn't acknowledged: a later call tries it again."""
-    stage = Stage([Answer(Verdict.REFUSED, "HTTP status 400: bad data"), FINE])
+    stage = Stage([Response(ResponseKind.REFUSED, "HTTP status 400: bad data"), FINE])
     stage.send(2)
     stage.send(1)
     assert stage.requests == [2, 1]
@@ -198,7 +198,9 @@ def test_refused() -> None:
 
 def test_partial_success() -> None:
     """Spans that were left out count as refused, and none is sent again; more than there are can't be."""
-    stage = Stage([Answer(Verdict.ACCEPTED, "too old", rejected=2), Answer(Verdict.ACCEPTED, "", rejected=9)])
+    stage = Stage(
+        [Response(ResponseKind.ACCEPTED, "too old", rejected=2), Response(ResponseKind.ACCEPTED, "", rejected=9)]
+    )
     stage.send(3)
     stage.send(2)
     assert stage.requests == [3, 2]
@@ -209,7 +211,7 @@ def test_partial_success() -> None:
 
 def test_warnings() -> None:
     """What is said though everything was accepted is kept, each once."""
-    stage = Stage(repeat(Answer(Verdict.ACCEPTED, "old client")))
+    stage = Stage(repeat(Response(ResponseKind.ACCEPTED, "old client")))
     stage.send(1)
     stage.send(1)
     assert stage.sender.warnings == ["old client"]
@@ -218,7 +220,7 @@ def test_warnings() -> None:
 
 def test_many_reasons() -> None:
     """An endpoint that says something else each time takes no memory for it."""
-    stage = Stage(Answer(Verdict.REFUSED, str(number)) for number in range(1000))
+    stage = Stage(Response(ResponseKind.REFUSED, str(number)) for number in range(1000))
     for _ in range(1000):
         stage.send(1)
     assert len(stage.sender.refused) < 200

@@ -21,7 +21,7 @@ from spanview.analysis.silent import silent_failures
 from spanview.analysis.unended import known_until, unended_text
 from spanview.analysis.unseen import guesses
 from spanview.analysis.waits import wait_of
-from spanview.display.answer_text import answer_texts
+from spanview.display.answer_text import whole_answer_text
 from spanview.display.trace_words import count_without_end, name_without_root, path_text
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
@@ -31,7 +31,7 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME, NS_PER_SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from spanview.analysis.unended import Unended
     from spanview.index.store import Store
@@ -66,7 +66,9 @@ class Columns:
         lose: Takes note of what is cut.
     """
 
-    def __init__(self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], lose: Any) -> None:
+    def __init__(
+        self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], lose: Callable[[str], None]
+    ) -> None:
         self._store = store
         self._unended = unended
         self._until = known_until(unended)
@@ -84,8 +86,8 @@ class Columns:
         # Which processes run is asked where something is followed: this is what the files say.
         self._failures, _ = silent_failures(store, traces, lambda _: None)
         self._guessed = 0
-        rows = (row for trace in traces for row in store.rows_of_trace(trace))
-        self._short = short_names({store.names.texts[number] for number in {*map(store.spans.name.__getitem__, rows)}})
+        numbers = {store.spans.name[row] for trace in traces for row in store.rows_of_trace(trace)}
+        self._short = short_names(map(store.names.texts.__getitem__, sorted(numbers)))
         for trace in traces:
             self._add(trace, store.tree(trace))
 
@@ -120,7 +122,6 @@ class Columns:
         store, table, texts = self._store, self._store.trace_table, self._store.names.texts
         first, origin, root = len(self._rows["depth"]), max(0, table.start_ns[trace]), table.root_row[trace]
         path = critical_path(tree, store.spans, texts, self._until)
-        answer = answer_texts(answer_of(store, trace, tree, self._until), self._short)
         name = texts[store.spans.name[root]] if root != NO_ROW else name_without_root(store, tree)
         services = {store.services.texts[store.spans.service[row]] for row in tree.rows} - {""}
         values = {
@@ -138,7 +139,7 @@ class Columns:
             "complete": tree.complete,
             "missing": len(tree.missing),
             "unended": count_without_end(store, tree),
-            "answer": answer[0] if answer else "",
+            "answer": whole_answer_text(answer_of(store, trace, tree, self._until), self._short),
             "path": path_text(path, len({segment.node for segment in path.segments})),
         }
         for column, value in values.items():
@@ -163,16 +164,13 @@ class Columns:
         """
         store, spans, columns = self._store, self._store.spans, self._rows
         own, joins = self_times(tree, spans), {*joined(store, tree)[1].values()}
-        served, guessed, last = served_in_tree(store, tree, tree.rows), self._guesses(tree), 0
+        marks, guessed, last = self._marks(tree), self._guesses(tree), 0
         for number, (node, depth) in enumerate(tree.walk(), number):  # noqa: B020, PLR1704 - counted on
             is_missing, parent = tree.is_missing(node), tree.parents[node]
             row = NO_ROW if is_missing else tree.rows[node]
             start = tree.start_ns(node)
-            if is_missing:
-                end = max((spans.end_ns[tree.rows[child]] for child in tree.children(node)), default=NO_TIME)
-            else:
-                end = spans.end_ns[row]
-            submits = not is_missing and spans.kind[row] == PRODUCER and spans.name[row] in self._submits
+            end = NO_TIME if is_missing else spans.end_ns[row]
+            submits = not is_missing and self._is_call(row)
             flags = [(MISSING, is_missing), (CYCLE, node in tree.cut), (SUBMITS, submits), (JOINED, row in joins)]
             is_attempt = not is_missing and spans.kind[row] == CONSUMER and parent != ROOT
             waited = 0 if is_missing else wait_of(store, tree, node)
@@ -199,8 +197,8 @@ class Columns:
                 self._sparse["note"][number] = unended_text(self._unended[row])
             if row in self._failures:
                 self._sparse["silent"][number] = self._failures[row].text
-            if mark := self._mark(tree, node, submits=submits, served=row in served):
-                self._sparse["mark"][number] = mark
+            if node in marks:
+                self._sparse["mark"][number] = marks[node]
 
     def _guesses(self, tree: TraceTree) -> dict[int, str]:
         """Return what missing parents probably are, by span id."""
@@ -211,22 +209,25 @@ class Columns:
         short = short_names(names.values())
         return {span_id: short.get(name, name) for span_id, name in names.items()}
 
-    def _mark(self, tree: TraceTree, node: int, *, submits: bool, served: bool) -> str:
-        """Return what is said of a Ray call that hasn't exactly one attempt, and of its attempts."""
-        row, parent = tree.rows[node], tree.parents[node]
-        if submits:
-            attempts = len(tree.children(node)) or served
-            if attempts == 1:
-                return ""
-            if attempts or row in self._failures:
-                return count(attempts, "attempt") if attempts else ""
-            why = self._reasons.get(row)
-            return f"◌ {'no attempt seen' if why is None else why.label}"
-        if self._store.spans.kind[row] != CONSUMER or parent == ROOT or tree.is_missing(parent):
-            return ""
-        siblings = tree.children(parent)
-        is_call = self._store.spans.name[tree.rows[parent]] in self._submits
-        return f"attempt {siblings.index(node) + 1:,}" if is_call and len(siblings) > 1 else ""
+    def _is_call(self, row: int) -> bool:
+        """Return whether a span submits a Ray call."""
+        return self._store.spans.kind[row] == PRODUCER and self._store.spans.name[row] in self._submits
+
+    def _marks(self, tree: TraceTree) -> dict[int, str]:
+        """Return what is said of Ray calls that have more or less than one attempt, and of their attempts, by node."""
+        store, kinds, marks = self._store, self._store.spans.kind, dict[int, str]()
+        calls = [node for node, row in enumerate(tree.rows) if self._is_call(row)]
+        served = served_in_tree(store, tree, tree.rows) if calls else {}
+        for node in calls:
+            row, attempts = tree.rows[node], tree.children(node)
+            if len(attempts) > 1:
+                marks[node] = count(len(attempts), "attempt")
+                attempts = [child for child in attempts if kinds[tree.rows[child]] == CONSUMER]
+                marks |= {child: f"attempt {number:,}" for number, child in enumerate(attempts, 1)}
+            elif not attempts and row not in served and row not in self._failures:
+                why = self._reasons.get(row)
+                marks[node] = f"◌ {'no attempt seen' if why is None else why.label}"
+        return marks
 
     def _add_stretches(self, tree: TraceTree, numbers: Mapping[int, int]) -> None:
         """Add when nothing runs below the rows that have something there.

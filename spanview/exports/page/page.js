@@ -245,7 +245,7 @@ class List {
     this.element.addEventListener("scroll", () => this.later(), { passive: true });
     this.rows.addEventListener("click", event => this.clicked(event));
     this.rows.addEventListener("dblclick", event => this.chosen(event));
-    this.watch = new ResizeObserver(() => { this.resized?.(); this.redraw(); });
+    this.watch = new ResizeObserver(() => { this.resized?.(); this.reveal(); this.redraw(); });
     this.watch.observe(this.element);
   }
   close() { this.watch.disconnect(); }
@@ -316,14 +316,18 @@ class List {
     this.drawn.get(this.cursor)?.setAttribute("aria-selected", false);
     this.cursor = Math.max(0, Math.min(index, this.count - 1));
     this.drawn.get(this.cursor)?.setAttribute("aria-selected", true);
+    this.reveal(in_the_middle);
+    this.later();
+    this.moved?.(this.cursor);
+  }
+  /** Scroll to the cursor, where it is out of sight. */
+  reveal(in_the_middle = false) {
     const top = this.element.scrollTop, room = this.element.clientHeight - this.heads.offsetHeight;
     const place = this.cursor * ROW;
     if (place < top || place + ROW > top + room) {
       const aligned = in_the_middle ? place - room / 2 : place < top ? place : place + ROW - room;
       this.element.scrollTop = Math.max(0, aligned);
     }
-    this.later();
-    this.moved?.(this.cursor);
   }
   page() { return Math.max(1, Math.floor((this.element.clientHeight - this.heads.offsetHeight) / ROW) - 1); }
   print(is_printing) {
@@ -698,11 +702,13 @@ class TraceView {
     this.buttons = {
       path: button("critical path", "highlight the critical path (c)", () => this.toggle_path()),
       calls: button("calls as rows", "one row for each Ray call, or one for each span (a)", () => this.toggle_calls()),
+      details: button("details", "show or hide the details of the span (d)", () => this.toggle_details()),
       color: button("", "colour by service, process or kind (C)", () => this.next_color()),
     };
     this.buttons.calls.hidden = !this.has_calls;
+    this.buttons.details.setAttribute("aria-pressed", true);
     const tools = [
-      this.buttons.path, this.buttons.calls, this.buttons.color,
+      this.buttons.path, this.buttons.calls, this.buttons.details, this.buttons.color,
       button("−", "zoom out (-)", () => this.zoom(-1)), button("+", "zoom in (+)", () => this.zoom(1)),
       button("fit", "fit the selected span (f)", () => this.fit()), button("whole", "the whole trace (0)", () => this.show(this.whole)),
     ];
@@ -712,6 +718,7 @@ class TraceView {
     this.ruler = draw("svg", { class: "ruler" });
     this.details = make("aside.details");
     this.details.setAttribute("aria-label", "details of the span");
+    this.details.tabIndex = 0;
     this.heads = make("div.heads");
     this.list = new List({
       id: "span", role: "treegrid", label: "spans", heads: this.heads, columns: "", build: () => this.build(),
@@ -744,7 +751,7 @@ class TraceView {
   }
   measure() {
     const is_narrow = innerWidth <= 900, figures = this.has_waits && !is_narrow ? "84px 84px" : "84px";
-    this.list.element.style.setProperty("--columns", `minmax(130px, ${is_narrow ? 40 : 38}%) ${figures} minmax(0, 1fr)`);
+    this.list.element.style.setProperty("--columns", `minmax(130px, ${is_narrow ? 40 : 35}%) ${figures} minmax(0, 1fr)`);
     this.wide = Math.max(40, this.ruler.clientWidth || 400);
     this.draw_ruler();
   }
@@ -756,8 +763,9 @@ class TraceView {
       row = this.collapsed.has(row) ? rows.end[row] : row + 1;
     }
     this.visible = listed;
+    const are_listed = new Set(listed);
     let shown = this.shown(selected);
-    while (!listed.includes(shown) && rows.parent[shown] >= 0) shown = rows.parent[shown];
+    while (!are_listed.has(shown) && rows.parent[shown] >= 0) shown = rows.parent[shown];
     this.list.set_count(listed.length, Math.max(0, listed.indexOf(shown)));
     this.list.go(this.list.cursor, true);
   }
@@ -816,8 +824,9 @@ class TraceView {
     const [inferred, waited, below, self, path, events, cross] = bar.children;
     const is_missing = (rows.flags[row] & MISSING) !== 0, is_open = this.is_open(row), is_drawn = known(start) && known(length) && !is_missing;
     const end = start + Math.max(0, length), has_below = rows.stretches.has(row) || this.has_children(row);
+    fit_to(bar, this.wide, ROW);
     inferred.setAttribute("class", is_open ? "open" : "inferred");
-    inferred.setAttribute("d", known(start) && (is_missing || is_open) ? this.line(start, is_missing && known(length) ? end : this.whole[1]) : "");
+    inferred.setAttribute("d", known(start) && (is_missing || is_open) ? this.line(start, is_missing ? this.end_of_missing(row) : this.whole[1]) : "");
     waited.setAttribute("d", known(start) && wait > 0 ? this.line(start - wait, start) : "");
     below.setAttribute("d", is_drawn && has_below ? this.boxes([[start, end]], 6, 12) : "");
     self.setAttribute("d", is_drawn ? this.boxes(has_below ? this.own(row) : [[start, end]], 6, 12) : "");
@@ -829,6 +838,16 @@ class TraceView {
     this.draw_events(events, row);
     const place = this.x(is_drawn ? end : start);
     cross.setAttribute("d", this.has_failed(row) && place >= 0 && place <= this.wide ? `M${Math.min(this.wide - 5, place + 8) - 4} 8l8 8m0-8l-8 8` : "");
+  }
+  /** When the last of a missing parent's children ended, of calls as rows their attempts. */
+  end_of_missing(row) {
+    const rows = data.rows;
+    let last = rows.start[row];
+    for (let child = row + 1; child < rows.end[row]; child = rows.end[child]) {
+      const shown = this.shown(child), end = rows.start[shown] + rows.length[shown];
+      if (end > last) last = end;
+    }
+    return last;
   }
   *own(row) {
     const pairs = data.rows.stretches.get(row) || [];
@@ -865,7 +884,7 @@ class TraceView {
   }
   // -- the line of time
   draw_ruler() {
-    const parts = [], [from, to] = this.window, step = round_step((to - from) / Math.max(2, this.wide / 110));
+    const parts = [], [from, to] = this.window, step = round_step((to - from) / Math.max(2, this.wide / 80));
     for (let time = Math.ceil(from / step) * step; time <= to; time += step) {
       const place = this.x(time);
       parts.push(draw("path", { class: "grid", d: `M${place.toFixed(1)} 24V46` }));
@@ -884,6 +903,7 @@ class TraceView {
       const [start, end] = this.marked;
       parts.push(draw("rect", { class: "picked", x: Math.min(start, end), y: 0, width: Math.abs(end - start), height: 46 }));
     }
+    fit_to(this.ruler, this.wide, 46);
     this.ruler.replaceChildren(...parts);
   }
   /** How many spans run in each part of the trace. */
@@ -990,6 +1010,10 @@ class TraceView {
     this.set_heads();
     this.lay_out();
   }
+  toggle_details() {
+    this.details.hidden = !this.details.hidden;
+    this.buttons.details.setAttribute("aria-pressed", !this.details.hidden);
+  }
   // -- moving about
   toggle(row, is_collapsed = !this.collapsed.has(row)) {
     if (!this.has_children(row)) return;
@@ -1058,7 +1082,7 @@ class TraceView {
       if (this.text !== wanted) return;
       for (; row < this.last && data.rows.detail[row] < end; row++) {
         const known_details = details.now(row);
-        if (known_details && JSON.stringify(Object.values(known_details)).toLowerCase().includes(wanted)) found.add(this.shown(row));
+        if (known_details && Object.values(known_details).flat(Infinity).join("\n").toLowerCase().includes(wanted)) found.add(this.shown(row));
       }
       tell(false);
     }
@@ -1156,6 +1180,11 @@ class TraceView {
   }
 }
 
+/** Let a drawing fill its place also where that gets another width than it was drawn for, as on paper. */
+function fit_to(drawing, wide, high) {
+  drawing.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+  drawing.setAttribute("preserveAspectRatio", "none");
+}
 function round_step(least) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
   return [1, 2, 5, 10].map(factor => factor * power).find(step => step >= least) ?? power * 10;
@@ -1301,7 +1330,7 @@ const views = {};
 let current = null;
 
 function route() {
-  const [where, span = ""] = decodeURIComponent(location.hash.slice(1)).split("/"), main = document.getElementById("main");
+  const [where, span = ""] = location.hash.slice(1).split("/"), main = document.getElementById("main");
   const trace = data.numbers.get(where);
   if (current instanceof TraceView && trace === current.trace) {
     if (span) find_span(current, span);
@@ -1361,6 +1390,7 @@ const KEYS = [
   ["", ["W"], "", on(TraceView, view => view.same_name(-1))],
   ["c", ["c"], "highlight the critical path", on(TraceView, view => view.toggle_path())],
   ["a", ["a"], "one row for each Ray call, or one for each span", on(TraceView, view => view.toggle_calls())],
+  ["d", ["d"], "show or hide the details of the span", on(TraceView, view => view.toggle_details())],
   ["C", ["C"], "colour by service, process or kind", on(TraceView, view => view.next_color())],
   ["+ -", ["+", "="], "zoom in and out; also Ctrl and the wheel, or a drag on the ruler", on(TraceView, view => view.zoom(1))],
   ["", ["-"], "", on(TraceView, view => view.zoom(-1))],
@@ -1400,6 +1430,7 @@ function show_help() {
   const note = `One file, written by spanview ${data.version}: it fetches nothing, and works offline. Times are of this browser's time zone.`;
   help.replaceChildren(make("table", make("tbody", ...rows)), make("p.dim", note), button("close", "Esc", () => help.close()));
   help.showModal();
+  help.scrollTop = 0;
 }
 function pressed(event) {
   if (event.isComposing || event.altKey || document.getElementById("help").open) {
@@ -1450,7 +1481,7 @@ async function begin() {
   addEventListener("keydown", pressed);
   // A page of one trace shows it; back leads to the list of one.
   if (data.count === 1 && !location.hash) history.replaceState(null, "", `#${trace_key(0)}`);
-  const is_list = !data.numbers.has(decodeURIComponent(location.hash.slice(1)).split("/")[0]);
+  const is_list = !data.numbers.has(location.hash.slice(1).split("/")[0]);
   // The list is there before the rows of its traces are read.
   if (is_list) route();
   await read_rows();

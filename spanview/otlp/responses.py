@@ -51,7 +51,7 @@ _HOPELESS_CODES: Final = {
 _RETRY_INFO: Final = "google.rpc.RetryInfo"
 
 
-class Verdict(Enum):
+class ResponseKind(Enum):
     """What follows from an answer."""
 
     ACCEPTED = auto()
@@ -64,10 +64,10 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Response:
     """What an endpoint has answered to a request, or that it hasn't."""
 
-    verdict: Verdict
+    kind: ResponseKind
     reason: str = ""
     """In a few words; of the endpoint's own, and so to be sanitised."""
     rejected: int = 0
@@ -76,7 +76,7 @@ class Answer:
     """Seconds after which it is to be tried again; None where it doesn't say."""
 
 
-def answer_of_status(status: int, headers: dict[str, str], body: bytes, now_s: float) -> Answer:
+def response_of_status(status: int, headers: dict[str, str], body: bytes, now_s: float) -> Response:
     """Return what follows from an answer over HTTP.
 
     Args:
@@ -88,25 +88,29 @@ def answer_of_status(status: int, headers: dict[str, str], body: bytes, now_s: f
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if status in _OK:
         if kind == "text/html":
-            return Answer(Verdict.HOPELESS, "answers with a web page, so it is no OTLP endpoint: port 4318 mostly is")
+            return Response(
+                ResponseKind.HOPELESS, "answers with a web page, so it is no OTLP endpoint: port 4318 mostly is"
+            )
         return _accepted(body, is_json=kind == "application/json")
     if status in _REDIRECTS:
         where = headers.get("location", "")
-        return Answer(Verdict.HOPELESS, f"redirects to {where[:_MAX_REASON]}: if you trust that, give it as --endpoint")
+        return Response(
+            ResponseKind.HOPELESS, f"redirects to {where[:_MAX_REASON]}: if you trust that, give it as --endpoint"
+        )
     said = f"HTTP status {status}{_behind(_message_of(body, kind))}"
     if status in _HOPELESS_STATUSES:
-        return Answer(Verdict.HOPELESS, f"{_HOPELESS_STATUSES[status]} ({said})")
+        return Response(ResponseKind.HOPELESS, f"{_HOPELESS_STATUSES[status]} ({said})")
     if status in _RETRIED_STATUSES:
-        return Answer(Verdict.RETRY, said, after_s=_retry_after(headers.get("retry-after", ""), now_s))
-    return Answer(Verdict.TOO_LARGE if status == _TOO_LARGE_STATUS else Verdict.REFUSED, said)
+        return Response(ResponseKind.RETRY, said, after_s=_retry_after(headers.get("retry-after", ""), now_s))
+    return Response(ResponseKind.TOO_LARGE if status == _TOO_LARGE_STATUS else ResponseKind.REFUSED, said)
 
 
-def answer_of_response(body: bytes) -> Answer:
+def response_of_message(body: bytes) -> Response:
     """Return what follows from gRPC's answer to a request that it has accepted."""
     return _accepted(body, is_json=False)
 
 
-def answer_of_code(code: str, details: str, status: bytes) -> Answer:
+def response_of_code(code: str, details: str, status: bytes) -> Response:
     """Return what follows from a failure over gRPC.
 
     Args:
@@ -116,13 +120,13 @@ def answer_of_code(code: str, details: str, status: bytes) -> Answer:
     """
     said, after_s = f"{code}{_behind(details)}", _retry_delay(status)
     if code in _HOPELESS_CODES:
-        return Answer(Verdict.HOPELESS, f"{_HOPELESS_CODES[code]} ({said})")
+        return Response(ResponseKind.HOPELESS, f"{_HOPELESS_CODES[code]} ({said})")
     if code in _RETRIED_CODES or (code == "RESOURCE_EXHAUSTED" and after_s is not None):
-        return Answer(Verdict.RETRY, said, after_s=after_s)
-    return Answer(Verdict.TOO_LARGE if code == "RESOURCE_EXHAUSTED" else Verdict.REFUSED, said)
+        return Response(ResponseKind.RETRY, said, after_s=after_s)
+    return Response(ResponseKind.TOO_LARGE if code == "RESOURCE_EXHAUSTED" else ResponseKind.REFUSED, said)
 
 
-def _accepted(body: bytes, *, is_json: bool) -> Answer:
+def _accepted(body: bytes, *, is_json: bool) -> Response:
     """Return an answer of success, with what `partial_success` says; some endpoints answer with anything."""
     rejected, message = 0, ""
     try:
@@ -136,7 +140,7 @@ def _accepted(body: bytes, *, is_json: bool) -> Answer:
                 message = _text(numbers.get(2))
     except (ValueError, TypeError):
         rejected, message = 0, ""
-    return Answer(Verdict.ACCEPTED, message[:_MAX_REASON], rejected=max(0, rejected))
+    return Response(ResponseKind.ACCEPTED, message[:_MAX_REASON], rejected=max(0, rejected))
 
 
 def _message_of(body: bytes, kind: str) -> str:

@@ -17,21 +17,21 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceResponse,
 )
 
-from spanview.otlp.answers import Answer, Verdict, answer_of_code, answer_of_response, answer_of_status
+from spanview.otlp.responses import Response, ResponseKind, response_of_code, response_of_message, response_of_status
 
 NOW_S: Final = 946_684_799.0
 """Fri, 31 Dec 1999 23:59:59 GMT."""
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 
 
-def asked(status: int, body: bytes = b"", kind: str = JSON, **headers: str) -> Answer:
+def asked(status: int, body: bytes = b"", kind: str = JSON, **headers: str) -> Response:
     """Return what follows from an answer over HTTP."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return answer_of_status(status, {"content-type": kind, **named}, body, NOW_S)
+    return response_of_status(status, {"content-type": kind, **named}, body, NOW_S)
 
 
 @pytest.mark.parametrize(
-    ("status", "verdict"),
+    ("status", "kind"),
     [
         *((status, "ACCEPTED") for status in (200, 202)),
         *((status, "RETRY") for status in (429, 502, 503, 504)),
@@ -40,13 +40,13 @@ def asked(status: int, body: bytes = b"", kind: str = JSON, **headers: str) -> A
         *((status, "HOPELESS") for status in (301, 308, 401, 403, 404, 405, 415)),
     ],
 )
-def test_statuses(status: int, verdict: str) -> None:
+def test_statuses(status: int, kind: str) -> None:
     """Exactly what the specification lists is retried."""
-    assert asked(status).verdict.name == verdict
+    assert asked(status).kind.name == kind
 
 
 @pytest.mark.parametrize(
-    ("code", "verdict"),
+    ("code", "kind"),
     [
         *((code, "RETRY") for code in ("CANCELLED", "DEADLINE_EXCEEDED", "ABORTED")),
         *((code, "RETRY") for code in ("OUT_OF_RANGE", "UNAVAILABLE", "DATA_LOSS")),
@@ -56,9 +56,9 @@ def test_statuses(status: int, verdict: str) -> None:
         ("RESOURCE_EXHAUSTED", "TOO_LARGE"),
     ],
 )
-def test_codes(code: str, verdict: str) -> None:
+def test_codes(code: str, kind: str) -> None:
     """Exactly what the specification lists is retried."""
-    assert answer_of_code(code, "", b"").verdict.name == verdict
+    assert response_of_code(code, "", b"").kind.name == kind
 
 
 @pytest.mark.parametrize(
@@ -90,29 +90,31 @@ def test_retry_info() -> None:
     """With it, RESOURCE_EXHAUSTED is retried; UNAVAILABLE is retried after it."""
     info = RetryInfo(retry_delay=Duration(seconds=2, nanos=500_000_000))
     body = status_with(BadRequest(), info)
-    assert answer_of_code("RESOURCE_EXHAUSTED", "", body) == Answer(Verdict.RETRY, "RESOURCE_EXHAUSTED", after_s=2.5)
-    assert answer_of_code("UNAVAILABLE", "", body).after_s == 2.5
-    assert answer_of_code("RESOURCE_EXHAUSTED", "", status_with(BadRequest())).verdict is Verdict.TOO_LARGE
-    assert answer_of_code("UNAVAILABLE", "", status_with(RetryInfo())).after_s == 0
-    assert answer_of_code("UNAVAILABLE", "", status_with(AnyMessage())).after_s is None
+    assert response_of_code("RESOURCE_EXHAUSTED", "", body) == Response(
+        ResponseKind.RETRY, "RESOURCE_EXHAUSTED", after_s=2.5
+    )
+    assert response_of_code("UNAVAILABLE", "", body).after_s == 2.5
+    assert response_of_code("RESOURCE_EXHAUSTED", "", status_with(BadRequest())).kind is ResponseKind.TOO_LARGE
+    assert response_of_code("UNAVAILABLE", "", status_with(RetryInfo())).after_s == 0
+    assert response_of_code("UNAVAILABLE", "", status_with(AnyMessage())).after_s is None
 
 
 def test_partial_success() -> None:
     """How many spans were left out, and why, is read in both forms; unset, empty and odd ones are success."""
     partial = ExportTracePartialSuccess(rejected_spans=300, error_message="too old")
     message = ExportTraceServiceResponse(partial_success=partial)
-    expected = Answer(Verdict.ACCEPTED, "too old", rejected=300)
+    expected = Response(ResponseKind.ACCEPTED, "too old", rejected=300)
     assert asked(200, message.SerializeToString(), PROTOBUF) == expected
-    assert answer_of_response(message.SerializeToString()) == expected
+    assert response_of_message(message.SerializeToString()) == expected
     for count in (300, "300"):
         text = json.dumps({"partialSuccess": {"rejectedSpans": count, "errorMessage": "too old"}})
         assert asked(200, text.encode()) == expected
     warning = ExportTraceServiceResponse(partial_success=ExportTracePartialSuccess(error_message="old client"))
-    assert answer_of_response(warning.SerializeToString()) == Answer(Verdict.ACCEPTED, "old client")
+    assert response_of_message(warning.SerializeToString()) == Response(ResponseKind.ACCEPTED, "old client")
     negative = ExportTraceServiceResponse(partial_success=ExportTracePartialSuccess(rejected_spans=-1))
     for body in (b"", b"{}", b'{"partialSuccess":{}}', b'{"partialSuccess":null}', b"ok", b"[]", b"\xff"):
-        assert asked(200, body) == asked(200, body, PROTOBUF) == Answer(Verdict.ACCEPTED)
-    assert answer_of_response(negative.SerializeToString()) == Answer(Verdict.ACCEPTED)
+        assert asked(200, body) == asked(200, body, PROTOBUF) == Response(ResponseKind.ACCEPTED)
+    assert response_of_message(negative.SerializeToString()) == Response(ResponseKind.ACCEPTED)
 
 
 def test_reasons() -> None:
@@ -133,5 +135,5 @@ def test_reasons() -> None:
 @given(st.integers(100, 999), st.binary(max_size=60), st.sampled_from([JSON, PROTOBUF, "text/plain", ""]))
 def test_any_answer(status: int, body: bytes, kind: str) -> None:
     """Nothing that an endpoint answers is an error here."""
-    answers = asked(status, body, kind), answer_of_code("UNAVAILABLE", "", body), answer_of_response(body)
-    assert all(isinstance(answer, Answer) and answer.rejected >= 0 for answer in answers)
+    answers = asked(status, body, kind), response_of_code("UNAVAILABLE", "", body), response_of_message(body)
+    assert all(isinstance(answer, Response) and answer.rejected >= 0 for answer in answers)

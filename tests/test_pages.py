@@ -69,7 +69,7 @@ def split(words: list[str]) -> tuple[str, list[str]]:
 
 
 def needs_others(command: str) -> bool:
-    """Tell whether a command needs a cluster, others that send or take, or a browser; its options are parsed here."""
+    """Tell whether a command needs a cluster, senders, an endpoint or a browser, as in their tests; it is parsed."""
     words = shlex.split(command)[1:]
     if not {"collect", "--ray", "receive", "push", "--web"} & {*words}:
         return False

@@ -34,7 +34,6 @@ _HEADERS: Final = {
     "X-Content-Type-Options": "nosniff",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    # Links in texts may be followed, but don't tell where from.
     "Referrer-Policy": "no-referrer",
     "Permissions-Policy": "clipboard-read=(), camera=(), geolocation=(), microphone=()",
     "Cache-Control": "no-store",

@@ -39,6 +39,8 @@ _PLACE_S: Final = 3.0
 _ENDING_S: Final = 10.0
 _HEARTBEAT_S: Final = 15.0
 """A browser that doesn't answer for so long is gone."""
+_GOODBYE_S: Final = 1.0
+"""So long it has time to answer that its tab is closed."""
 _ENDING: Final = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _OWN: Final = Path(__file__).parent / "page"
 _FILES: Final = {
@@ -160,7 +162,7 @@ class _Tabs:
 
     async def open(self, request: web.Request) -> web.WebSocketResponse:
         """Show a viewer in a tab, for as long as both are there."""
-        browser = web.WebSocketResponse(heartbeat=_HEARTBEAT_S, compress=False)
+        browser = web.WebSocketResponse(heartbeat=_HEARTBEAT_S, timeout=_GOODBYE_S, compress=False)
         await browser.prepare(request)
         self._sockets.add(browser)
         try:
@@ -197,8 +199,7 @@ class _Tabs:
 
     async def close(self) -> None:
         """End all of them."""
-        for browser in [*self._sockets]:
-            await browser.close(code=WSCloseCode.GOING_AWAY)
+        await asyncio.gather(*(browser.close(code=WSCloseCode.GOING_AWAY) for browser in self._sockets))
 
 
 async def _paint(tab: Tab, browser: web.WebSocketResponse) -> None:

@@ -174,5 +174,8 @@ class Tab:
             with suppress(TimeoutError):
                 await asyncio.wait_for(process.wait(), _END_S)
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+            if os.name == "posix":
+                os.killpg(process.pid, signal.SIGKILL)
+            elif process.returncode is None:
+                process.kill()
         await process.wait()

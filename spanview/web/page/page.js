@@ -5,6 +5,8 @@ const begin = window.onload;
 const terminal = document.getElementById("terminal");
 const background = matchMedia("(prefers-color-scheme: light)").matches ? "light" : "dark";
 terminal.dataset.sessionWebsocketUrl += `/${background}`;
+// Texts of spans have links in them, which a click on their rows would open, too.
+window.open = () => null;
 document.getElementById("again").addEventListener("click", () => location.reload());
 
 window.onload = async (event) => {

@@ -26,8 +26,8 @@ _INSTALLING_S: Final = 240
 
 
 @dataclass(slots=True)
-class Chromium:
-    """A browser with a window of each kind that was asked for."""
+class Windows:
+    """The windows of a browser: one of each kind that was asked for."""
 
     browser: Browser
     pages: dict[tuple[tuple[int, int], bool], Page] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class Chromium:
 
 
 @contextmanager
-def chromium() -> Iterator[Chromium]:
+def chromium() -> Iterator[Browser]:
     """Start Chromium; where there is none, skip the test."""
     executable = _executable()
     if executable is None:
@@ -56,7 +56,7 @@ def chromium() -> Iterator[Chromium]:
     with sync_playwright() as playwright:
         # There is nothing but pages that the tests have written, and root can't have the sandbox.
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
-        yield Chromium(browser)
+        yield browser
         browser.close()
 
 
@@ -135,7 +135,7 @@ class Shown:
 
 @contextmanager
 def shown(
-    browser: Chromium, path: Path, at: str = "", *, size: tuple[int, int] = WIDE, is_dark: bool = False
+    windows: Windows, path: Path, at: str = "", *, size: tuple[int, int] = WIDE, is_dark: bool = False
 ) -> Iterator[Shown]:
     """Show a file, and see at the end that it kept quiet and asked for nothing.
 
@@ -145,7 +145,7 @@ def shown(
         size: Pixels of the window.
         is_dark: Whether the browser's theme is dark.
     """
-    page = browser.page(size, is_dark=is_dark)
+    page = windows.page(size, is_dark=is_dark)
     look = Shown(page)
     listeners: dict[Any, Callable[[Any], None]] = {
         "console": lambda message: look.said.append(message.text),

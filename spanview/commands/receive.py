@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,8 @@ def run(options: Options) -> int:
     Raises:
         ReceiveError: What it needs isn't installed, or nothing can be received.
     """
+    if sys.platform == "win32":
+        raise ReceiveError("spanview receive needs Linux or macOS")
     if not all(map(_is_there, _NEEDED)):
         raise ReceiveError("receiving OTLP needs more than is installed: pip install 'spanview[otlp]'")
     return _shown(options) if options.view else _receive(options)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from binascii import hexlify
 from importlib import import_module
 from itertools import accumulate, chain
+from operator import add
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 SIZE: Final = "size"
 """A column that goes no further: about how many bytes those have that differ in size."""
 _BATCH_SPANS: Final = 4096
-_PART_BYTES: Final = 512
-"""Of an event or a link, about."""
+_PART_BYTES: Final = 128
+"""Of an event or a link without its attributes, about."""
 _DETAILS: Final = (
     "events",
     "links",
@@ -187,12 +188,12 @@ class ArrowSpans:
             details.append(self._details(span))
         columns = dict(zip(_DETAILS, map(list, zip(*details, strict=True)), strict=True))
         events, links = columns.pop("events"), columns.pop("links")
+        texts = zip(names, messages, attributes, columns["resource_attributes"], strict=True)
         sizes = [
-            len(value) + len(resource) + _PART_BYTES * (len(of_span) + len(linked))
-            for value, resource, of_span, linked in zip(
-                attributes, columns["resource_attributes"], events, links, strict=True
-            )
+            len(name) + len(message or "") + len(value) + len(resource) for name, message, value, resource in texts
         ]
+        for index, parts_of_span in enumerate(map(add, events, links)):
+            sizes[index] += sum(_PART_BYTES + len(value) for *_, value in parts_of_span)
         return {
             "name": self._array("name", self._texts(names)),
             "status_message": self._array("status_message", self._texts(messages)),

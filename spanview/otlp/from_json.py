@@ -118,16 +118,17 @@ def lists_in(holder: Json, names: Sequence[str]) -> Iterator[Json]:
             yield item
 
 
-def _span(value: Any) -> Json | RefusedError:
+def _span(value: Any) -> Json | str:
+    """Return the object of a span, or a sentence where it isn't kept."""
     try:
         span = _object(_SPAN, value)
     except RefusedError as error:
-        return error
+        return str(error)
     except RecursionError:
-        return RefusedError("values that nest too deep")
+        return "values that nest too deep"
     for name in ("traceId", "spanId"):
         if not span.get(name):
-            return RefusedError(f"{name} that is all zeros or missing")
+            return f"{name} that is all zeros or missing"
     if not span.get("parentSpanId"):
         span.pop("parentSpanId", None)
     if span.get("endTimeUnixNano") == "0":

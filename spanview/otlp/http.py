@@ -100,22 +100,24 @@ class HttpServer:
         intake: Takes the bodies.
         room: Bytes of bodies that may be in hand.
         limits: What is taken.
+        say: Tells somebody a sentence.
     """
 
-    def __init__(self, intake: Intake, room: Room, limits: HttpLimits) -> None:
+    def __init__(self, intake: Intake, room: Room, limits: HttpLimits, say: Callable[[str], None]) -> None:
         self._intake, self._room, self._limits = intake, room, limits
         self._beginning: dict[object, asyncio.TimerHandle] = {}
         """Connections that no request has come by yet, and what ends them."""
         application = web.Application(middlewares=[self._answered])
         for signal in Signal:
             application.router.add_route("*", f"/v1/{signal}", self._export)
-        # Its own words about requests that aren't HTTP have no place on standard error.
-        quiet = logging.getLogger("spanview.otlp")
-        quiet.disabled = True
+        # What isn't HTTP is answered, and of no concern to whoever runs this; what spanview does wrong is.
+        logger = logging.getLogger("spanview.otlp.http")
+        logger.propagate = False
+        logger.handlers = [_Failures(say)]
         self._runner = web.AppRunner(
             application,
             access_log=None,
-            logger=quiet,
+            logger=logger,
             auto_decompress=False,
             keepalive_timeout=_IDLE_S,
             lingering_time=_LINGER_S,
@@ -234,6 +236,24 @@ class HttpServer:
             "Access-Control-Allow-Headers": request.headers.get("Access-Control-Request-Headers", "content-type"),
             "Access-Control-Max-Age": "7200",
         }
+
+
+class _Failures(logging.Handler):
+    """Tells of errors that are spanview's own, of what the server reports.
+
+    Args:
+        say: Tells somebody a sentence.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell of one."""
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, HttpProcessingError):
+            self._say(f"a request failed: {error!r}")
 
 
 class _Full(asyncio.Protocol):

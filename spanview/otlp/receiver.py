@@ -76,7 +76,7 @@ async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: C
     sockets = [] if options.http_port is None else _bound(addresses, options.http_port)
     intake = Intake(logs, say)
     try:
-        http = HttpServer(intake, room, options.http_limits)
+        http = HttpServer(intake, room, options.http_limits, say)
         grpc = GrpcServer(intake, room, options.http_limits.max_body)
         places = []
         if options.grpc_port is not None:

@@ -72,12 +72,12 @@ def _dumps(value: Any) -> bytes:
         raise RefusedError("values that nest too deep") from None
 
 
-def lines_of(frame: LineFrame, spans: Iterable[Json | RefusedError], outcome: Outcome) -> Iterator[bytes]:
+def lines_of(frame: LineFrame, spans: Iterable[Json | str], outcome: Outcome) -> Iterator[bytes]:
     """Yield the lines of spans, and count what becomes of each.
 
     Args:
         frame: That of their resource and scope.
-        spans: Their objects, or why one is none.
+        spans: Their objects, or a sentence where one isn't kept.
         outcome: Counts.
     """
     width = len(frame.before) + len(frame.after)
@@ -85,9 +85,11 @@ def lines_of(frame: LineFrame, spans: Iterable[Json | RefusedError], outcome: Ou
     size = 0
     for span in spans:
         try:
-            text = _text(span, MAX_LINE_BYTES - width)
+            text = span if isinstance(span, str) else _text(span, MAX_LINE_BYTES - width)
         except RefusedError as error:
-            outcome.refuse(str(error))
+            text = str(error)
+        if isinstance(text, str):
+            outcome.refuse(text)
             continue
         outcome.accepted += 1
         waiting.append(text)
@@ -99,9 +101,7 @@ def lines_of(frame: LineFrame, spans: Iterable[Json | RefusedError], outcome: Ou
         yield b"%b%b%b" % (frame.before, b",".join(waiting), frame.after)
 
 
-def _text(span: Json | RefusedError, cap: int) -> bytes:
-    if isinstance(span, RefusedError):
-        raise span
+def _text(span: Json, cap: int) -> bytes:
     text = _dumps(span)
     if len(text) > cap:
         raise RefusedError(f"a span of {len(text):,} bytes, more than readers take")

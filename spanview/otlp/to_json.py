@@ -122,13 +122,15 @@ def _schema(url: bytes) -> Json:
     return {"schemaUrl": url.decode()} if url else {}
 
 
-def _spans_of(of_scope: memoryview) -> Iterator[Json | RefusedError]:
+def _spans_of(of_scope: memoryview) -> Iterator[Json | str]:
     for number, content in _fields(of_scope):
         if number == _SPANS:
+            # An error that went on from here would hold the decoded span, which can be large.
             try:
-                yield _decoded(content)
+                span: Json | str = _decoded(content)
             except RefusedError as error:
-                yield error
+                span = str(error)
+            yield span
 
 
 def _decoded(content: memoryview) -> Json:

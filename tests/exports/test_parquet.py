@@ -209,6 +209,22 @@ def test_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {metadata.row_group(index).num_rows for index in range(metadata.num_row_groups)} == {1}
 
 
+def test_row_groups_of_large_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A row group ends before it has too many bytes: of names, attributes, messages, events or links."""
+    build, long = Builder(), "x" * 5_000
+    event = {"name": "e", "timestamp": "2024-01-01T00:00:00.000000Z", "attributes": {"key": long}}
+    link = {"context": {"trace_id": "0x1", "span_id": "0x2", "trace_state": "[]"}, "attributes": {"key": long}}
+    spans = [
+        build.span(long[:4_000]),
+        build.span("attributes", attributes={"key": long}),
+        {**build.span("message"), "status": {"status_code": "ERROR", "description": long}},
+        {**build.span("event"), "events": [event]},
+        {**build.span("link"), "links": [link]},
+    ]
+    monkeypatch.setattr(parquet, "_MAX_GROUP_BYTES", 4_500)
+    assert pq.ParquetFile(io.BytesIO(written(store_of(*spans)))).metadata.num_row_groups == len(spans)
+
+
 def test_spans_whose_files_are_gone() -> None:
     """What is known of a span stays, with its mark."""
     reader = MemoryReader()

@@ -514,7 +514,9 @@ class SpanviewApp(App[None]):
 
         other = self.first_screen.go_to_failure_after(trace, by)
         if other is not None:
-            await self.switch_screen(TraceScreen(self._store, other, at_failure=by))
+            # Not `switch_screen`, which waits until the one that is left has been taken apart.
+            self.pop_screen()
+            await self.push_screen(TraceScreen(self._store, other, at_failure=by))
         return other is not None
 
     def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> AwaitMount:

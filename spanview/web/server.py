@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import html
+import logging
 import os
 import signal
 import socket
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from spanview.display.sanitise import sanitise
 from spanview.model.problems import SpanviewError
@@ -102,7 +104,10 @@ async def _serve(viewer: ServedViewer, listener: socket.socket, announce: Callab
         with suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(number, is_ended.set)
     tabs = _Tabs(viewer)
-    runner = web.AppRunner(_application(gate, viewer.title, tabs), access_log=None, shutdown_timeout=_ENDING_S)
+    logger = logging.getLogger("spanview.web")
+    logger.addFilter(_is_ours)
+    application = _application(gate, viewer.title, tabs)
+    runner = web.AppRunner(application, access_log=None, logger=logger, shutdown_timeout=_ENDING_S)
     await runner.setup()
     try:
         await web.SockSite(runner, listener).start()
@@ -111,6 +116,11 @@ async def _serve(viewer: ServedViewer, listener: socket.socket, announce: Callab
     finally:
         await tabs.close()
         await runner.cleanup()
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Tell whether an error is of concern to whoever runs this: what isn't HTTP is answered, and that is all."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def _application(gate: Gate, title: str, tabs: _Tabs) -> web.Application:
@@ -172,6 +182,8 @@ class _Tabs:
         else:
             try:
                 await self._show(browser, request)
+            except OSError as error:
+                await _say_last(browser, f"no viewer can be started: {error.strerror or error}")
             finally:
                 self._places.release()
         finally:
@@ -229,4 +241,5 @@ async def _take(tab: Tab, browser: web.WebSocketResponse, text: str) -> None:
         case ["focus" | "blur" as kind, *_]:
             await tab.tell(kind)
         case ["ping", time]:
-            await browser.send_json(["pong", time])
+            with suppress(ConnectionError):
+                await browser.send_json(["pong", time])

@@ -10,6 +10,7 @@ import asyncio
 import os
 import signal
 import socket
+from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,7 +30,7 @@ from spanview.web import server
 from spanview.web.server import ServedViewer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import AsyncIterator, Iterator, Sequence
 
 SPANS: Final = Path(__file__).parents[2] / "fixtures" / "ray-tasks-bundled-hook" / "spans"
 
@@ -95,6 +96,26 @@ def test_sockets_are_for_the_page_alone(served: Served) -> None:
     assert served.ask_for_socket(Origin=here, Host=f"evil.example:{served.port}").status == 403
     assert served.viewers == []
     assert served.ask_for_socket(Origin=here).status == 101
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"\x16\x03\x01\x02", b"GET / HTTP/1.1\r\n\r\n", b"GET /" + b"a" * 20_000 + b" HTTP/1.1\r\n\r\n"],
+    ids=["TLS", "no host", "a long path"],
+)
+def test_what_is_no_request(served: Served, data: bytes) -> None:
+    """It is answered, and nobody is troubled with it."""
+    with socket.create_connection(("127.0.0.1", served.port)) as connection:
+        connection.sendall(data)
+        assert connection.recv(1024).startswith(b"HTTP/1.0 400 ")
+    assert served.ask(served.path).status == 200
+    assert len(served.process.notices) == 1
+
+
+async def test_a_viewer_that_can_not_be_started() -> None:
+    """The tab says why."""
+    async with serving(["/no/such/program"]) as address, open_tab(address) as tab:
+        assert "no viewer can be started: No such file or directory" in await tab.ends()
 
 
 async def test_a_tab_shows_the_viewer_until_it_is_closed(served: Served) -> None:
@@ -202,21 +223,25 @@ async def test_tabs_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     """One more than there may be says so, and one that is closed gives its place to another."""
     monkeypatch.setattr(server, "MAX_TABS", 1)
     monkeypatch.setattr(server, "_PLACE_S", 0.2)
-    options = _options("view", [str(SPANS)])
-    environment = {**os.environ, SERVED: ""}
-    viewer = ServedViewer(lambda _: ([*SPANVIEW, *words_of(options)], environment), "spans", None)
+    async with serving([*SPANVIEW, *words_of(_options("view", [str(SPANS)]))]) as address:
+        async with open_tab(address) as tab:
+            await tab.until("31 traces")
+            async with open_tab(address) as one_more:
+                assert "1 tabs are open" in await one_more.ends()
+        monkeypatch.setattr(server, "_PLACE_S", 10)
+        async with open_tab(address) as next_one:
+            await next_one.until("31 traces")
+
+
+@asynccontextmanager
+async def serving(command: Sequence[str]) -> AsyncIterator[str]:
+    """Serve what a command starts in this process, and yield the address."""
+    viewer = ServedViewer(lambda _: (command, {**os.environ, SERVED: ""}), "spans", None)
     announced: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(server._serve(viewer, server._listener(0), announced.set_result))
-    address = await announced
-    async with open_tab(address) as tab:
-        await tab.until("31 traces")
-        async with open_tab(address) as one_more:
-            assert "1 tabs are open" in await one_more.ends()
-    monkeypatch.setattr(server, "_PLACE_S", 10)
-    async with open_tab(address) as next_one:
-        await next_one.until("31 traces")
-    serving.cancel()
-    await asyncio.wait([serving])
+    task = asyncio.create_task(server._serve(viewer, server._listener(0), announced.set_result))
+    yield await announced
+    task.cancel()
+    await asyncio.wait([task])
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])

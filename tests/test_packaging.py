@@ -24,6 +24,7 @@ from packaging.requirements import Requirement
 from every_screen import WAYS
 from programs import environment_with, spanview
 from receivers import JSON, Receiver, document, request_of, span
+from served import Served, open_tab
 from spanview.docs import PAGES
 from spanview.sources.places import DEMO
 from terminals import Terminal
@@ -70,8 +71,13 @@ def lowest() -> list[str]:
     """Return what is installed and what builds it, each in the lowest version that pyproject.toml names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     pinned = []
-    extra = project["project"]["optional-dependencies"]["otlp"]
-    needed = [*project["project"]["dependencies"], *extra, *project["build-system"]["requires"]]
+    extras = project["project"]["optional-dependencies"]
+    needed = [
+        *project["project"]["dependencies"],
+        *extras["otlp"],
+        *extras["web"],
+        *project["build-system"]["requires"],
+    ]
     for requirement in map(Requirement, needed):
         (bound,) = requirement.specifier
         assert bound.operator == ">=", requirement
@@ -112,6 +118,18 @@ def test_the_viewer_runs_at_a_terminal_with_the_lowest_versions(python: Path) ->
         terminal.send(b"q")
         terminal.send(b"q")
         assert terminal.wait() == 0
+
+
+async def test_a_tab_shows_the_viewer_with_the_lowest_versions(python: Path) -> None:
+    """The server starts, a tab's viewer paints and takes keys, and everything that its page loads is there."""
+    program = ("/usr/bin/env", f"PYTHONPATH={ROOT}", str(python), "-m", "spanview")
+    with Served(RECORDING, program=program) as served:
+        for name in ("", "files/terminal.js", "files/terminal.css"):
+            assert served.ask(served.path + name).status == 200
+        async with open_tab(served.address) as tab:
+            await tab.until("31 traces")
+            await tab.press("\r")
+            await tab.until("⏎ open", "path")
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)

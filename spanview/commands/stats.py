@@ -82,6 +82,7 @@ def run(options: Options) -> int:
 def _run_on_cluster(options: Options, address: str) -> int:
     """Have a Ray cluster count all spans, and print the statistics."""
     from spanview.cluster.shared_files import search
+    from spanview.cluster.shuffle import RayTasks
     from spanview.cluster.statistics import BY, statistics_on_cluster
     from spanview.cluster.tasks import connected
 
@@ -89,7 +90,7 @@ def _run_on_cluster(options: Options, address: str) -> int:
         raise QueryError(f"can't group by {options.by!r} on a cluster; there are {', '.join(BY)}")
     files, problems = search(options.paths)
     with quiet_libraries(), connected(address):
-        groups, tallies = statistics_on_cluster(files, options.by, options.cap)
+        groups, tallies = statistics_on_cluster(RayTasks(), files, options.by, options.cap)
     for problem in problems:
         tallies.add_problem(problem)
     notice(tallies, options.paths)

@@ -19,6 +19,8 @@ zipkin         the format zipkin
 chrome         the format chrome
 page/          what a page for a browser shows, and its own files
 html           the format html
+arrow_spans    spans as columns of Arrow
+parquet        the format parquet
 by_name        the formats by their names
 files          a whole new file or the old one, never something in between
 """

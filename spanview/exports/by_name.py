@@ -23,6 +23,7 @@ ENDINGS: Final = {
     "zipkin": "json",
     "chrome": "json",
     "html": "html",
+    "parquet": "parquet",
 }
 """What files of a format end in."""
 

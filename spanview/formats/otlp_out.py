@@ -221,7 +221,7 @@ def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
     return _filled(
         traceId=_id(span.trace_id, writer),
         spanId=_id(span.span_id, writer),
-        traceState=_trace_state(span, writer) if extra or span.trace_state else "",
+        traceState=_trace_state(span, writer) if span.trace_state or "trace_state" in extra else "",
         parentSpanId=span.parent_id,
         name=writer.text(span.name),
         kind=0 if span.kind_value is None else span.kind_value + 1,

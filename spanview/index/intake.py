@@ -31,7 +31,7 @@ from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.formats.rows import Batch
     from spanview.model.span import Resource
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
 """Columns that tell apart spans whose records can't be read."""
-_SAME_FACTS: Final = [_FACTS.index(name) for name in ("parent_id", "start_ns", "service", "kind")]
+SAME_COLUMNS: Final = ("parent_id", "start_ns", "service", "kind")
 """What two records of one span have in common, besides the ids."""
+_SAME_FACTS: Final = [_FACTS.index(name) for name in SAME_COLUMNS]
 _MAX_RECENT_TRACES: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
@@ -148,6 +149,18 @@ class Intake:
     def noted_rows(self) -> list[int]:
         """Return the rows of which more is known than the tables have: they had several records that differ."""
         return [*self._snapshots, *chain.from_iterable(clash.rows() for clash in (self._clashes or {}).values())]
+
+    def snapshots(self) -> Iterator[tuple[int, _Place]]:
+        """Yield further places of records of spans that haven't ended: the row of the span, file, offset and length.
+
+        If there are other records elsewhere, one of these may be the one that counts.
+        """
+        spans = self.spans
+        for row, known in self._snapshots.items():
+            for place in {*known.firsts.values(), known.last} - {
+                (spans.source[row], spans.offset[row], spans.length[row])
+            }:
+                yield row, place
 
     @property
     def duplicates(self) -> dict[tuple[str, str], int]:

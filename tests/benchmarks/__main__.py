@@ -113,6 +113,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P10", lambda: followed(5 * _MANY_FILES, 1, 3)),
         ("P11", lambda: inside.export(folder_of(Shape(spans)), rounds)),
         ("P12", lambda: inside.query(folder_of(Shape(spans)), rounds)),
+        ("P12", lambda: inside.query(folder_of(Shape(spans, layout=Layout.OTLP)), rounds, " in lines of OTLP")),
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
         ("P14", lambda: trace_keys.keys_of_trace(spans // 2, rounds)),
         ("P18", lambda: receiving.receive(rounds)),

@@ -21,7 +21,7 @@ from spanview.analysis.silent import silent_failures
 from spanview.analysis.unended import known_until, unended_text
 from spanview.analysis.unseen import guesses
 from spanview.analysis.waits import wait_of
-from spanview.display.answer_text import answer_texts
+from spanview.display.answer_text import whole_answer_text
 from spanview.display.trace_words import count_without_end, name_without_root, path_text
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
@@ -122,7 +122,6 @@ class Columns:
         store, table, texts = self._store, self._store.trace_table, self._store.names.texts
         first, origin, root = len(self._rows["depth"]), max(0, table.start_ns[trace]), table.root_row[trace]
         path = critical_path(tree, store.spans, texts, self._until)
-        answer = answer_texts(answer_of(store, trace, tree, self._until), self._short)
         name = texts[store.spans.name[root]] if root != NO_ROW else name_without_root(store, tree)
         services = {store.services.texts[store.spans.service[row]] for row in tree.rows} - {""}
         values = {
@@ -140,7 +139,7 @@ class Columns:
             "complete": tree.complete,
             "missing": len(tree.missing),
             "unended": count_without_end(store, tree),
-            "answer": answer[0] if answer else "",
+            "answer": whole_answer_text(answer_of(store, trace, tree, self._until), self._short),
             "path": path_text(path, len({segment.node for segment in path.segments})),
         }
         for column, value in values.items():

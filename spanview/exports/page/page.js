@@ -245,7 +245,7 @@ class List {
     this.element.addEventListener("scroll", () => this.later(), { passive: true });
     this.rows.addEventListener("click", event => this.clicked(event));
     this.rows.addEventListener("dblclick", event => this.chosen(event));
-    this.watch = new ResizeObserver(() => { this.resized?.(); this.redraw(); });
+    this.watch = new ResizeObserver(() => { this.resized?.(); this.reveal(); this.redraw(); });
     this.watch.observe(this.element);
   }
   close() { this.watch.disconnect(); }
@@ -316,14 +316,18 @@ class List {
     this.drawn.get(this.cursor)?.setAttribute("aria-selected", false);
     this.cursor = Math.max(0, Math.min(index, this.count - 1));
     this.drawn.get(this.cursor)?.setAttribute("aria-selected", true);
+    this.reveal(in_the_middle);
+    this.later();
+    this.moved?.(this.cursor);
+  }
+  /** Scroll to the cursor, where it is out of sight. */
+  reveal(in_the_middle = false) {
     const top = this.element.scrollTop, room = this.element.clientHeight - this.heads.offsetHeight;
     const place = this.cursor * ROW;
     if (place < top || place + ROW > top + room) {
       const aligned = in_the_middle ? place - room / 2 : place < top ? place : place + ROW - room;
       this.element.scrollTop = Math.max(0, aligned);
     }
-    this.later();
-    this.moved?.(this.cursor);
   }
   page() { return Math.max(1, Math.floor((this.element.clientHeight - this.heads.offsetHeight) / ROW) - 1); }
   print(is_printing) {
@@ -759,8 +763,9 @@ class TraceView {
       row = this.collapsed.has(row) ? rows.end[row] : row + 1;
     }
     this.visible = listed;
+    const are_listed = new Set(listed);
     let shown = this.shown(selected);
-    while (!listed.includes(shown) && rows.parent[shown] >= 0) shown = rows.parent[shown];
+    while (!are_listed.has(shown) && rows.parent[shown] >= 0) shown = rows.parent[shown];
     this.list.set_count(listed.length, Math.max(0, listed.indexOf(shown)));
     this.list.go(this.list.cursor, true);
   }
@@ -819,6 +824,7 @@ class TraceView {
     const [inferred, waited, below, self, path, events, cross] = bar.children;
     const is_missing = (rows.flags[row] & MISSING) !== 0, is_open = this.is_open(row), is_drawn = known(start) && known(length) && !is_missing;
     const end = start + Math.max(0, length), has_below = rows.stretches.has(row) || this.has_children(row);
+    fit_to(bar, this.wide, ROW);
     inferred.setAttribute("class", is_open ? "open" : "inferred");
     inferred.setAttribute("d", known(start) && (is_missing || is_open) ? this.line(start, is_missing ? this.end_of_missing(row) : this.whole[1]) : "");
     waited.setAttribute("d", known(start) && wait > 0 ? this.line(start - wait, start) : "");
@@ -897,6 +903,7 @@ class TraceView {
       const [start, end] = this.marked;
       parts.push(draw("rect", { class: "picked", x: Math.min(start, end), y: 0, width: Math.abs(end - start), height: 46 }));
     }
+    fit_to(this.ruler, this.wide, 46);
     this.ruler.replaceChildren(...parts);
   }
   /** How many spans run in each part of the trace. */
@@ -1075,7 +1082,7 @@ class TraceView {
       if (this.text !== wanted) return;
       for (; row < this.last && data.rows.detail[row] < end; row++) {
         const known_details = details.now(row);
-        if (known_details && JSON.stringify(Object.values(known_details)).toLowerCase().includes(wanted)) found.add(this.shown(row));
+        if (known_details && Object.values(known_details).flat(Infinity).join("\n").toLowerCase().includes(wanted)) found.add(this.shown(row));
       }
       tell(false);
     }
@@ -1173,6 +1180,11 @@ class TraceView {
   }
 }
 
+/** Let a drawing fill its place also where that gets another width than it was drawn for, as on paper. */
+function fit_to(drawing, wide, high) {
+  drawing.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+  drawing.setAttribute("preserveAspectRatio", "none");
+}
 function round_step(least) {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
   return [1, 2, 5, 10].map(factor => factor * power).find(step => step >= least) ?? power * 10;
@@ -1318,7 +1330,7 @@ const views = {};
 let current = null;
 
 function route() {
-  const [where, span = ""] = decodeURIComponent(location.hash.slice(1)).split("/"), main = document.getElementById("main");
+  const [where, span = ""] = location.hash.slice(1).split("/"), main = document.getElementById("main");
   const trace = data.numbers.get(where);
   if (current instanceof TraceView && trace === current.trace) {
     if (span) find_span(current, span);
@@ -1469,7 +1481,7 @@ async function begin() {
   addEventListener("keydown", pressed);
   // A page of one trace shows it; back leads to the list of one.
   if (data.count === 1 && !location.hash) history.replaceState(null, "", `#${trace_key(0)}`);
-  const is_list = !data.numbers.has(decodeURIComponent(location.hash.slice(1)).split("/")[0]);
+  const is_list = !data.numbers.has(location.hash.slice(1).split("/")[0]);
   // The list is there before the rows of its traces are read.
   if (is_list) route();
   await read_rows();

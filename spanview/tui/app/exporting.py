@@ -20,6 +20,7 @@ OFFERED: Final = {
     "zipkin": "JSON for Zipkin",
     "chrome": "JSON for Perfetto and chrome://tracing",
     "html": "one page for any browser, to share",
+    "parquet": "Parquet, a row for each span, for DuckDB and data frames",
 }
 """The formats, and what they are good for."""
 _DIGITS: Final = 8

@@ -97,7 +97,7 @@ def _mostly(function: Function) -> str:
     return "" if function.mostly_for is None else function.mostly_for.brief
 
 
-_NO_ATTEMPT: Final = _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=13, goes=1)
+_NO_ATTEMPT: Final = _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=12, goes=1)
 _NO_END: Final = _counted("NO END", lambda function: function.no_end, key="no end", width=9)
 _LOST: Final = frozenset((_NO_ATTEMPT, _NO_END))
 """What is lost, or runs: where there is any, these columns are the last to go."""
@@ -105,7 +105,7 @@ _GOES_LAST: Final = 8
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
     _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
-    _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=3),
+    _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=4),
     _counted("RETRY", lambda function: function.retried, key="retries", comes=2),
     _NO_ATTEMPT,
     _NO_END,
@@ -121,11 +121,11 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     TableColumn("MOSTLY FOR", 20, _mostly, gap=2, aligns_left=True, comes=8),
     _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
     _timed("WAIT", "p50", _waits, 50, comes=1),
-    _timed("WAIT", "p95", _waits, 95, goes=4),
+    _timed("WAIT", "p95", _waits, 95, goes=2),
     _timed("WAIT", "max", _waits, 100, comes=3),
     TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, comes=6),
     _timed("RUN", "p50", _runs, 50, comes=1),
-    _timed("RUN", "p95", _runs, 95, goes=2),
+    _timed("RUN", "p95", _runs, 95, goes=3),
     _timed("RUN", "max", _runs, 100, comes=3),
     TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, comes=6),
     _counted(

@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from spanview.analysis.diagnosis.finding import SESSION
 from spanview.analysis.failures import failed_rows, in_order_of_visits
+from spanview.display.cells import fitting
 from spanview.display.units import count, size
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
@@ -91,10 +92,18 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
     def on_resize(self) -> None:
         """Break lines where they end now."""
         self._show()
+        self._say_summary()
 
     def _take_report(self, report: Report) -> None:
         self._report = report
-        summary = report.summary
+        self._say_summary()
+        self._show()
+
+    def _say_summary(self) -> None:
+        """Say what was read, as much as there is room for."""
+        if self._report is None:
+            return
+        summary = self._report.summary
         parts = (
             f"{count(summary.files, 'file')} of {size(summary.bytes)}",
             count(summary.spans, "span"),
@@ -103,8 +112,8 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
             count(summary.duplicates, "duplicate"),
             f"{summary.torn:,} torn",
         )
-        self.query_one(".heads", Static).update(Content(" " + " · ".join(parts)), layout=False)
-        self._show()
+        text = fitting([" · ".join(parts[:number]) for number in range(len(parts), 0, -1)], self.size.width - 2)
+        self.query_one(".heads", Static).update(Content(f" {text}"), layout=False)
 
     def _show(self) -> None:
         if self._report is not None:

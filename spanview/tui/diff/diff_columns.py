@@ -41,7 +41,12 @@ _USUAL_PATH: Final = 36
 
 
 def table_in(
-    order: Order, by: DiffBy, path_text: Callable[[PathDiff, int], str], *, is_per_trace: bool
+    order: Order,
+    by: DiffBy,
+    path_text: Callable[[PathDiff, int], str],
+    *,
+    is_per_trace: bool,
+    has_errors: bool,
 ) -> Table[PathDiff]:
     """Return the columns of a comparison: the errors go first, the change never.
 
@@ -50,6 +55,7 @@ def table_in(
         by: What is compared.
         path_text: Returns a path in at most so many cells.
         is_per_trace: Whether counts and sums are per trace.
+        has_errors: Whether there is an error: else no column counts them.
     """
     first = first_of(order, by)
     further = _further(first, by)
@@ -64,9 +70,16 @@ def table_in(
             TableColumn(
                 "COUNT", count_cells, lambda diff: _numbers(counts(diff), diff.change("count"), count_cells), goes=2
             ),
-            TableColumn(
-                "ERRORS", _ERRORS, lambda diff: _numbers(errors(diff), diff.change("errors"), _ERRORS), "error", goes=1
-            ),
+            *[
+                TableColumn(
+                    "ERRORS",
+                    _ERRORS,
+                    lambda diff: _numbers(errors(diff), diff.change("errors"), _ERRORS),
+                    "error",
+                    goes=1,
+                )
+            ]
+            * has_errors,
             *(column for turn, name in enumerate(further, 1) for column in _times(name, by, comes=turn)),
             TableColumn(_HEADS[by], parts=path, gap=2, key=Order.TREE, ranks=None),
         ),

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from enum import StrEnum
 from heapq import merge
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.call_groups import CallsBy, call_group_names
 from spanview.analysis.diff import diff, rank_of_change
 from spanview.analysis.diff_groups import DiffBy, diff_groups, rank_of_total
 from spanview.analysis.failures import failed_with
+from spanview.analysis.ray_names import names_in_list
 from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
 from spanview.display.diff_text import PER_TRACE, Labels
@@ -77,6 +80,11 @@ class DiffModel:
             else diff_groups((a.flame, of_a.flame), (b.flame, of_b.flame))
         )
         self.labels = Labels(self.diff)
+        """Of paths by their whole names."""
+        self.short_labels = Labels(self.diff, self._short_names())
+        """Of paths by the names that lists have for Ray's functions."""
+        self.has_errors = any(side is not None and side.errors for path in self.diff.paths for side in (path.a, path.b))
+        """Whether a span of either side has one."""
         self._tree = PathTree(self.diff.paths)
         self.orders: dict[Order, Sequence[PathDiff]] = {}
         """The paths in each order."""
@@ -84,6 +92,16 @@ class DiffModel:
         for order, arrange in orders.items():
             tell(_MATCHED + (1 - _MATCHED) * len(self.orders) / len(orders))
             self.orders[order] = arrange(self.diff.paths)
+
+    def _short_names(self) -> dict[str, str]:
+        sides = [[path.name for path in side.flame.paths if path.name is not None] for side in self._sides]
+        names = {*chain.from_iterable(sides)}
+        if self.by is DiffBy.RAY:
+            return call_group_names(names, CallsBy.FUNCTION)
+        short = names_in_list(names)
+        # Two traces' roots may be one path: `batch 0 → batch 1`.
+        roots = [*dict.fromkeys(side[0] for side in sides if side)]
+        return short | {" → ".join(roots): " → ".join(dict.fromkeys(short.get(root, root) for root in roots))}
 
     def name_of(self, order: Order) -> str:
         """Return what decides an order, in words."""

@@ -57,7 +57,7 @@ class PathLines(TableList[PathDiff]):
     def __init__(self) -> None:
         self.model: DiffModel | None = None
         self.by = Order.CHANGE
-        super().__init__(table_in(self.by, DiffBy.PATH, self._path_text, is_per_trace=False))
+        super().__init__(table_in(self.by, DiffBy.PATH, self._path_text, is_per_trace=False, has_errors=False))
 
     def show_model(self, model: DiffModel) -> None:
         """Show the paths of a comparison; the cursor stays on its path, or begins at the first."""
@@ -81,15 +81,16 @@ class PathLines(TableList[PathDiff]):
         model = self.model
         is_per_trace = model is not None and model.diff.is_per_trace
         compared = DiffBy.PATH if model is None else model.by
-        self.table = table_in(self.by, compared, self._path_text, is_per_trace=is_per_trace)
+        has_errors = model is not None and model.has_errors
+        self.table = table_in(self.by, compared, self._path_text, is_per_trace=is_per_trace, has_errors=has_errors)
         paths = () if model is None else model.orders[self.by]
         self.take(paths if self.shown_order.descending else paths[::-1])
 
     def _path_text(self, path: PathDiff, room: int) -> str:
         if self.model is None or self.by is not Order.TREE:
-            return "" if self.model is None else self.model.labels.path(path, room)
+            return "" if self.model is None else self.model.short_labels.path(path, room)
         step = min(_STEP * path.depth, room // 2)
-        return " " * step + name_text(self.model.labels.name(path)[0], room - step)
+        return " " * step + name_text(self.model.short_labels.name(path)[0], room - step)
 
 
 class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):

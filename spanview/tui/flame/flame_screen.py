@@ -23,7 +23,7 @@ from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.paint import data_text, name_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.scope import TraceScope
 
 _UNSEEN: Final = "? parent not seen"
+_SHORTEST_NAME: Final = 20
+"""Cells of the selected path's name, however narrow the line is."""
+_MARGINS: Final = 4
 _WIDTH: Final = {By.TOTAL: "total time, or that of all below", By.SELF: "self time in it and below"}
 _OWN: Final = {By.TOTAL: "total", By.SELF: "self"}
 """Which of a block's own figures makes it wide, where nothing below does."""
@@ -106,7 +109,8 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
             cells = block.right - block.left
             mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
             edge = CURSOR[0] if self.app.no_color and block.path == self.selected else "▏"
-            text = edge + mark + _name_of(path)
+            lead = edge + mark
+            text = lead + name_text(_name_of(path), cells - len(lead))
             color = color_of(_number_of(path.name or ""))
             style = Style(color=color.color, bgcolor=self.rich_style.bgcolor, reverse=True)
             if block.path == self.selected:
@@ -214,8 +218,9 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         # A Ray call is as wide as what ran below it, which its own figures don't show.
         below = "" if width_ns == figures[_OWN[model.by]] else f"{duration(width_ns)} with what is below, "
         share = "" if part is None else f"{below}{part:.1%} of all"
-        name = data_text(_name_of(path), 40).rstrip()
-        self.query_one(".chosen", TwoSided).say(f"{name}   ×{path.count:,}{errors}   {times}", share)
+        rest = f"   ×{path.count:,}{errors}   {times}"
+        room = max(_SHORTEST_NAME, self.size.width - len(rest) - len(share) - _MARGINS)
+        self.query_one(".chosen", TwoSided).say(f"{name_text(_name_of(path), room).rstrip()}{rest}", share)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

@@ -133,7 +133,8 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         texts = [""]
         if group is not None:
             sums = sums_text(group)
-            texts = ["   ".join(filter(None, (sums, others_text(group)))), sums, sums_text(group, with_queues=False)]
+            shorter = [sums_text(group, with_queues=False, with_count=has) for has in (True, False)]
+            texts = ["   ".join(filter(None, (sums, others_text(group)))), sums, *shorter]
         note = data_text(fitting(texts, self.size.width), self.size.width).rstrip()
         self.query_one("#note", Static).update(Content(note), layout=False)
 

@@ -105,7 +105,7 @@ def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int
         return Spans(())
 
 
-_OF_SELF = "SELF: nothing below the span ran: it computed, or it waited"
+_OF_SELF = "SELF: nothing below it ran: it computed, or waited"
 
 
 class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):

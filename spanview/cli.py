@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,13 +22,17 @@ COMMANDS: Final = {
     "stats": "counts, errors, percentiles and self time",
     "check": "find missing, damaged or misconfigured spans",
     "diff": "two traces, queries or folders, call path by call path",
+    "push": "spans to Jaeger, Tempo, a collector, or whatever takes OTLP",
     "collect": "the span files of every node of a Ray cluster, into one folder",
+    "receive": "an OTLP endpoint that writes span files",
     "help": "the manual, page by page: spanview help query",
 }
-_RESERVED: Final = frozenset(("push", "receive", "html", "explain", "mcp"))
+_RESERVED: Final = frozenset(("html", "explain", "mcp"))
 """Words that aren't commands yet."""
-FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
+FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html", "parquet")
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
+_PROTOCOLS: Final = ("http/json", "http/protobuf", "grpc")
+_COMPRESSIONS: Final = ("gzip", "none")
 _COLOR: Final = ("auto", "always", "never")
 _TAKES_QUERY: Final = {
     "-q": ("--query",),
@@ -35,8 +40,13 @@ _TAKES_QUERY: Final = {
     "--query": ("--query",),
     "--fail-on": ("--fail-on",),
 }
+_WITHOUT_PATHS: Final = frozenset(("collect", "receive"))
+_KEEP: Final = ("logs", "metrics", "all")
 _DEFAULT_WIDTH: Final = 100
 _MIN_WIDTH, _MAX_WIDTH = 40, 1000
+_MAX_PORT: Final = 65_535
+_MAX_BATCH: Final = 10_000
+_NUMBER: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
 _MIN_SIMILARITY: Final = 0.65
@@ -64,6 +74,7 @@ options:
       --trace ID         this trace; a unique prefix is enough
       --demo             a recording that comes with spanview, instead of a PATH
       --ray ADDRESS      all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT
+      --web [--port N]   in a browser, on this machine: prints the address
       --color MODE       colours: auto, always or never
       --max-span-size N  longest record to keep, in bytes (default 16MiB)
       --no-cache         neither read nor write a kept index
@@ -151,6 +162,8 @@ def _help(page: str | None) -> int:
 def _run(options: Options) -> int:
     # numpy's library of linear algebra starts a thread for each core, and nothing here needs it.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # gRPC's library logs to standard error what it returns as well.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from spanview.commands import run
     from spanview.model.problems import SpanviewError
 
@@ -235,14 +248,18 @@ def _joined(words: list[str]) -> list[str]:
 
 
 def _options(command: str, words: list[str]) -> Options:
-    from spanview.commands.options import Options, parse_size
+    from spanview.commands.options import SERVED, Options, parse_size
 
     parser = _parser(command)
     # What follows -- is no option, which argparse forgets where PATHs and options are mixed.
     end = words.index("--") if "--" in words else len(words)
     given = vars(parser.parse_intermixed_args(_joined(words[:end])))
-    if command == "collect":
-        return _collect_options(parser, given, words[end + 1 :])
+    if command in _WITHOUT_PATHS:
+        if words[end + 1 :]:
+            parser.error(f"unrecognized arguments: {' '.join(words[end + 1 :])}")
+        check = _check_collecting if command == "collect" else _check_receiving
+        check(parser, given)
+        return Options(command=command, words=(command, *words), environment=dict(os.environ), **_without_lists(given))
     paths, size = (*given.pop("paths"), *words[end + 1 :]), given.pop("max_span_size")
     compared = 2 if command == "diff" else 0
     try:
@@ -257,35 +274,41 @@ def _options(command: str, words: list[str]) -> Options:
         if len(paths) > compared:
             parser.error(f"--demo stands for a PATH: leave out {paths[compared]}")
         paths = (*paths, DEMO)
-    if given.get("ray") is not None and command == "stats":
-        _check_counting(parser, given, paths)
+    if given.get("ray") is not None and command in ("stats", "export"):
+        _check_cluster(parser, given, paths)
     elif given.get("ray") is not None and paths:
         parser.error(f"--ray stands for a PATH: leave out {paths[0]}")
+    _check_together(parser, command, given)
     given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
     return Options(
         command=command,
         paths=paths[compared:],
         sides=paths[:compared],
         cap=cap,
+        served=os.environ.get(SERVED),
         environment=dict(os.environ),
         **_without_lists(given),
     )
 
 
-def _check_counting(parser: argparse.ArgumentParser, given: dict[str, Any], paths: tuple[str, ...]) -> None:
-    """Complain about what a cluster can't count."""
+def _check_together(parser: argparse.ArgumentParser, command: str, given: dict[str, Any]) -> None:
+    """Complain about options of which one needs the other, or can't have it."""
+    if command == "push" and given["follow"] and given["shift_to_now"]:
+        parser.error("--shift-to-now moves what is there: leave out --follow")
+    if command == "view" and given["port"] is not None and not given["web"]:
+        parser.error("--port says where --web is to be found: add --web")
+
+
+def _check_cluster(parser: argparse.ArgumentParser, given: dict[str, Any], paths: tuple[str, ...]) -> None:
+    """Complain about what a cluster can't choose."""
     if not paths or "-" in paths:
-        parser.error("--ray counts what every node of the cluster can read: give PATHs, and not standard input")
-    for name, option in (("queries", "-q"), ("since", "--since")):
-        if given[name]:
-            parser.error(f"--ray counts all spans: leave out {option}")
+        parser.error("--ray takes what every node of the cluster can read: give PATHs, and not standard input")
+    for name, option in (("queries", "-q"), ("since", "--since"), ("trace", "--trace")):
+        if given.get(name):
+            parser.error(f"--ray takes all spans: leave out {option}")
 
 
-def _collect_options(parser: argparse.ArgumentParser, given: dict[str, Any], words: list[str]) -> Options:
-    from spanview.commands.options import Options
-
-    if words:
-        parser.error(f"unrecognized arguments: {' '.join(words)}")
+def _check_collecting(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:
     if given["output"] is None:
         parser.error("-o DIR says where to: it is missing")
     if given["dashboard"] is None:
@@ -296,7 +319,13 @@ def _collect_options(parser: argparse.ArgumentParser, given: dict[str, Any], wor
         parser.error("--dashboard can't be followed, because it hands over whole files: collect again instead")
     elif given["node_paths"]:
         parser.error("--dashboard has the files in Ray's logs alone: leave out --path")
-    return Options(command="collect", environment=dict(os.environ), **_without_lists(given))
+
+
+def _check_receiving(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:
+    if given["output"] is None:
+        parser.error("--dir DIR says where to: it is missing")
+    if given["http"] is None and given["grpc"] is None:
+        parser.error("--http off --grpc off leave nothing to receive at: leave out one of them")
 
 
 def _without_lists(given: dict[str, Any]) -> dict[str, Any]:
@@ -322,7 +351,7 @@ def _parser(command: str) -> argparse.ArgumentParser:
         parser.usage = "spanview diff A B [PATH]... [OPTION]..."
         add("paths", metavar="A B", nargs="*", help="two of: the first digits of a trace id, a query, or a PATH")
         parser.epilog = _EPILOG_OF_DIFF
-    elif command != "collect":
+    elif command not in _WITHOUT_PATHS:
         add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
     for commands, flags, how in _OPTIONS:
         if command in commands:
@@ -362,17 +391,57 @@ def _width(text: str) -> int:
     return int(text)
 
 
+def _port(text: str) -> int:
+    import argparse
+
+    if not (text.isascii() and text.isdigit() and int(text[:9]) <= _MAX_PORT):
+        raise argparse.ArgumentTypeError(f"{text}: expected a port up to {_MAX_PORT}, or 0 for any that is free")
+    return int(text)
+
+
+def _port_or_off(text: str) -> int | None:
+    return None if text == "off" else _port(text)
+
+
+def _size(text: str) -> int:
+    import argparse
+
+    from spanview.commands.options import parse_size
+
+    try:
+        return parse_size(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text}: expected a size such as 64MiB or 500000") from None
+
+
+def _positive(text: str) -> float:
+    import argparse
+
+    number = float(text) if _NUMBER.fullmatch(text) else 0.0
+    if not number:
+        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
+    return number
+
+
+def _batch(text: str) -> int:
+    import argparse
+
+    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MAX_BATCH):
+        raise argparse.ArgumentTypeError(f"{text}: expected 1 to {_MAX_BATCH} spans")
+    return int(text)
+
+
 def _option(commands: str, *flags: str, **how: Any) -> tuple[list[str], tuple[str, ...], dict[str, Any]]:
     """Return which commands take an option, its names, and how argparse is to read it."""
     return commands.split(), flags, how
 
 
-_ASKING: Final = "view tree spans export stats check"
+_ASKING: Final = "view tree spans export stats check push"
 _READING: Final = f"{_ASKING} diff"
 _QUERIES: Final[dict[str, Any]] = {"action": "append", "default": [], "metavar": "QUERY"}
 _OPTIONS: Final = (
     _option(
-        "view tree spans collect",
+        "view tree spans collect push",
         "-f",
         "--follow",
         action="store_true",
@@ -388,7 +457,7 @@ _OPTIONS: Final = (
         help="only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run",
     ),
     _option(
-        "view tree spans export check",
+        "view tree spans export check push",
         "--trace",
         metavar="ID",
         help="this trace; a unique prefix is enough. For a Serve request: -q request_id=ID",
@@ -401,7 +470,13 @@ _OPTIONS: Final = (
         metavar="FORMAT",
         help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
     ),
-    _option("export", "-o", "--output", metavar="FILE", help="write to a file, completely or not at all"),
+    _option(
+        "export",
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to a file, completely or not at all; with --ray and DIR/, parts in a folder",
+    ),
     _option(
         "collect",
         "--address",
@@ -424,6 +499,109 @@ _OPTIONS: Final = (
         metavar="URL",
         help="through the dashboard, from outside of the cluster: only what lies in the logs of Ray",
     ),
+    _option("receive", "--dir", dest="output", metavar="DIR", help="the folder that span files are written into"),
+    _option(
+        "receive",
+        "--http",
+        type=_port_or_off,
+        default=4318,
+        metavar="PORT",
+        help="for OTLP over HTTP (default 4318): 0 for any that is free, off for none",
+    ),
+    _option(
+        "receive", "--grpc", type=_port_or_off, default=4317, metavar="PORT", help="for OTLP over gRPC (default 4317)"
+    ),
+    _option(
+        "receive",
+        "--host",
+        default="localhost",
+        metavar="HOST",
+        help="where to listen (default localhost); 0.0.0.0 lets other machines send",
+    ),
+    _option("receive", "--view", action="store_true", help="open the viewer on what is received"),
+    _option(
+        "receive",
+        "--keep",
+        choices=_KEEP,
+        action="append",
+        default=[],
+        metavar="WHAT",
+        help="also logs or metrics or all, in the hidden folders .logs and .metrics of DIR",
+    ),
+    _option(
+        "receive",
+        "--max-body",
+        type=_size,
+        default="64MiB",
+        metavar="SIZE",
+        help="longest request, before it is decompressed and after (default 64MiB)",
+    ),
+    _option(
+        "receive",
+        "--max-file",
+        type=_size,
+        default="256MiB",
+        metavar="SIZE",
+        help="size from which a file is followed by a new one (default 256MiB)",
+    ),
+    _option(
+        "receive",
+        "--max-bytes",
+        type=_size,
+        default=0,
+        metavar="SIZE",
+        help="remove the oldest files once all received spans take more than this",
+    ),
+    _option("receive", "--fsync", action="store_true", help="answer only when what is written has reached the disk"),
+    _option(
+        "receive",
+        "--cors",
+        action="append",
+        default=[],
+        metavar="ORIGIN",
+        help="let web pages from there send, such as http://localhost:3000; * for any; repeatable",
+    ),
+    _option(
+        "push",
+        "--endpoint",
+        metavar="URL",
+        help="where to send to, such as http://localhost:4318; without it, OTEL_EXPORTER_OTLP_ENDPOINT",
+    ),
+    _option(
+        "push",
+        "--protocol",
+        choices=_PROTOCOLS,
+        metavar="NAME",
+        help=f"{', '.join(_PROTOCOLS[:-1])} or {_PROTOCOLS[-1]} (default {_PROTOCOLS[0]})",
+    ),
+    _option(
+        "push",
+        "--header",
+        dest="headers",
+        action="append",
+        default=[],
+        metavar="K=V",
+        help="a header of each request, such as an API key; repeatable",
+    ),
+    _option(
+        "push",
+        "--compression",
+        choices=_COMPRESSIONS,
+        metavar="NAME",
+        help=f"{' or '.join(_COMPRESSIONS)} (default {_COMPRESSIONS[-1]})",
+    ),
+    _option("push", "--timeout", type=_positive, metavar="S", help="seconds to wait for an answer (default 10)"),
+    _option("push", "--batch", type=_batch, default=512, metavar="N", help="most spans of a request (default 512)"),
+    _option("push", "--rate", type=_positive, metavar="N", help="most spans a second"),
+    _option(
+        "push",
+        "--shift-to-now",
+        action="store_true",
+        help="move all times alike, so that the newest span ends now",
+    ),
+    _option(
+        "push", "--state", metavar="FILE", help="keep in a file what has been sent; the same command goes on from there"
+    ),
     _option(
         "view tree",
         "--ray",
@@ -435,6 +613,16 @@ _OPTIONS: Final = (
         "--ray",
         metavar="ADDRESS",
         help="count on a Ray cluster, whose nodes can all read the PATHs: auto, or HOST:PORT",
+    ),
+    _option(
+        "export",
+        "--ray",
+        metavar="ADDRESS",
+        help="write jsonl, otlp or parquet on a Ray cluster, whose nodes can all read the PATHs: auto, or HOST:PORT",
+    ),
+    _option("view", "--web", action="store_true", help="show it in a browser, on this machine: prints the address"),
+    _option(
+        "view", "--port", type=_port, metavar="N", help="where --web is to be found (default: any port that is free)"
     ),
     _option("tree", "--svg", metavar="FILE", help="write the waterfall as a picture, completely or not at all"),
     _option("export tree", "--force", action="store_true", help="overwrite the file"),
@@ -483,6 +671,7 @@ _WORDS: Final = {
     "FORMAT": FORMATS,
     "KEY": _BY,
     "MODE": _COLOR,
+    "WHAT": _KEEP,
     "WHEN": ("last", "10m", "1h", "1d"),
 }
 """What a shell may propose for a value, by its name in the help."""

@@ -132,6 +132,8 @@ async def walked(
         await pilot.pause()
         for key in shot.keys:
             await pilot.press(key)
+        # It would begin within a second.
+        app.first_screen.marks.find()
         await pilot.pause(0.2)
         await app.workers.wait_for_complete()
         for field in app.screen.query(Input):
@@ -143,7 +145,7 @@ async def walked(
 async def settled(app: SpanviewApp, pilot: Pilot[None]) -> None:
     """Wait until everything is shown that is found out in threads, and that follows the cursor when it rests."""
     # What failed without an error is asked once a second.
-    app.first_screen._find_silent()
+    app.first_screen.marks.find()
     for _ in range(2):
         await pilot.pause(_RESTS_S)
         await app.workers.wait_for_complete()

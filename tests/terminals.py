@@ -132,6 +132,11 @@ class Terminal:
         """Whether the program runs."""
         return self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def send(self, *parts: bytes) -> None:
         """Send keys; what is waited for next has to be written after this."""
         self._seen = len(self.output)

@@ -14,8 +14,11 @@ import json
 import os
 import pty
 import re
+import socket
 import sys
+import time
 import unicodedata
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
@@ -33,7 +36,7 @@ FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 READING: Final = ("view", "tree", "spans", "export", "stats", "check")
 """Commands that take PATHs only; `diff` takes two sides."""
 COMMANDS: Final = (*READING, "diff")
-NO_COMMANDS: Final = ("push", "receive", "html", "explain", "mcp")
+NO_COMMANDS: Final = ("html", "explain", "mcp")
 """Words that may become commands."""
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
@@ -111,8 +114,13 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
         ["'weather'", "name, service, kind, service+name, status, trace.root, pid, scope, ray, serve"],
     ),
     *(([word], [f"there is no command {word} yet"]) for word in NO_COMMANDS),
-    (["receive", "--help"], ["there is no command receive yet"]),
-    (["--follow", "receive"], ["there is no command receive yet"]),
+    (["explain", "--help"], ["there is no command explain yet"]),
+    (["--follow", "explain"], ["there is no command explain yet"]),
+    (["receive"], ["--dir DIR says where to: it is missing"]),
+    (["receive", "folder", "--dir", "dir"], ["unrecognized arguments: folder"]),
+    (["receive", "--dir", "dir", "--http", "off", "--grpc", "off"], ["leave nothing to receive at"]),
+    (["receive", "--dir", "dir", "--http", "65536"], ["65536: expected a port up to 65535"]),
+    (["receive", "--dir", "dir", "--max-body", "much"], ["much: expected a size such as 64MiB"]),
     (["collect"], ["-o DIR says where to: it is missing"]),
     (["collect", "folder", "-o", "dir"], ["unrecognized arguments: folder"]),
     (["collect", "-o", "dir", "--dashboard", "http://head:8265", "-f"], ["--dashboard can't be followed"]),
@@ -120,6 +128,11 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["collect", "-o", "dir", "--dashboard", "http://head:8265", "--address", "auto"], ["leave out one of them"]),
     (["collect", "-o", "dir", "--dashboard", "head:8265"], ["head:8265: expected the URL of a dashboard"]),
     (["--ray", "auto", "folder"], ["--ray stands for a PATH: leave out folder"]),
+    (["--port", "8123", "1.json"], ["--port", "add --web"]),
+    (["--web", "--port", "65536", "1.json"], ["65536", "expected a port up to 65535"]),
+    (["--web", "no.json"], ["no.json: no such file or folder", "--follow"]),
+    (["--web", "-q", "name=", "1.json"], ["character 6"]),
+    (["tree", "--web", "1.json"], ["unrecognized arguments: --web"]),
     (["tre"], ["there is no command tre", "did you mean `tree`?", "./tre"]),
     (["exprot", "1.json"], ["there is no command exprot", "did you mean `export`?"]),
     (["-q", "tree", "chekc"], ["there is no command chekc", "did you mean `check`?"]),
@@ -131,7 +144,7 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["check", "--fail-on", "alpha", "--fail-on", "name=", "1.json"], ["character 6"]),
     (["check", "--trace", "f", "1.json"], ["begins with f"]),
     (["export", "--format", "csv", "1.json"], ["csv isn't a format", "trace-tree, jsonl, otlp"]),
-    (["export", "--format", "html", "1.json"], ["html isn't a format"]),
+    (["export", "--format", "pdf", "1.json"], ["pdf isn't a format"]),
     (["export", "--format", "yaml", "1.json"], ["yaml isn't a format"]),
     (["export", "-o", "1.json", "1.json"], ["1.json", "--force"]),
     (["export", "-o", "no/where.json", "1.json"], ["no/where.json", "folder"]),
@@ -229,7 +242,7 @@ def test_the_demo(folder: Path) -> None:
 
 def test_words_of_commands_to_come_are_paths_where_these_exist(folder: Path) -> None:
     """A file that is called like no command yet, or nearly like one, is read."""
-    for name in ("push", "html", "tre"):
+    for name in ("html", "mcp", "tre"):
         (folder / name).write_bytes((folder / "1.json").read_bytes())
         for path in (name, f"./{name}"):
             done = spanview(path, folder=folder)
@@ -625,8 +638,8 @@ def test_help_lists_what_is_built() -> None:
     assert (done.status, done.notices) == (0, "")
     assert spanview("-h") == done
     listed = [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()]
-    assert listed == [*COMMANDS, "collect", "help"]
-    assert not any(name in done.text for name in ("--web", "--svg", *NO_COMMANDS[:3], *NO_COMMANDS[4:]))
+    assert listed == [*COMMANDS, "push", "collect", "receive", "help"]
+    assert not any(name in done.text for name in ("--svg", *NO_COMMANDS[1:]))
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -757,6 +770,7 @@ _PRINTED: Final = (
     ("export", "--format", "jaeger"),
     ("export", "--format", "zipkin"),
     ("export", "--format", "chrome"),
+    ("export", "--format", "html"),
     ("stats", "--json"),
     ("stats", "--by", "serve", "--json"),
     ("check",),
@@ -981,6 +995,34 @@ def at_terminal(words: Sequence[str]) -> str:
     os.close(terminal)
     os.waitpid(child, 0)
     return b"".join(parts).decode().replace("\r\n", "\n")
+
+
+def test_what_runs_is_drawn_until_now(tmp_path: Path) -> None:
+    """A span without an end whose process is alive is hatched, in bars and in pictures; the title says how long."""
+    build = Builder()
+    process = {"host.name": socket.gethostname(), "process.pid": os.getpid()}
+    now = time.time_ns()
+    spans = [build.span("job", duration=None, resource=process)]
+    spans[0]["start_time"] = datetime.fromtimestamp(now / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    (tmp_path / f"here-{os.getpid()}-1.started.jsonl").write_bytes(file_of(spans))
+    bars = spanview("tree", "--bars", tmp_path).text.splitlines()
+    assert "● 1 running" in " ".join(bars)
+    assert "…" in bars[0]
+    assert "▚▚▚" in next(line for line in bars if "job" in line)
+    assert "stripes: runs, until now" in spanview("tree", "--svg", "-", tmp_path).text
+
+
+@pytest.mark.parametrize(("by", "recording"), [("name", "serve"), ("ray", "killed-workers"), ("serve", "serve")])
+def test_statistics_fit_a_terminal(by: str, recording: str) -> None:
+    """Figures go where there is no room, and names keep their ends; a pipe has them all."""
+    words = ["stats", str(FIXTURES / recording / "spans"), "--by", by]
+    shown, piped = at_terminal([*SPANVIEW, *words]).splitlines(), spanview(*words).output.decode().splitlines()
+    shown = [re.sub(r"\x1b\[[0-9]+m", "", line) for line in shown]
+    assert max(map(len, shown)) <= 80 < max(map(len, piped))
+    assert len(shown) == len(piped)
+    assert {*shown[0].split()} < {*piped[0].split()}
+    ends = zip(shown, piped, strict=True)
+    assert all(one[: one.index("  ")].split("…")[-1] in other[: other.index("  ")] for one, other in ends)
 
 
 def test_statistics_by_an_attribute_that_some_have(tmp_path: Path) -> None:

@@ -52,13 +52,13 @@ def written_commands() -> Iterator[tuple[str, str]]:
             if block["language"] == "sh" and block["mark"] is None:
                 for line in block["code"].splitlines():
                     code = re.split(r"\s+#", line)[0].strip()
-                    if re.search(r"\bspanview\b", code) and not needs_cluster(code):
+                    if re.search(r"\bspanview\b", code) and not needs_others(code):
                         yield name, code
         for line in prose(text).splitlines():
             for command in INLINE.findall(line.replace("\\|", "|") if line.startswith("|") else line):
                 # `spanview diff` names a command, and is no call of it.
                 is_call = command.split()[1:] not in ([], *([each] for each in cli.COMMANDS))
-                if is_call and not needs_cluster(command):
+                if is_call and not needs_others(command):
                     yield name, command
 
 
@@ -68,12 +68,12 @@ def split(words: list[str]) -> tuple[str, list[str]]:
     return word if word in cli.COMMANDS else "view", rest
 
 
-def needs_cluster(command: str) -> bool:
-    """Tell whether a command is one for test_collect.py; its options are parsed here, too."""
+def needs_others(command: str) -> bool:
+    """Tell whether a command needs a cluster, senders, an endpoint or a browser, as in their tests; it is parsed."""
     words = shlex.split(command)[1:]
-    if "collect" not in words and "--ray" not in words:
+    if not {"collect", "--ray", "receive", "push", "--web"} & {*words}:
         return False
-    assert cli._options(*split(words)).command in {"collect", "stats", "tree", "view"}
+    assert cli._options(*split(words)).command in {"collect", "export", "stats", "tree", "view", "receive", "push"}
     return True
 
 

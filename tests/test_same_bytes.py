@@ -56,7 +56,7 @@ _TICK_NS: Final = 1_000_000
 _MOMENTS: Final = 400 // _SHARE
 """So many moments there are at which a trace begins: of those that begin at the same one, all else decides."""
 _BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "ray", "serve")
-_FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
+_FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html")
 _SOME: Final = "name~^odd"
 _COMMANDS: Final = (
     ("tree", "--bars", "-q", _SOME),

@@ -142,6 +142,25 @@ class Calls:
         firsts = np.append(0, np.cumsum(counts[stays]))
         return Calls(self._store, self.rows[stays], self.attempts[np.repeat(stays, counts)], firsts)
 
+    def failed_in(self, chosen: Places) -> tuple[list[int], list[int]]:
+        """Return what failed of some calls: the rows of errors that lasted, and of those that a retry made good.
+
+        They are those of attempts, and of PRODUCERs that were never submitted.
+
+        Args:
+            chosen: The indices of the calls.
+        """
+        statuses = copy_of(self._store.spans.status)
+        of_calls = np.repeat(np.arange(len(self)), self.counts)
+        are_chosen = np.isin(of_calls, chosen) & (statuses[self.attempts] == ERROR)
+        failed = self.attempts[are_chosen]
+        exits = np.isin(failed, [*exits_among(self._store, failed.tolist())])
+        failed, last = failed[~exits], self.attempts[self.firsts[1:][of_calls[are_chosen][~exits]] - 1]
+        lasts = statuses[last] == ERROR
+        alone = self.rows[chosen][self.counts[chosen] == 0]
+        refused = alone[statuses[alone] == ERROR]
+        return [*failed[lasts].tolist(), *refused.tolist()], failed[~lasts].tolist()
+
     def attempts_of(self, row: int) -> list[int]:
         """Return the rows of the attempts of the call whose PRODUCER has a row."""
         return self._attempts_of(int(np.searchsorted(self.rows, row)))
@@ -182,6 +201,8 @@ class Function:
     """Calls without an attempt and without an error, those in `untraced` left out."""
     ended: int = 0
     """Calls whose last attempt ended without an error."""
+    no_end: int = 0
+    """Calls whose last attempt has neither an end nor an error: it runs, or was lost with its process."""
     failed: int = 0
     """Calls whose last attempt failed, and those that were never submitted."""
     waits_ns: Sequence[int] = field(default_factory=list)
@@ -387,6 +408,8 @@ def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterabl
     last = calls.firsts[1:][has_any] - 1
     has_ended[has_any] = ~has_failed[last] & (ends[attempts[last]] != NO_TIME)
     has_ended &= ~is_generator
+    is_open = np.zeros(len(calls), np.bool_)
+    is_open[has_any] = ~has_failed[last] & (ends[attempts[last]] == NO_TIME)
     is_lasting = is_refused.copy()
     is_lasting[has_any] = has_failed[last]
     has_no_run = np.repeat(is_generator, counts)
@@ -413,6 +436,7 @@ def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterabl
         count_of(functions[counts > 1]),
         count_of(functions[~has_any & ~is_refused]),
         count_of(functions[has_ended]),
+        count_of(functions[is_open]),
         count_of(functions[is_lasting]),
         waited,
         [sum(of_function) for of_function in waited],

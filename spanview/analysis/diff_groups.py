@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diff import diff
-from spanview.analysis.flame import CallPath, Flame
+from spanview.analysis.flame import CallPath, Flame, Located, path_column
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.analysis.diff import Diff, PathDiff
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
 
 WAITING: Final = "waiting"
@@ -48,44 +49,63 @@ def diff_groups(a: tuple[Flame, Flame], b: tuple[Flame, Flame]) -> Diff:
 
 
 def by_total(merged: Diff) -> list[PathDiff]:
-    """Return the groups by how much their totals have changed, the most first; of equal changes the slower first.
+    """Return the groups by how much their totals have changed, the most first; of equal changes the slower first."""
+    return sorted(merged.paths, key=rank_of_total)
+
+
+def rank_of_total(group: PathDiff) -> tuple[int, int, bool, int]:
+    """Return the sort key by which the greatest change of a total comes first.
 
     Waits come last: they add up what others took.
     """
-    return sorted(merged.paths, key=lambda path: (path.depth, *path.rank("total_ns"), path.number))
+    return group.depth, *group.rank("total_ns"), group.number
 
 
-def groups_of_side(store: Store, by: DiffBy, side: Flame, traces: Sequence[int] | None) -> Flame:
-    """Return a side with groups instead of call paths.
+def groups_of_side(store: Store, by: DiffBy, side: Flame, traces: Sequence[int] | None) -> Located:
+    """Return a side with groups instead of call paths, and the group of each span: of runs, not of waits.
 
     Args:
         by: Name or Ray function.
         side: Its call paths.
         traces: Numbers of its traces; None for all.
     """
-    return replace(side, paths=_functions(store, traces) if by is DiffBy.RAY else _names(store, traces))
+    paths, rows, numbers = _functions(store, traces) if by is DiffBy.RAY else _names(store, traces)
+    return Located(replace(side, paths=paths), path_column(len(store.spans.next_row), rows, numbers))
 
 
-def _names(store: Store, traces: Sequence[int] | None) -> list[CallPath]:
+def _names(store: Store, traces: Sequence[int] | None) -> tuple[list[CallPath], Places, Places]:
+    """Return the groups, the rows of the spans, and the group of each."""
+    import numpy as np
+
     from spanview.analysis.stats import grouped
     from spanview.index.forest import forest_of
 
     forest, texts = forest_of(store, traces), store.names.texts
-    return [
-        _path(texts[name], count, errors, durations, self_ns)
-        for name, count, errors, durations, self_ns in grouped(forest, forest.of("name").astype(int))
-    ]
+    names = forest.of("name").astype(np.int64)
+    groups = [*grouped(forest, names)]
+    number_of = np.zeros(len(texts), np.int64)
+    number_of[[name for name, *_ in groups]] = range(len(groups))
+    paths = [_path(texts[name], count, errors, durations, own) for name, count, errors, durations, own in groups]
+    return paths, forest.rows, number_of[names]
 
 
-def _functions(store: Store, traces: Sequence[int] | None) -> list[CallPath]:
+def _functions(store: Store, traces: Sequence[int] | None) -> tuple[list[CallPath], Places, Places]:
+    """Return the groups, the rows of the attempts, and the group of each."""
+    import numpy as np
+
+    from spanview.analysis.call_groups import CallsBy, call_groups
     from spanview.analysis.calls import calls_of, functions_of
 
-    paths = list[CallPath]()
-    for function in functions_of(store, calls_of(store, traces)):
+    calls, paths = calls_of(store, traces), list[CallPath]()
+    number_of = dict[str, int]()
+    for function in functions_of(store, calls):
         runs, waits = function.runs_ns, function.waits_ns
+        number_of[function.function] = len(paths)
         paths.append(_path(function.function, function.attempts, function.errors, runs))
         paths.append(replace(_path(WAITING, len(waits), 0, waits), parent=len(paths) - 1, depth=1))
-    return paths
+    groups = call_groups(store, calls, CallsBy.FUNCTION)
+    numbers = np.array([number_of[key] for key in groups.keys], np.int64)
+    return paths, calls.attempts, numbers[groups.of_attempts]
 
 
 def _path(name: str, count: int, errors: int, durations: Sequence[int], self_ns: int = 0) -> CallPath:

@@ -12,19 +12,19 @@ a Ray call whose last attempt ended well comes after what lasted.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray_names import call_names
 from spanview.index.arrays import copy_of
-from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
 
 _NUMPY_FROM_SPANS: Final = 20_000
 """Spans from which on it pays to look at all of them with numpy."""
@@ -35,30 +35,86 @@ _ROUNDED_NS: Final = 2_000
 _OF_EXCEPTION: Final = ("exception.type", "exception.message", "exception.stacktrace")
 
 
-def newest_failures(store: Store, traces: Iterable[int]) -> Mapping[int, int]:
-    """Return when the failed span of each trace that ended last did, in nanoseconds since 1970.
+def newest_failures(
+    store: Store, traces: Iterable[int], made_good: Collection[int] = ()
+) -> Mapping[int, tuple[bool, int]]:
+    """Return of each trace whether an error in it lasted, and when the newest such span ended, in ns since 1970.
 
     Args:
         traces: Numbers of traces; those without an error, or whose failed spans have no times, are left out.
+        made_good: As `errors_made_good` returns them; of a trace with no other errors, they count.
     """
     spans, errors = store.spans, store.trace_table.error_count
     wanted = {trace for trace in traces if errors[trace]}
     if len(spans.next_row) < _NUMPY_FROM_SPANS:
-        ends = {
-            trace: max(_end(store, row) for row in store.rows_of_trace(trace) if spans.status[row] == ERROR)
-            for trace in wanted
-        }
+        failed = {trace: [row for row in store.rows_of_trace(trace) if spans.status[row] == ERROR] for trace in wanted}
+        ends = {trace: max((row not in made_good, _end(store, row)) for row in rows) for trace, rows in failed.items()}
     else:
         import numpy as np
 
-        count = len(spans.next_row)
-        rows = np.flatnonzero(copy_of(spans.status)[:count] == ERROR)
-        of_rows = (copy_of(column)[rows] for column in (spans.trace, spans.start_ns, spans.end_ns))
-        of_traces, begun, ended = of_rows
-        latest = np.full(len(store.trace_table), NO_TIME, np.int64)
-        np.maximum.at(latest, of_traces, np.where(ended == NO_TIME, begun, ended))
-        ends = {trace: int(latest[trace]) for trace in wanted}
-    return {trace: end for trace, end in ends.items() if end != NO_TIME}
+        rows = failed_rows(store)
+        of_traces, begun, ended = (copy_of(column)[rows] for column in (spans.trace, spans.start_ns, spans.end_ns))
+        ended = np.where(ended == NO_TIME, begun, ended)
+        lasts = ~np.isin(rows, [*made_good]) if made_good else np.ones(len(rows), np.bool_)
+        latest, lasting = (np.full(len(store.trace_table), NO_TIME, np.int64) for _ in range(2))
+        np.maximum.at(latest, of_traces, ended)
+        np.maximum.at(lasting, of_traces[lasts], ended[lasts])
+        has_lasting = lasting != NO_TIME
+        pairs = [*zip(has_lasting.tolist(), np.where(has_lasting, lasting, latest).tolist(), strict=True)]
+        ends = {trace: pairs[trace] for trace in wanted}
+    return {trace: failure for trace, failure in ends.items() if failure[1] != NO_TIME}
+
+
+def failed_rows(store: Store, traces: Iterable[int] | None = None) -> Places:
+    """Return the rows of spans with status ERROR.
+
+    Args:
+        traces: Numbers of the traces that count; None for all.
+    """
+    import numpy as np
+
+    rows = np.flatnonzero(copy_of(store.spans.status)[: len(store.spans.next_row)] == ERROR)
+    if traces is not None:
+        chosen = np.zeros(len(store.trace_table), np.bool_)
+        chosen[[*traces]] = True
+        rows = rows[chosen[copy_of(store.spans.trace)[rows]]]
+    return rows
+
+
+def failed_with(
+    store: Store, column: Sequence[int], wanted: Collection[int], traces: Iterable[int] | None = None
+) -> list[int]:
+    """Return the rows of the spans with status ERROR that have one of some numbers in a column.
+
+    Args:
+        column: A number for each row at that time.
+        wanted: The numbers.
+        traces: Numbers of the traces that count; None for all.
+    """
+    import numpy as np
+
+    numbers, rows = copy_of(column), failed_rows(store, traces)
+    rows = rows[rows < len(numbers)]
+    failed: list[int] = rows[np.isin(numbers[rows], [*wanted])].tolist()
+    return failed
+
+
+def in_order_of_visits(store: Store, rows: Iterable[int], made_good: Collection[int] = ()) -> list[int]:
+    """Return failed spans of any traces, by their rows, the newest first; what a retry made good after what lasted.
+
+    Args:
+        rows: The rows of the spans.
+        made_good: As `errors_made_good` returns them.
+    """
+    import numpy as np
+
+    failed = np.fromiter(rows, np.int64)
+    begun, ended = (copy_of(column)[failed] for column in (store.spans.start_ns, store.spans.end_ns))
+    ended = np.where(ended == NO_TIME, begun, ended)
+    # Their complements, because the least time has no negative.
+    order = np.lexsort((failed, ~ended, np.isin(failed, [*made_good])))
+    in_order: list[int] = failed[order].tolist()
+    return in_order
 
 
 def _end(store: Store, row: int) -> int:
@@ -101,24 +157,43 @@ def newest_first(store: Store, rows: Sequence[int], above: Sequence[int], retrie
     return order
 
 
-def retried_attempts(store: Store, tree: TraceTree, nodes: Iterable[int]) -> set[int]:
+def retried_attempts(store: Store, rows: Iterable[int]) -> set[int]:
     """Return the rows of those failed spans that are attempts of Ray calls whose last attempt ended well.
 
     Args:
-        tree: Of their trace.
-        nodes: Of the failed spans, in the tree.
+        rows: Of spans, among them all attempts of the calls that count.
     """
-    spans, rows = store.spans, set[int]()
-    runs = call_names(store)[1]
-    for node in nodes:
-        row, parent = tree.rows[node], tree.parents[node]
-        if spans.kind[row] != CONSUMER or spans.name[row] not in runs or parent == ROOT:
-            continue
-        last = tree.rows[tree.children(parent)[-1]]
-        is_attempt = spans.kind[last] == CONSUMER and spans.name[last] in runs
-        if is_attempt and spans.status[last] != ERROR and spans.end_ns[last] != NO_TIME:
-            rows.add(row)
-    return rows
+    spans, retried = store.spans, set[int]()
+    runs, calls = call_names(store)[1], defaultdict[tuple[int, int], list[int]](list)
+    for row in rows:
+        if spans.kind[row] == CONSUMER and spans.name[row] in runs and (parent := spans.parent_id[row]):
+            calls[spans.trace[row], parent].append(row)
+    for attempts in calls.values():
+        starts = ((spans.start_ns[row] == NO_TIME, spans.start_ns[row], spans.span_id[row], row) for row in attempts)
+        last = max(starts)[-1]
+        if spans.status[last] != ERROR and spans.end_ns[last] != NO_TIME:
+            retried |= {row for row in attempts if spans.status[row] == ERROR}
+    return retried
+
+
+def errors_made_good(store: Store) -> Collection[int]:
+    """Return the rows of failed spans that a retry made good, with what failed below them; for a thread."""
+    import numpy as np
+
+    spans, runs = store.spans, [*call_names(store)[1]]
+    count = len(spans.next_row)
+    attempts = np.flatnonzero(copy_of(spans.kind)[:count] == CONSUMER)
+    attempts = attempts[np.isin(copy_of(spans.name)[attempts], runs)]
+    callers = copy_of(spans.parent_id)[attempts]
+    of_failed = callers[copy_of(spans.status)[attempts] == ERROR]
+    retried = retried_attempts(store, attempts[np.isin(callers, of_failed)].tolist()) if len(of_failed) else ()
+    if not retried:
+        return ()
+    from spanview.index.forest import forest_of
+
+    forest = forest_of(store, sorted({spans.trace[row] for row in retried}))
+    is_below = forest.sums_above(np.isin(forest.rows, [*retried])) > 0
+    return frozenset(forest.rows[is_below & (forest.of("status") == ERROR)].tolist())
 
 
 class _Records:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.telling import Tell
+    from spanview.index.arrays import Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
 
@@ -118,12 +119,23 @@ def located(store: Store, traces: Iterable[int] | None = None, tell: Tell = unhe
     Args:
         traces: Numbers of the traces that count; None for all.
     """
+    merged, forest, numbers = _merged(store, None if traces is None else [*traces], tell)
+    return Located(merged, path_column(forest.size, forest.rows, numbers))
+
+
+def path_column(size: int, rows: Places, numbers: Places) -> Sequence[int]:
+    """Return the column of `Located`.
+
+    Args:
+        size: Rows in the span table.
+        rows: Those that have a path.
+        numbers: The number of the path of each.
+    """
     import numpy as np
 
-    merged, forest, numbers = _merged(store, None if traces is None else [*traces], tell)
-    column = np.full(forest.size, NOWHERE, np.uint32)
-    column[forest.rows] = numbers
-    return Located(merged, array("I", column.tobytes()))
+    column = np.full(size, NOWHERE, np.uint32)
+    column[rows] = numbers
+    return array("I", column.tobytes())
 
 
 def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Flame, Forest, NDArray[np.int64]]:

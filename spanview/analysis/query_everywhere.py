@@ -40,8 +40,10 @@ _AS_IT_IS: Final = re.compile(r"(?!:)[ !#-+\--Z^-z|~]+")
 """Printable ASCII that JSON writes as it is and doesn't use itself; its own colons follow a quote."""
 _OF_NUMBERS: Final = re.compile(r"[-+.0-9eE]+")
 """Characters of numbers, which can be written in other ways,"""
-_WORDS: Final = ("-Infinity", "-inf", "NaN", "nan", "True", "False")
-"""and these, too."""
+_OF_BYTES: Final = re.compile(r"[0-9A-Za-z+/=]*[+/=][0-9A-Za-z+/=]*")
+"""What may be in base64, of which there are several spellings,"""
+_WORDS: Final = ("-Infinity", "-inf", "NaN", "nan", "True", "False", "null")
+"""and these, too; OTLP has nothing where other formats have null."""
 
 
 def any_term(raw: RawTerm) -> Term:
@@ -101,8 +103,9 @@ def _literal_of(pattern: str) -> str | None:
 
 def _is_written_so(text: str) -> bool:
     """Return whether a text in a value is also in its record as it is, except for escapes."""
-    is_plain = _AS_IT_IS.fullmatch(text) is not None and _OF_NUMBERS.fullmatch(text) is None
-    return is_plain and not any(text in word for word in _WORDS)
+    if not _AS_IT_IS.fullmatch(text) or _OF_NUMBERS.fullmatch(text) or _OF_BYTES.fullmatch(text):
+        return False
+    return not any(text in word for word in _WORDS)
 
 
 def _values_in(span: Span) -> Iterator[Any]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from spanview.index.arrays import copy_of
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from spanview.index.arrays import Places, Words
     from spanview.index.forest import Forest
+    from spanview.index.store import Store
 
 _ROUNDED_NS: Final = 1_000_000
 """One span's start differs by no more between formats."""
@@ -41,6 +43,18 @@ class ReusedIds:
 
     def __bool__(self) -> bool:
         return bool(len(self.later))
+
+
+def traces_with_reused_ids(store: Store) -> frozenset[int]:
+    """Return the numbers of the traces in which spans share their ids although they are different ones."""
+    from spanview.index.forest import forest_of
+
+    spans = store.spans
+    marked = np.flatnonzero(copy_of(spans.warnings)[: len(spans.next_row)] & int(Warnings.DUPLICATE_ID))
+    if not len(marked):
+        return frozenset()
+    forest = forest_of(store, np.unique(copy_of(spans.trace)[marked]).tolist())
+    return frozenset(forest.traces[reused_ids(forest).later].tolist())
 
 
 def reused_ids(forest: Forest) -> ReusedIds:

@@ -129,6 +129,16 @@ class Request:
     nested_queues: tuple[NestedQueue, ...] = ()
     """What of the handling went to the queues of other deployments, the longest first."""
 
+    def failed_row(self, store: Store) -> int | None:
+        """Return the row of the span at which it failed: the innermost with an error, else the one that says so.
+
+        An exception that no status tells of is in the span of the innermost part, a code in that of the outermost.
+        """
+        if self.failure is None:
+            return None
+        failed = (row for row in reversed(self.rows) if store.spans.status[row] == ERROR)
+        return next(failed, self.rows[-1 if self.failure is Failure.RAISED else 0])
+
     @property
     def nested_queue_ns(self) -> int | None:
         """What of the handling went to the queues of other deployments; None if the handling isn't known."""

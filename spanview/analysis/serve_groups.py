@@ -101,6 +101,9 @@ def to_json(groups: Iterable[RequestGroup]) -> dict[str, Any]:
                 "route_ns": asdict(group.route),
                 "other_ns": asdict(group.other),
                 "nested_queue_ns": asdict(group.nested_queue),
+                "nested_queues": [
+                    {"deployment": deployment or None, "sum_ns": ns} for deployment, ns in group.nested_queues
+                ],
                 "sum_ns": asdict(group.sums),
             }
             for group in groups

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import compress
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.writers import Life, Writers
 from spanview.index.table import file_of_process
@@ -83,6 +83,23 @@ def fates_text(unended: Iterable[Unended]) -> str:
 def known_until(unended: Mapping[int, Unended]) -> dict[int, int]:
     """Return until when spans without an end are known to have run, by row: those that run until they were asked."""
     return {row: span.seen_ns for row, span in unended.items() if span.seen_ns != NO_TIME}
+
+
+class RanUntil(NamedTuple):
+    """Until when spans without an end are known to have run, in nanoseconds since 1970; 0 where there is none."""
+
+    now_ns: int
+    """When it was asked, where one runs."""
+    lost_ns: int
+    """When the last of those that are lost was known to."""
+
+
+def ran_until(unended: Mapping[int, Unended]) -> RanUntil:
+    """Return until when spans without an end are known to have run."""
+    lost = {row: span for row, span in unended.items() if span.fate is Fate.LOST}
+    runs = any(span.fate is Fate.RUNS for span in unended.values())
+    now_ns = max(known_until(unended).values(), default=0) if runs else 0
+    return RanUntil(now_ns, max(known_until(lost).values(), default=0))
 
 
 def unended_text(unended: Unended) -> str:

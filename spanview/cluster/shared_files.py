@@ -19,7 +19,7 @@ from spanview.sources.discover import FoundFile, discover, file_of
 from spanview.sources.unpacking import MAGIC_BYTES, Unpacker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from spanview.model.problems import Problem
 
@@ -54,7 +54,7 @@ class SharedFile(NamedTuple):
                 # Its name says what it is, and others may have the same.
                 real = os.path.join(folder, str(len(os.listdir(folder))), os.path.basename(self.real))
                 os.mkdir(os.path.dirname(real))
-                system, _ = _file_systems().FileSystem.from_uri(self.uri)
+                system, _ = _file_system_of(self.uri)
                 with system.open_input_stream(self.real, compression=None) as stream, open(real, "wb") as copy:
                     shutil.copyfileobj(stream, copy, _PIECE_BYTES)
             # Nodes give different numbers to one file system.
@@ -88,7 +88,7 @@ def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
 def _search_uri(uri: str) -> Iterator[SharedFile]:
     fs = _file_systems()
     try:
-        system, top = fs.FileSystem.from_uri(uri)
+        system, top = _file_system_of(uri)
         given = system.get_file_info(top)
         is_folder = given.type is fs.FileType.Directory
         below = system.get_file_info(fs.FileSelector(top, recursive=True)) if is_folder else [given]
@@ -106,44 +106,103 @@ def _search_uri(uri: str) -> Iterator[SharedFile]:
             yield SharedFile(shown, info.path, info.size, uri)
 
 
+def _file_system_of(uri: str) -> tuple[Any, str]:
+    """Return the file system behind a URI, and the path there: Arrow's own, or one that fsspec has.
+
+    Raises:
+        ValueError: Neither knows it, as all that Arrow says.
+    """
+    fs = _file_systems()
+    try:
+        system, path = fs.FileSystem.from_uri(uri)
+    except ValueError:
+        try:
+            system, path = import_module("fsspec.core").url_to_fs(uri)
+        except (ImportError, ValueError):
+            system = None
+        if system is None:
+            raise
+        system = fs.PyFileSystem(fs.FSSpecHandler(system))
+    return system, path
+
+
 def _file_systems() -> Any:
     try:
         return import_module("pyarrow.fs")
     except ImportError:
-        raise CollectError("Ray Data isn't installed beside spanview: pip install 'spanview[ray]'") from None
+        raise CollectError("URIs need pyarrow, on every node: pip install 'spanview[parquet]'") from None
 
 
-class SharedReader(DetailReader):
-    """Reads records of shared files again, on any node.
+class SharedReader:
+    """Reads records of shared files again, on any node; behind a URI only what is asked for, unless it is compressed.
 
     Args:
-        files: By the numbers of their sources.
-        packed: The numbers of those that are compressed.
+        files: By the numbers that they have everywhere.
         folder: What is copied goes there.
     """
 
-    def __init__(self, files: Sequence[SharedFile], packed: set[int], folder: str) -> None:
-        self._files, self._packed, self._folder = files, packed, folder
+    def __init__(self, files: Sequence[SharedFile], folder: str) -> None:
+        self.files = files
+        self._folder = folder
         self._reader = RecordReader()
         self._known = set[int]()
+        self._streams = dict[int, Any]()
+        self._packed = set[int]()
 
-    def read(self, source: int, offset: int, length: int) -> bytes | None:
-        """Return the bytes at a place of a source, or None where they are gone."""
-        if source not in self._known:
-            self._known.add(source)
-            self._take_up(source)
-        return self._reader.read(source, offset, length)
+    def note_packed(self, numbers: Iterable[int]) -> None:
+        """Take note of files that are compressed."""
+        self._packed.update(numbers)
 
-    def _take_up(self, source: int) -> None:
-        file = self._files[source].found(self._folder)
-        if source not in self._packed:
-            self._reader.register(source, file.real, *file.identity)
+    def read(self, number: int, offset: int, length: int) -> bytes | None:
+        """Return the bytes at a place of a file, or None where they are gone."""
+        if number not in self._known:
+            self._known.add(number)
+            self._take_up(number)
+        if number in self._streams:
+            try:
+                data: bytes = self._streams[number].read_at(length, offset)
+            except OSError:
+                return None
+            return data if len(data) == length else None
+        return self._reader.read(number, offset, length)
+
+    def close(self) -> None:
+        """Release what it holds."""
+        for stream in self._streams.values():
+            stream.close()
+        self._reader.close()
+
+    def _take_up(self, number: int) -> None:
+        file = self.files[number]
+        if file.uri and number not in self._packed:
+            system, _ = _file_system_of(file.uri)
+            self._streams[number] = system.open_input_file(file.real)
             return
-        with open(file.real, "rb") as stream:
+        found = file.found(self._folder)
+        if number not in self._packed:
+            self._reader.register(number, found.real, *found.identity)
+            return
+        with open(found.real, "rb") as stream:
             unpacker = Unpacker(stream.read(MAGIC_BYTES))
             stream.seek(0)
             offset = 0
             while data := stream.read(_PIECE_BYTES):
                 for piece in unpacker.feed(data):
-                    self._reader.spool.write(source, offset, piece)
+                    self._reader.spool.write(number, offset, piece)
                     offset += len(piece)
+
+
+class SharedSources(DetailReader):
+    """The reader of a store whose files are some of those that are shared.
+
+    Args:
+        reader: Reads them.
+        numbers: The number that each file of the store has everywhere.
+    """
+
+    def __init__(self, reader: SharedReader, numbers: Sequence[int]) -> None:
+        self._reader, self._numbers = reader, numbers
+
+    def read(self, source: int, offset: int, length: int) -> bytes | None:
+        """Return the bytes at a place of a source, or None where they are gone."""
+        return self._reader.read(self._numbers[source], offset, length)

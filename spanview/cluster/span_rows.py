@@ -1,104 +1,133 @@
-"""Spans on their way between processes: the rows of a store as tables of Arrow, and a store of such rows.
+"""Spans on their way between processes: the rows of a store, divided, and a store of rows from many of them.
 
-A row has all by which the index decides about duplicates and snapshots, which it does again where rows of other files
-join it.
+A row has all by which the index decides about duplicates and snapshots, which it does again where the rows of whole
+traces have come together. Columns travel as they are in memory, and are looked at where they arrive without a copy.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
+from array import array
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.cluster.shared_files import SharedReader
+from spanview.cluster.shared_files import SharedReader, SharedSources
+from spanview.formats.decoder import decode_span
 from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.arrays import copy_of, hashes_of
 from spanview.index.store import Store
+from spanview.index.table import NO_ROW, Interned
 from spanview.model.problems import Warnings
+from spanview.model.span import Source
 from spanview.quick.adopt import Adopted
 from spanview.quick.rows import ROW_BYTES, ScannedRows
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from spanview.cluster.shared_files import SharedFile
-    from spanview.index.arrays import Places
+    from spanview.index.arrays import Flags, Places, Words
 
-_TABLE_ROWS: Final = 65536
-"""Rows of a table."""
-_NUMBERS: Final = {
-    "trace_high": "uint64",
-    "trace_low": "uint64",
-    "span_id": "uint64",
-    "parent_id": "uint64",
-    "start_ns": "int64",
-    "end_ns": "int64",
-    "kind": "uint8",
-    "status": "uint8",
-    "warnings": "uint16",
-    "source": "uint32",
-    "offset": "uint64",
-    "length": "uint32",
-    "document_offset": "uint64",
-    "document_length": "uint32",
-    "is_packed": "bool_",
-}
-"""Columns, and their types in Arrow."""
-_COLUMNS: Final = {**_NUMBERS, "name": "binary", "service": "binary", "partition": "int64", "report": "binary"}
-_SHARED: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "warnings", "offset", "length")
+_OF_SPANS: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "warnings", "offset", "length")
 """Columns that the span table has as well."""
-_ENCODING: Final = ("utf-8", "surrogatepass")
-"""JSON can hold halves of characters, which Arrow's texts can't."""
+_TEXTS: Final = ("name", "service")
+_NOT_SCANNED: Final = ("warnings", "document_offset", "document_length")
+"""Columns that a scan doesn't have."""
 
 
-def tables_of(store: Store, sources: Sequence[int], packed: Collection[int], partitions: int) -> Iterator[Any]:
-    """Yield the spans of a store as tables of Arrow, with the partition of each.
+@dataclass(frozen=True, slots=True)
+class SpanRows:
+    """N spans, of any order."""
+
+    columns: Mapping[str, NDArray[Any]]
+    """As the span table has them; `trace_high`, `trace_low`, the number that a file has everywhere as `source`, and
+    `document_offset` and `document_length` of those that share a document with others."""
+    texts: Mapping[str, Sequence[str]]
+    """What the numbers in `name` and `service` stand for."""
+    cut: frozenset[str]
+    """The names that aren't kept whole."""
+    packed: frozenset[int]
+    """The files that are compressed."""
+
+    def __len__(self) -> int:
+        return len(self.columns["span_id"])
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column; zeros where no span has anything there."""
+        values = self.columns.get(name)
+        return np.zeros(len(self), np.uint64) if values is None else values
+
+    def with_columns(self, **columns: NDArray[Any]) -> SpanRows:
+        """Return the same with some more columns."""
+        return replace(self, columns={**self.columns, **columns})
+
+    def divided(self, numbers: Places, count: int) -> list[SpanRows]:
+        """Return the rows in parts, those with each number from 0 to `count` - 1."""
+        order = np.argsort(numbers, kind="stable")
+        columns = {name: values[order] for name, values in self.columns.items()}
+        ends = np.searchsorted(numbers[order], np.arange(1, count + 1)).tolist()
+        return [self._part(columns, slice(first, end)) for first, end in zip([0, *ends], ends, strict=False)]
+
+    def _part(self, columns: Mapping[str, NDArray[Any]], rows: slice) -> SpanRows:
+        part, texts = {name: values[rows] for name, values in columns.items()}, dict[str, list[str]]()
+        for name in _TEXTS:
+            numbers, indexes = np.unique(part[name], return_inverse=True)
+            part[name] = indexes.astype(np.uint32)
+            texts[name] = [self.texts[name][number] for number in numbers.tolist()]
+        return SpanRows(part, texts, self.cut.intersection(texts["name"]), self.packed)
+
+
+def rows_of(store: Store, sources: Sequence[int], packed: Collection[int]) -> SpanRows:
+    """Return the spans of a store.
 
     Args:
         sources: The number that each of its files has everywhere.
-        packed: Which of its files are compressed.
-        partitions: How many there are; the spans of one trace go to one.
+        packed: Which of these are compressed.
     """
-    arrow: Any = import_module("pyarrow")
-    texts = [
-        arrow.array([text.encode(*_ENCODING) for text in interned.texts], arrow.binary())
-        for interned in (store.names, store.services)
-    ]
-    numbers, are_packed = np.array(sources, np.uint32), np.isin(np.arange(len(sources)), [*packed])
-    high, low = copy_of(store.trace_table.id_high), copy_of(store.trace_table.id_low)
-    for first in range(0, len(store.spans), _TABLE_ROWS):
-        rows = slice(first, first + _TABLE_ROWS)
-        columns = {name: np.asarray(getattr(store.spans, name)[rows]) for name in _SHARED}
-        # The partition decides it anew.
-        columns["warnings"] &= ~np.uint16(Warnings.DUPLICATE_ID)
-        trace, source = np.asarray(store.spans.trace[rows]), np.asarray(store.spans.source[rows])
-        columns |= {"trace_high": high[trace], "trace_low": low[trace]}
-        columns |= {"source": numbers[source], "is_packed": are_packed[source]}
+    return _rows(store, _columns_of(store), sources, packed)
+
+
+def undecided_rows_of(store: Store, sources: Sequence[int], packed: Collection[int]) -> SpanRows:
+    """Return the spans of a store that has some files of many; those that haven't ended with all their records."""
+    columns, names = _columns_of(store), store.names
+    more = dict[str, list[int]]()
+    for row, (source, offset, length) in [*store.intake.snapshots()]:
+        record = store.intake.details.read(source, offset, length)
+        span = None if record is None else decode_span(record, Source("", 0, 0))
+        if span is not None:
+            of_record = {"source": source, "offset": offset, "length": length, "warnings": span.warnings.value}
+            of_record |= {"name": names.number(span.name), "status": span.status.code_value}
+            for name, values in columns.items():
+                more.setdefault(name, []).append(of_record.get(name, int(values[row])))
+    for name, added in more.items():
+        columns[name] = np.append(columns[name], np.array(added, columns[name].dtype))
+    return _rows(store, columns, sources, packed)
+
+
+def _columns_of(store: Store) -> dict[str, NDArray[Any]]:
+    return {name: copy_of(getattr(store.spans, name)) for name in (*_OF_SPANS, *_TEXTS, "trace", "source")}
+
+
+def _rows(store: Store, columns: dict[str, NDArray[Any]], sources: Sequence[int], packed: Collection[int]) -> SpanRows:
+    table, names = store.trace_table, store.names
+    trace, source = columns.pop("trace"), columns["source"]
+    columns |= {"trace_high": copy_of(table.id_high)[trace], "trace_low": copy_of(table.id_low)[trace]}
+    columns["source"] = np.array(sources, np.uint32)[source] if len(source) else source
+    if store.intake.details.are_there:
         columns |= _documents(store, source, columns)
-        columns["partition"] = (hashes_of(high[trace], low[trace]) % np.uint64(partitions)).astype(np.int64)
-        table = {name: arrow.array(values) for name, values in columns.items()}
-        for name, of_texts in zip(("name", "service"), texts, strict=True):
-            table[name] = of_texts.take(arrow.array(np.asarray(getattr(store.spans, name)[rows])))
-        table["report"] = arrow.nulls(len(trace), arrow.binary())
-        yield arrow.table(table, schema=_schema())
+    cut = frozenset(names.texts[number] for number in names.cut)
+    return SpanRows(columns, {"name": names.texts, "service": store.services.texts}, cut, frozenset(packed))
 
 
-def report_table(report: bytes, partition: int) -> Any:
-    """Return a table of one row that has something else than a span, for a partition without spans."""
-    arrow: Any = import_module("pyarrow")
-    known = {"report": report, "partition": partition}
-    return arrow.table({name: [known.get(name)] for name in _COLUMNS}, schema=_schema())
+def partitions_of(rows: SpanRows, count: int) -> Places:
+    """Return for each span the one of so many partitions to which those of its trace belong."""
+    hashes = hashes_of(rows.columns["trace_high"], rows.columns["trace_low"])
+    return (hashes % np.uint64(count)).astype(np.int64)
 
 
-def _schema() -> Any:
-    arrow: Any = import_module("pyarrow")
-    return arrow.schema([(name, getattr(arrow, kind)()) for name, kind in _COLUMNS.items()])
-
-
-def _documents(store: Store, sources: NDArray[Any], columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+def _documents(store: Store, sources: NDArray[Any], columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return where the documents are of the spans that have no records of their own."""
     offsets, lengths = np.zeros(len(sources), np.uint64), np.zeros(len(sources), np.uint32)
     for index in np.flatnonzero(columns["length"] == 0).tolist():
@@ -107,34 +136,96 @@ def _documents(store: Store, sources: NDArray[Any], columns: dict[str, NDArray[A
     return {"document_offset": offsets, "document_length": lengths}
 
 
-def store_of(table: Any, files: Sequence[SharedFile], folder: str) -> Store:
-    """Return a store of the spans of a table of Arrow.
+def joined_rows(parts: Sequence[SpanRows]) -> SpanRows:
+    """Return the rows of some parts, at least one, as one."""
+    chosen = [part for part in parts if len(part)] or parts[:1]
+    if len(chosen) == 1:
+        return chosen[0]
+    names = {name for part in chosen for name in part.columns}.difference(_TEXTS)
+    columns = {name: np.concatenate([part.column(name) for part in chosen]) for name in names}
+    texts = {}
+    for name in _TEXTS:
+        interned = Interned()
+        numbers = [np.array(interned.numbers(part.texts[name]), np.uint32)[part.columns[name]] for part in chosen]
+        columns[name], texts[name] = np.concatenate(numbers), interned.texts
+    cut = frozenset[str]().union(*(part.cut for part in chosen))
+    return SpanRows(columns, texts, cut, frozenset[int]().union(*(part.packed for part in chosen)))
+
+
+def store_of(rows: SpanRows, reader: SharedReader) -> Store:
+    """Return a store of spans, in which the index has decided about duplicates and snapshots.
 
     Args:
-        table: Rows as `tables_of` makes them, of any order.
-        files: By the numbers that they have everywhere.
-        folder: What is read again is copied there.
+        rows: Those of whole traces.
+        reader: Reads their records again.
     """
-    columns = {name: table[name].combine_chunks().to_numpy(zero_copy_only=False) for name in _NUMBERS}
-    order = np.lexsort((columns["offset"], columns["source"]))
-    columns = {name: values[order] for name, values in columns.items()}
-    everywhere, columns["source"] = np.unique(columns["source"], return_inverse=True)
-    packed = {*np.unique(columns["source"][columns["is_packed"]]).tolist()}
-    store = Store(SharedReader([files[number] for number in everywhere.tolist()], packed, folder))
-    for number in everywhere.tolist():
-        store.add_source(files[number].shown)
-    texts = []
-    for name in ("name", "service"):
-        coded = table[name].combine_chunks().dictionary_encode()
-        columns[name] = coded.indices.to_numpy(zero_copy_only=False)[order]
-        texts.append([text.decode(*_ENCODING) for text in coded.dictionary.to_pylist()])
+    store, columns = _empty_store(rows, reader)
+    columns["warnings"] &= ~np.uint16(Warnings.DUPLICATE_ID)
+    texts = [[*rows.texts[name]] for name in _TEXTS]
     are_usual = (columns["warnings"] == 0) & (columns["length"] > 0) & (columns["span_id"] != 0)
     are_usual &= (columns["trace_high"] | columns["trace_low"]) != 0
     _adopt(store, columns, texts, np.flatnonzero(are_usual))
     others = np.flatnonzero(~are_usual)
     for source in np.unique(columns["source"][others]).tolist():
         store.add(source, _batch_of(columns, texts, others[columns["source"][others] == source]))
+    _note_cut(store, rows)
     return store
+
+
+def settled_store_of(rows: SpanRows, reader: SharedReader) -> tuple[Store, Mapping[str, NDArray[Any]]]:
+    """Return a store of spans about which the index has decided already, and all columns in the order of its rows.
+
+    Its traces have ids and nothing else.
+
+    Args:
+        rows: As `rows_of` returns them, of one store or of several that have no trace in common.
+        reader: Reads their records again.
+    """
+    store, columns = _empty_store(rows, reader)
+    spans, high, low = store.spans, columns["trace_high"], columns["trace_low"]
+    order, firsts = grouped_ids(high, low)
+    store.trace_table.extend(high[order[firsts]].tobytes(), low[order[firsts]].tobytes())
+    columns["trace"] = np.empty(len(order), np.uint32)
+    columns["trace"][order] = np.cumsum(firsts) - 1
+    for name, interned in zip(_TEXTS, (store.names, store.services), strict=True):
+        columns[name] = np.array(interned.numbers([*rows.texts[name]]), np.uint32)[columns[name]]
+    for name in ("trace", "source", *_TEXTS, *_OF_SPANS):
+        column = getattr(spans, name)
+        column.frombytes(np.ascontiguousarray(columns[name], f"={column.typecode}").tobytes())
+    spans.next_row.extend(array("I", [NO_ROW]) * len(order))
+    if "document_length" in columns:
+        for source in np.unique(columns["source"]).tolist():
+            of_source = columns["source"] == source
+            places = (columns[name][of_source].tolist() for name in ("document_offset", "document_length"))
+            documents = {(offset, length) for offset, length in zip(*places, strict=True) if length}
+            store.intake.details.note(source, sorted(documents))
+    _note_cut(store, rows)
+    return store, columns
+
+
+def grouped_ids(high: Words, low: Words) -> tuple[Places, Flags]:
+    """Return an order in which spans of one trace are neighbours, and which positions of it begin a trace."""
+    order = np.lexsort((low, high))
+    firsts = np.ones(len(order), np.bool_)
+    firsts[1:] = (high[order[1:]] != high[order[:-1]]) | (low[order[1:]] != low[order[:-1]])
+    return order, firsts
+
+
+def _empty_store(rows: SpanRows, reader: SharedReader) -> tuple[Store, dict[str, NDArray[Any]]]:
+    """Return a store that has the files of some rows, and the columns by file and offset, files as it numbers them."""
+    order = np.lexsort((rows.columns["offset"], rows.columns["source"]))
+    columns = {name: values[order] for name, values in rows.columns.items()}
+    everywhere, columns["source"] = np.unique(columns["source"], return_inverse=True)
+    reader.note_packed(rows.packed)
+    numbers: list[int] = everywhere.tolist()
+    store = Store(SharedSources(reader, numbers))
+    for number in numbers:
+        store.add_source(reader.files[number].shown)
+    return store, columns
+
+
+def _note_cut(store: Store, rows: SpanRows) -> None:
+    store.names.cut.update(store.names.number(name) for name in rows.cut)
 
 
 def _adopt(store: Store, columns: dict[str, NDArray[Any]], texts: list[list[str]], rows: Places) -> None:
@@ -142,8 +233,7 @@ def _adopt(store: Store, columns: dict[str, NDArray[Any]], texts: list[list[str]
     if not len(rows):
         return
     scanned = ScannedRows(bytearray(ROW_BYTES * len(rows)), len(rows))
-    left_out = {"warnings", "is_packed", "document_offset", "document_length"}
-    scanned.append({name: values for name, values in columns.items() if name not in left_out}, rows)
+    scanned.append({name: values for name, values in columns.items() if name not in _NOT_SCANNED}, rows)
     adopted = Adopted(store.intake, lambda source: source)
     adopted.take_texts(*texts)
     adopted.take(scanned)
@@ -161,7 +251,7 @@ def _batch_of(columns: dict[str, NDArray[Any]], texts: list[list[str]], rows: Pl
     halves = zip(of_rows["trace_high"], of_rows["trace_low"], strict=True)
     documents = {
         (offset, length)
-        for offset, length in zip(of_rows["document_offset"], of_rows["document_length"], strict=True)
+        for offset, length in zip(of_rows.get("document_offset", ()), of_rows.get("document_length", ()), strict=True)
         if length
     }
     return Batch(

@@ -3,22 +3,25 @@
 options         the options of a call
 standard_error  what is said on standard error
 coloring        whether what is printed has colours
+beside          another spanview that runs beside what is shown
 from_cluster    what --ray shows, collected meanwhile
 piped           whether standard input is read
 reading         from options to a store that is read
 selection       from options to traces and spans
 output          the way out to standard output
 following       following without the viewer
-unended         what has become of spans without an end
 pictures        traces as pictures and bars of characters
 view            `spanview view`: the viewer
+web             the same in a browser
 tree            `spanview tree`
 spans           `spanview spans`
 export          `spanview export`
 stats           `spanview stats`
 check           `spanview check`
 diff            `spanview diff`
+push            `spanview push`
 collect         `spanview collect`
+receive         `spanview receive`
 help            `spanview help`
 completion      `spanview --completion`
 """
@@ -34,11 +37,18 @@ from typing import TYPE_CHECKING, cast
 from spanview.model.problems import NoSuchPathError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from typing import Protocol
 
     from spanview.commands.options import Options
 
-_FOLLOWING = frozenset(("view", "tree", "spans"))
+    class _Command(Protocol):
+        """What a command's module has."""
+
+        def run(self, options: Options) -> int:
+            """Carry it out and return the exit status."""
+
+
+_FOLLOWING = frozenset(("view", "tree", "spans", "push"))
 
 
 def run(options: Options) -> int:
@@ -48,19 +58,18 @@ def run(options: Options) -> int:
         SpanviewError: It can't be carried out; the text says what is wrong and how to fix it.
     """
     command = options.command
-    if command == "view" and not sys.stdout.isatty():
-        command = "tree"
-    if command == "collect":
+    is_served = command == "view" and options.served is not None
+    if command == "view" and not is_served:
+        command = "web" if options.web else "view" if sys.stdout.isatty() else "tree"
+    if command in {"collect", "receive"}:
         # No PATH is read, so standard input isn't, either.
-        from spanview.commands.collect import run as collect
-
-        return collect(options)
-    if options.ray is not None and command != "stats":
+        return _module(command).run(options)
+    if options.ray is not None and command not in {"stats", "export"}:
         from spanview.commands.from_cluster import collected
 
         with collected(options, whole=command == "tree" and not options.follow) as there:
             # What is still collected while the viewer opens is to be seen, too.
-            return run(replace(there, follow=there.follow or command == "view"))
+            return run(replace(there, follow=there.follow or command != "tree"))
     if options.follow or command == "view":
         from spanview.sources.descriptors import raise_limit
 
@@ -70,14 +79,17 @@ def run(options: Options) -> int:
         # Nearly nothing of what is imported and made until something is shown is garbage; looking for it takes a tenth
         # of that time. The viewer begins with it when everything was read.
         gc.disable()
-    module = import_module(f"spanview.commands.{command}")
+    module = _module(command)
     from spanview.commands.piped import Unread, with_standard_input
 
-    options = with_standard_input(options, opens_viewer=command == "view")
+    if is_served:
+        # What is there on standard input comes from the server.
+        return module.run(options)
+    options = with_standard_input(options, opens_viewer=command in {"view", "web"})
     unread = Unread(options)
     unread.report()
     try:
-        status = cast("Callable[[Options], int]", module.run)(options)
+        status = module.run(options)
     except NoSuchPathError as error:
         if options.paths and options.command in _FOLLOWING:
             raise NoSuchPathError(f"{error}; to wait for it, add --follow") from None
@@ -86,3 +98,7 @@ def run(options: Options) -> int:
         gc.enable()
     unread.report(is_end=True)
     return status
+
+
+def _module(command: str) -> _Command:
+    return cast("_Command", import_module(f"spanview.commands.{command}"))

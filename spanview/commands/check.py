@@ -16,7 +16,6 @@ from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
-from spanview.commands.unended import unended_in
 from spanview.display.finding_text import SEVERITIES, finding_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import WARNING
@@ -25,6 +24,7 @@ from spanview.formats.jsontext import dumps_strict
 from spanview.index.part import part_of
 from spanview.model.problems import QueryError, Severity, Warnings
 from spanview.sources.places import latest_session
+from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

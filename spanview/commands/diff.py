@@ -67,7 +67,7 @@ class DiffSide:
 
     def groups(self, by: DiffBy) -> tuple[Flame, Flame]:
         """Return its call paths and its groups."""
-        return self.flame, groups_of_side(self.store, by, self.flame, self.traces)
+        return self.flame, groups_of_side(self.store, by, self.flame, self.traces).flame
 
 
 def run(options: Options) -> int:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
 
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
-from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
 from spanview.exports.by_name import chunks_of
 from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
+from spanview.model.problems import ExportError
+from spanview.sources.unended import unended_in
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -23,19 +27,68 @@ if TYPE_CHECKING:
 
 def run(options: Options) -> int:
     """Write the chosen traces to a file, whole or not at all, or to standard output."""
+    if options.format == "parquet":
+        _check_parquet(options)
+    if options.ray is not None:
+        return _run_on_cluster(options, options.ray)
     selection = Selection(options)
     store = read_all(options)
     notice(store.tallies, places(options))
     with stage("export"):
         losses = Losses(options.format)
-        chunks = _chunks(store, options, selection, losses)
-        if options.output not in (None, "-"):
-            write_atomically(str(options.output), chunks, force=options.force)
-        else:
-            write_to_standard_output(chunks)
+        _write(_chunks(store, options, selection, losses), options)
     for line in losses.lines():
         say(line)
     return 0
+
+
+def _run_on_cluster(options: Options, address: str) -> int:
+    """Have a Ray cluster read and write all spans: into a file, or into a folder, part by part."""
+    from spanview.cluster.export import FORMATS, ClusterExport, parts_in
+    from spanview.cluster.shared_files import search
+    from spanview.cluster.shuffle import RayTasks
+    from spanview.cluster.tasks import connected
+
+    if options.format not in FORMATS:
+        raise ExportError(f"a cluster writes {', '.join(FORMATS[:-1])} or {FORMATS[-1]}: give one of them as --format")
+    # Where the nodes work, the name that is given here may mean another folder.
+    folder = os.path.abspath(options.output) if options.output and _is_folder(options.output) else None
+    if folder is not None and not options.force and parts_in(folder, options.format):
+        raise ExportError(f"{folder} has parts of an export already: give --force to replace them, or another folder")
+    losses = Losses(options.format)
+    files, problems = search(options.paths)
+    with quiet_libraries() as standard_output, connected(address):
+        export = ClusterExport(RayTasks(), files, options.format, options.cap, losses)
+        for problem in problems:
+            export.tallies.add_problem(problem)
+        notice(export.tallies, options.paths)
+        if folder is None:
+            _write(export.chunks(), options, standard_output)
+        else:
+            export.write_parts(folder)
+    for line in losses.lines():
+        say(line)
+    return 0
+
+
+def _is_folder(path: str) -> bool:
+    return path.endswith("/") or os.path.isdir(path)
+
+
+def _write(chunks: Iterator[bytes], options: Options, standard_output: TextIO | None = None) -> None:
+    if options.output not in (None, "-"):
+        write_atomically(str(options.output), chunks, force=options.force)
+    else:
+        write_to_standard_output(chunks, standard_output)
+
+
+def _check_parquet(options: Options) -> None:
+    """Complain before anything is read."""
+    from spanview.exports.arrow_spans import arrow
+
+    arrow()
+    if options.output in (None, "-") and sys.stdout.isatty():
+        raise ExportError("Parquet isn't for a terminal: give -o FILE, or redirect the output with >")
 
 
 def _chunks(store: Store, options: Options, selection: Selection, losses: Losses) -> Iterator[bytes]:
@@ -45,4 +98,4 @@ def _chunks(store: Store, options: Options, selection: Selection, losses: Losses
         return jsonl_chunks(store, rows, losses)
     traces = selection.traces(store)
     say_if_nothing_matches(store, traces, selection.query)
-    return chunks_of(store, traces, options.format, losses)
+    return chunks_of(store, traces, options.format, losses, unended_in)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+SERVED: Final = "SPANVIEW_SERVED"
+"""The variable that tells a viewer that it is one of a browser's tabs."""
 _SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 """`16MiB`, `16 mb`, `16m`, `500000`; each of them by powers of 1024."""
 
@@ -56,6 +58,54 @@ class Options:
     """Where span files are on each node; empty for the default places."""
     ray: str | None = None
     """The Ray cluster that is shown, or that counts: `auto`, or host and port of its head."""
+    web: bool = False
+    """Whether the viewer is shown in browsers."""
+    port: int | None = None
+    """Where they find it; 0 or None for any port that is free."""
+    served: str | None = None
+    """None for a viewer at a terminal. One in a tab of a browser has the descriptor of what is piped in, or nothing."""
+    http: int | None = None
+    """The port for OTLP over HTTP: 0 for any that is free, None for none."""
+    grpc: int | None = None
+    """The same for gRPC."""
+    host: str = "localhost"
+    """Where is listened."""
+    words: tuple[str, ...] = ()
+    """The command and its options as they were given, where no PATH is."""
+    view: bool = False
+    """Whether what is received is shown."""
+    nothing: tuple[str, ...] = ()
+    """What the viewer shows while there is no span; empty for how to turn tracing on."""
+    keep: tuple[str, ...] = ()
+    """What is kept besides spans: `logs`, `metrics` or `all`."""
+    max_body: int = 0
+    """Bytes of the longest request that is taken."""
+    max_file: int = 0
+    """Bytes from which a received file is followed by a new one."""
+    max_bytes: int = 0
+    """Bytes of all received files; 0 for any number."""
+    fsync: bool = False
+    """Whether what is received has to be on the disk before it is answered."""
+    cors: tuple[str, ...] = ()
+    """Where web pages come from that may send; `*` for any."""
+    endpoint: str | None = None
+    """The URL that spans are sent to; None for the environment's."""
+    protocol: str | None = None
+    """`http/json`, `http/protobuf` or `grpc`; None for the environment's."""
+    headers: tuple[str, ...] = ()
+    """Of requests, each as `NAME=VALUE`."""
+    timeout: float | None = None
+    """Seconds within which an answer has to come."""
+    compression: str | None = None
+    """`gzip` or `none`; None for the environment's."""
+    batch: int = 512
+    """Most spans of a request."""
+    rate: float | None = None
+    """Most spans that are sent a second."""
+    shift_to_now: bool = False
+    """Whether all times are moved, so that the newest span ends now."""
+    state: str | None = None
+    """The file that says what has been sent."""
     environment: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from spanview.exports.jsonl import escape_for_terminal
 
@@ -14,9 +14,15 @@ if TYPE_CHECKING:
 _DEFAULT_WIDTH: Final = 80
 
 
-def write_to_standard_output(chunks: Iterable[bytes]) -> None:
-    """Write JSON out; on a terminal, what it would act on is escaped."""
-    output, is_terminal = sys.stdout.buffer, sys.stdout.isatty()
+def write_to_standard_output(chunks: Iterable[bytes], stream: TextIO | None = None) -> None:
+    """Write JSON out; on a terminal, what it would act on is escaped.
+
+    Args:
+        chunks: What is written.
+        stream: Standard output, where Python's own stream is another one.
+    """
+    text = sys.stdout if stream is None else stream
+    output, is_terminal = text.buffer, text.isatty()
     for chunk in chunks:
         output.write(escape_for_terminal(chunk) if is_terminal else chunk)
     output.flush()

@@ -10,6 +10,7 @@ from spanview.display.picture_text import picture_lines
 from spanview.display.shades import plain
 from spanview.exports.files import write_atomically
 from spanview.model.problems import ExportError
+from spanview.sources.unended import unended_in
 from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
@@ -44,9 +45,10 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
             f"--since; {path} is not written"
         )
     models = [_folded(store, trace) for trace in traces]
+    looks = [_appearance_of(store, model) for model in models]
     shares = _shares([len(model.rows) for model in models], MOST_ROWS)
-    pairs = zip(models, shares, strict=True)
-    chunks = svg_chunks([picture_of(store, model, Appearance(store, model), most) for model, most in pairs])
+    drawn = zip(models, looks, shares, strict=True)
+    chunks = svg_chunks([picture_of(store, model, look, most) for model, look, most in drawn])
     if path == "-":
         write_to_standard_output(chunks)
     else:
@@ -62,7 +64,7 @@ def bar_lines(store: Store, trace: int, width: int, paint: Paint = plain) -> Ite
         paint: Colours what it is given.
     """
     model = _folded(store, trace)
-    return picture_lines(picture_of(store, model, Appearance(store, model)), width, paint)
+    return picture_lines(picture_of(store, model, _appearance_of(store, model)), width, paint)
 
 
 def _folded(store: Store, trace: int) -> TraceModel:
@@ -71,6 +73,13 @@ def _folded(store: Store, trace: int) -> TraceModel:
     if len(model.stitched.order) <= MOST_ROWS:
         model.toggle_folds()
     return model
+
+
+def _appearance_of(store: Store, model: TraceModel) -> Appearance:
+    """Return what else is shown of a trace: what has become of spans without an end."""
+    appearance = Appearance(store, model)
+    appearance.take_unended(unended_in(store, model.trace))
+    return appearance
 
 
 def _shares(wanted: Sequence[int], most: int) -> list[int]:

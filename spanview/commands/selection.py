@@ -14,6 +14,8 @@ from spanview.sources.details import RecordReader
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spanview.analysis.query import Query
     from spanview.commands.options import Options
 
@@ -49,15 +51,20 @@ class Selection:
         """Whether nothing is left out."""
         return self._trace is None and self.query.is_empty and self._since is None
 
-    def traces(self, store: Store) -> list[int]:
+    def traces(self, store: Store, among: Iterable[int] | None = None) -> list[int]:
         """Return the traces to show, by start, then id; with --follow, those of them that are there already.
+
+        Args:
+            store: What is there.
+            among: Only these are looked at, in their order; None for all.
 
         Raises:
             TraceNotFoundError: The id that was given fits no trace, or several, without `--follow`.
         """
-        only: list[int] | list[None] = [None]
+        only: list[int] | list[None] = [None] if among is None else [*among]
         if self._trace is not None:
-            only = traces_beginning(store, self._trace) if self._follow else [find_trace(store, self._trace)]
+            found = traces_beginning(store, self._trace) if self._follow else [find_trace(store, self._trace)]
+            only = found if among is None else [trace for trace in only if trace in found]
         since = None if self._since is None else self._since.cutoff_ns(store)
         with stage("query"):
             return [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise
@@ -45,6 +45,9 @@ def notice_problems(tallies: Tallies) -> bool:
     lost = sum(file.fragments for _, file in tallies.each_file())
     if tallies.records and lost:
         say(f"{count(lost, 'span')} in logs can't be read there; spanview check says why")
+    unwritten = sum(file.unwritten for _, file in tallies.each_file())
+    if unwritten:
+        say(f"{count(unwritten, 'span')} could not be written when they ended; spanview check says why")
     return bool(noticed)
 
 
@@ -83,12 +86,17 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def quiet_libraries() -> Iterator[None]:
-    """Keep from the terminal what Ray prints, to Python's streams or past them; only `sys.stderr` still leads there."""
+def quiet_libraries() -> Iterator[TextIO]:
+    """Keep from the terminal what Ray prints, to Python's streams or past them; only `sys.stderr` still leads there.
+
+    Yields:
+        A stream to standard output.
+    """
     streams = sys.stdout, sys.stderr
     copies = os.dup(1), os.dup(2)
     with (
         open(os.devnull, "w", encoding="utf-8") as null,
+        os.fdopen(os.dup(1), "w") as standard_output,
         os.fdopen(os.dup(2), "w", 1, errors="replace") as standard_error,
     ):
         for stream in streams:
@@ -98,7 +106,7 @@ def quiet_libraries() -> Iterator[None]:
         os.dup2(null.fileno(), 2)
         sys.stdout, sys.stderr = null, streams[1] and standard_error
         try:
-            yield
+            yield standard_output
         finally:
             standard_error.flush()
             sys.stdout, sys.stderr = streams

@@ -12,14 +12,14 @@ from spanview.commands.output import terminal_width, write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
-from spanview.commands.unended import unended_in
-from spanview.display.columns import named
+from spanview.display.columns import Head, named
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR, WARNING
 from spanview.display.units import count_or_blank, duration
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.problems import QueryError
+from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,11 +31,33 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
     from spanview.index.store import Store
 
-    _Report: TypeAlias = tuple[Callable[[], dict[str, Any]], Callable[[], Sequence[tuple[str, ...]]]]
-    """What was counted: for `--json`, and as a table, heads first, of names in its first column and figures."""
+    _Table: TypeAlias = tuple[Sequence[Head], Sequence[tuple[str, ...]]]
+    """Heads, and rows of a name and figures."""
+    _Report: TypeAlias = tuple[Callable[[], dict[str, Any]], Callable[[], _Table]]
+    """What was counted: for `--json`, and as a table."""
     _Generators: TypeAlias = dict[str | None, Certainty]
     """How sure it is that the spans of a name are attempts of a generator, by the name."""
 
+_BY_NAME: Final = (
+    *(Head("COUNT"), Head("ERRORS"), Head("TOTAL"), Head("SELF", goes=5), Head("MIN", goes=1)),
+    *(Head("P50", goes=3), Head("P95", goes=6), Head("P99", goes=2), Head("MAX", goes=4)),
+)
+_BY_RAY: Final = (
+    *(Head("FUNCTION"), Head("CALLS"), Head("FAILED"), Head("ATTEMPTS", goes=6), Head("ERRORS", goes=7)),
+    *(Head("NOT SUBMITTED", goes=8), Head("RETRIED", goes=9), Head("NO ATTEMPT"), Head("UNTRACED", goes=1)),
+    *(Head("EXISTING", goes=1), Head("TOTAL WAIT", goes=13)),
+    *(Head("P50", 11, "WAIT"), Head("P95", 5, "WAIT"), Head("MAX", 4, "WAIT")),
+    *(Head("COLD", goes=7), Head("COLD WAIT", goes=2)),
+    *(Head("P50", 12, "RUN"), Head("P95", 5, "RUN"), Head("MAX", 4, "RUN")),
+    *(Head("AT ONCE", goes=3), Head("MOSTLY FOR", goes=10)),
+)
+_BY_SERVE: Final = (
+    *(Head("REQUEST"), Head("STATUS"), Head("COUNT"), Head("ERRORS")),
+    *(Head("P50", goes=8), Head("P95"), Head("P99", goes=1), Head("MAX", goes=3)),
+    *(Head("P50", 6, "QUEUE"), Head("P95", 9, "QUEUE"), Head("P50", 7, "HANDLING"), Head("P95", 10, "HANDLING")),
+    *(Head("P50", 2, "ROUTE"), Head("P95", 2, "ROUTE"), Head("P50", 4, "OTHER"), Head("P95", 5, "OTHER")),
+)
+"""Heads, and what goes first where a terminal has no room for all."""
 _SHADES: Final = {"ERRORS": ERROR, "NOT SUBMITTED": ERROR, "RETRIED": WARNING, "NO ATTEMPT": WARNING}
 """The shades of columns by their heads."""
 
@@ -50,16 +72,17 @@ def run(options: Options) -> int:
     traces = None if selection.is_everything else selection.traces(store)
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)
-    value, lines = {"ray": _by_ray, "serve": _by_serve}.get(options.by, partial(_by, options.by))(store, traces)
+    value, table = {"ray": _by_ray, "serve": _by_serve}.get(options.by, partial(_by, options.by))(store, traces)
     if not options.json and (fates := fates_text(unended_in(store).values())):
         say(f"spans without an end are counted, and left out of durations: {fates}")
-    _print((value, lines), options)
+    _print((value, table), options)
     return 0
 
 
 def _run_on_cluster(options: Options, address: str) -> int:
     """Have a Ray cluster count all spans, and print the statistics."""
     from spanview.cluster.shared_files import search
+    from spanview.cluster.shuffle import RayTasks
     from spanview.cluster.statistics import BY, statistics_on_cluster
     from spanview.cluster.tasks import connected
 
@@ -67,7 +90,7 @@ def _run_on_cluster(options: Options, address: str) -> int:
         raise QueryError(f"can't group by {options.by!r} on a cluster; there are {', '.join(BY)}")
     files, problems = search(options.paths)
     with quiet_libraries(), connected(address):
-        groups, tallies = statistics_on_cluster(files, options.by, options.cap)
+        groups, tallies = statistics_on_cluster(RayTasks(), files, options.by, options.cap)
     for problem in problems:
         tallies.add_problem(problem)
     notice(tallies, options.paths)
@@ -76,14 +99,13 @@ def _run_on_cluster(options: Options, address: str) -> int:
 
 
 def _print(report: _Report, options: Options) -> None:
-    value, lines = report
+    value, table = report
     if options.json:
         write_to_standard_output([dumps_strict(value()) + b"\n"])
         return
-    rows = lines()
-    heads = rows[0]
+    heads, rows = table()
     paint, width = paint_for(options), terminal_width()
-    for line in named(rows, paint, lambda column: _SHADES.get(heads[column], ""), width=width):
+    for line in named(heads, rows, paint, lambda head: _SHADES.get(head, ""), width=width):
         sys.stdout.write(line + "\n")
 
 
@@ -101,11 +123,10 @@ def _by(by: str, store: Store, traces: Sequence[int] | None) -> _Report:
 def _by_groups(groups: Sequence[Group], by: str, generators: Callable[[], _Generators]) -> _Report:
     from spanview.analysis.stats import to_json
 
-    return partial(to_json, groups, by), partial(_lines, groups, by, generators)
+    return partial(to_json, groups, by), partial(_table, groups, by, generators)
 
 
-def _lines(groups: Sequence[Group], by: str, generators: Callable[[], _Generators]) -> list[tuple[str, ...]]:
-    header = (by.upper(), "COUNT", "ERRORS", "TOTAL", "SELF", "MIN", "P50", "P95", "P99", "MAX")
+def _table(groups: Sequence[Group], by: str, generators: Callable[[], _Generators]) -> _Table:
     generators_by_name = generators()
     rows = [
         (
@@ -117,7 +138,7 @@ def _lines(groups: Sequence[Group], by: str, generators: Callable[[], _Generator
         )
         for group in groups
     ]
-    return [header, *rows]
+    return (Head(by.upper()), *_BY_NAME), rows
 
 
 def _generators(store: Store, groups: Sequence[Group]) -> _Generators:
@@ -137,29 +158,12 @@ def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
     functions = calls.functions_of(store, calls.calls_of(store, traces))
     if not functions:
         say(f"no Ray calls here; a call is a span of kind PRODUCER whose name ends in {SUBMITTED.strip()!r}")
-    return partial(calls.to_json, functions), partial(_ray_lines, functions)
+    return partial(calls.to_json, functions), partial(_ray_table, functions)
 
 
-def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
+def _ray_table(functions: Sequence[Function]) -> _Table:
     from spanview.analysis.calls import percentiles
 
-    header = (
-        *("FUNCTION", "CALLS", "FAILED", "ATTEMPTS", "ERRORS", "NOT SUBMITTED", "RETRIED", "NO ATTEMPT", "UNTRACED"),
-        "EXISTING",
-        *(
-            "TOTAL WAIT",
-            "WAIT P50",
-            "P95",
-            "MAX",
-            "COLD",
-            "COLD WAIT",
-            "RUN P50",
-            "P95",
-            "MAX",
-            "AT ONCE",
-            "MOSTLY FOR",
-        ),
-    )
     rows = [
         (
             (sanitise(function.function) or "(no name)") + _generator_note(function.generator),
@@ -176,7 +180,7 @@ def _ray_lines(functions: Sequence[Function]) -> list[tuple[str, ...]]:
         )
         for function in functions
     ]
-    return [header, *rows]
+    return _BY_RAY, rows
 
 
 def _generator_note(generator: Certainty | None) -> str:
@@ -195,26 +199,12 @@ def _by_serve(store: Store, traces: Sequence[int] | None) -> _Report:
         say(
             "no Serve requests here; their spans are named proxy_…_request, route_to_replica and replica_handle_request"
         )
-    return partial(serve_groups.to_json, groups), partial(_serve_lines, groups)
+    return partial(serve_groups.to_json, groups), partial(_serve_table, groups)
 
 
-def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
+def _serve_table(groups: Sequence[RequestGroup]) -> _Table:
     from spanview.display.serve_text import failures_text, request_text, status_text
 
-    times = (
-        "P50",
-        "P95",
-        "P99",
-        "MAX",
-        "QUEUE P50",
-        "P95",
-        "HANDLING P50",
-        "P95",
-        "ROUTE P50",
-        "P95",
-        "OTHER P50",
-        "P95",
-    )
     rows = [
         (
             request_text(group.key),
@@ -230,4 +220,4 @@ def _serve_lines(groups: Sequence[RequestGroup]) -> list[tuple[str, ...]]:
         )
         for group in groups
     ]
-    return [("REQUEST", "STATUS", "COUNT", "ERRORS", *times), *rows]
+    return _BY_SERVE, rows

@@ -11,10 +11,10 @@ from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import begin, places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say_if_nothing_matches
-from spanview.commands.unended import unended_in
 from spanview.display.tree_text import trace_title, tree_lines
 from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
+from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -59,13 +59,18 @@ def answer_texts(answer: Answer, short: Mapping[str, str] | None = None, open_ca
         open_calls: How many of the calls without an attempt may still run, as far as processes show.
     """
     line = _Line(answer, short_names(answer.names) if short is None else short, open_calls)
-    said = line.doubts
-    doubts = f"not sure: {', '.join(said)}" if said else ""
+    said, doubts = line.doubts, line.doubts_text
     cut, unsure = (f"not sure: {said[0]}, …" if len(said) > 1 else doubts), "not sure" if said else ""
     sums, plain = line.sums(), line.plain
     lines = [*((text, doubts) for text in sums[:2]), (plain, doubts), (plain, cut)] if said else []
     lines += [(text, unsure) for text in sums]
     return _ever_shorter(_BETWEEN.join(filter(None, texts)) for texts in lines)
+
+
+def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:
+    """Return where a trace's time went, where there is room for all of it: the first of `answer_texts`."""
+    line = _Line(answer, short)
+    return _BETWEEN.join(filter(None, (line.whole, line.doubts_text)))
 
 
 def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = None) -> list[str]:
@@ -113,8 +118,13 @@ class _Line:
         with_waits = {number: self._sum(number, _WAITS) for number in numbers}
         # Fewer parts are worth it only where that leaves room for a cause.
         causes = [text if text != plain[number] else plain[_MOST_PARTS] for number, text in with_waits.items()]
-        sums = [self._sum(_MOST_PARTS, [*Doing]), *causes, *plain.values()]
+        sums = [self.whole, *causes, *plain.values()]
         return [*sums, self._largest(), self._largest(is_brief=True)]
+
+    @property
+    def whole(self) -> str:
+        """The total and its parts, with what is known of each."""
+        return self._sum(_MOST_PARTS, [*Doing])
 
     @property
     def plain(self) -> str:
@@ -178,6 +188,11 @@ class _Line:
     def _only(self, phrase: str) -> str:
         """Return the total where one part alone is long enough to be shown."""
         return f"{self.total}, {'all' if len(self._answer.parts) == 1 else 'nearly all'} {phrase}"
+
+    @property
+    def doubts_text(self) -> str:
+        """All that isn't known, in words; empty where there is nothing."""
+        return f"not sure: {', '.join(said)}" if (said := self.doubts) else ""
 
     @property
     def doubts(self) -> list[str]:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len, set_cell_size
 
 from spanview.analysis.diff import PERCENTILES, Only
+from spanview.display.cells import name_text
 from spanview.display.columns import aligned
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import BETTER, ERROR, WARNING, plain
@@ -21,11 +23,12 @@ from spanview.display.units import amount, count, duration
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from spanview.analysis.diff import Diff, PathDiff
     from spanview.display.shades import Paint
 
+NO_SHORT_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _BETWEEN: Final = " › "
 _LEAD: Final = f"…{_BETWEEN}"
 _PATH_SHARE: Final = 0.4
@@ -233,15 +236,21 @@ def _shade(heads: Sequence[str], row: Sequence[str], column: int) -> str:
 
 
 class Labels:
-    """Labels of paths: names, and services too where two paths have the same names."""
+    """Labels of paths: names, and services too where two paths have the same names.
 
-    def __init__(self, merged: Diff) -> None:
+    Args:
+        merged: The comparison.
+        short: What some names are called.
+    """
+
+    def __init__(self, merged: Diff, short: Mapping[str, str] = NO_SHORT_NAMES) -> None:
         self._merged = merged
+        self._short = short
         self._alike = Counter((path.parent, path.name) for path in merged.paths)
         self._known: dict[int, tuple[str, int]] = {}
 
     def path(self, path: PathDiff, room: int) -> str:
-        """Return a path in so many cells: what has no room at its beginning is left out."""
+        """Return a path in so many cells: its beginning goes first, then the middle of its name."""
         line = self._merged.line(path)
         name, cells = self.name(path)
         names = [name]
@@ -252,7 +261,7 @@ class Labels:
                 break
             names.append(name)
         text = ("" if line[-len(names)].parent == ROOT else _LEAD) + _BETWEEN.join(reversed(names))
-        return text if cell_len(text) <= room else f"{set_cell_size(text, room - 1).rstrip()}…"
+        return text if cell_len(text) <= room else name_text(text, room).rstrip()
 
     def name(self, path: PathDiff) -> tuple[str, int]:
         """Return a name and its cells; every path below has it, too."""
@@ -264,6 +273,6 @@ class Labels:
     def _text(self, path: PathDiff) -> str:
         if path.name is None:
             return "? parent not seen"
-        name = sanitise(path.name) or "(no name)"
+        name = sanitise(self._short.get(path.name, path.name)) or "(no name)"
         is_alone = self._alike[path.parent, path.name] == 1
         return name if is_alone else f"{name} ({sanitise(path.service) or 'no service'})"

@@ -36,6 +36,8 @@ class Row:
     """Where it waited before it ran."""
     inferred: Stretch | None = None
     """Where something was not seen, but must have been."""
+    runs: Stretch | None = None
+    """Of a span that runs: until now."""
     is_open: bool = False
     """Whether what is inferred is a span without an end."""
     events: tuple[float, ...] = ()

@@ -33,6 +33,8 @@ _GAP: Final = 12
 _TOP: Final = 84
 """Pixels above the first row."""
 _BAR: Final = 12
+_STRIPE: Final = 6
+"""Pixels from one stripe of what runs to the next."""
 _MIN_NAME_WIDTH, _MAX_NAME_WIDTH = 24, 64
 _MAX_DRAWN_LEVELS: Final = 16
 """Levels that are drawn with lines; deeper ones are written as a number."""
@@ -43,12 +45,12 @@ text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mon
 .h{font-weight:bold;font-size:14px}.d{fill:#59636e}.e{fill:#cf222e}.o{fill:#9a6700}.r{text-anchor:end}.m{text-anchor:middle}
 .p{fill:#fff}.g,.w,.i,.n,.x{fill:none;stroke:#d8dee4}.w{stroke:#59636e;stroke-width:2;stroke-dasharray:2 4}
 .i{stroke:#59636e;stroke-width:2;stroke-dasharray:7 4}.n{stroke:#9a6700;stroke-width:2;stroke-dasharray:7 4}
-.x{stroke:#cf222e;stroke-width:2.5}.v{fill:#1f2328;stroke:#fff}.c{fill:#bf8700}.l{opacity:.4}.f{opacity:.3}
+.x{stroke:#cf222e;stroke-width:2.5}.s{fill:none;stroke-width:2}.v{fill:#1f2328;stroke:#fff}.c{fill:#bf8700}.l{opacity:.4}.f{opacity:.3}
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.d{fill:#9198a1}.e{fill:#ff7b72}.o{fill:#d29922}.p{fill:#0d1117}
 .g{stroke:#30363d}.w,.i{stroke:#9198a1}.n{stroke:#d29922}.x{stroke:#ff7b72}.v{fill:#e6edf3;stroke:#0d1117}.c{fill:#e3b341}}
 """
-"""By class: h head, d dim, e error, o not ended; p page, g lines, w waiting, i inferred, n no end, x cross, v event, \
-c critical path, l where spans below run, f not on the critical path."""
+"""By class: h head, d dim, e error, o not ended; p page, g lines, w waiting, i inferred, n no end, s runs, x cross, \
+v event, c critical path, l where spans below run, f not on the critical path."""
 
 
 def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
@@ -125,7 +127,8 @@ class _Sheet:
         for number, head in enumerate(reversed(picture.heads[1:])):
             yield _text(self._ends - number * _DURATION, y, head, "d r")
         yield _text(edges[0], y, duration_by(picture.first_ns, times.step), "d")
-        yield _text(edges[1], y, duration_by(picture.last_ns, times.step), "d r")
+        if picture.last_ns > picture.first_ns:
+            yield _text(edges[1], y, duration_by(picture.last_ns, times.step), "d r")
         for x, ns in places:
             if edges[0] + _MIN_TIME_WIDTH < x < edges[1] - 1.5 * _MIN_TIME_WIDTH:
                 yield _text(x, y, duration_by(ns, times.step), "d m")
@@ -157,6 +160,9 @@ class _Sheet:
         for kind, stretch in (("n" if row.is_open else "i", row.inferred), ("w", row.wait)):
             if stretch is not None and (visible := self._clipped(stretch)):
                 yield _path(kind, f"M{_number(visible[0])} {middle}H{_number(visible[1])}")
+        if row.runs is not None and (visible := self._clipped(row.runs)):
+            yield _path("l", _boxes([visible], y, _BAR), color)
+            yield _path("s", _stripes(*visible, y), f'stroke="{COLORS[row.color % len(COLORS)]}"')
         if row.density:
             yield _path("", self._profile(row.density, y), color)
             yield _path("x", "".join(_cross(self._left + position * _TIME, y) for position in row.failures))
@@ -228,6 +234,12 @@ def _boxes(stretches: Iterable[Stretch], y: float, height: int) -> str:
     )
 
 
+def _stripes(first: float, last: float, y: float) -> str:
+    """Return lines that rise to the right, as many as fit."""
+    number = int((last - first - _STRIPE) / _STRIPE)
+    return "".join(f"M{_number(first + at * _STRIPE)} {_number(y + _BAR)}l{_STRIPE}-{_BAR}" for at in range(number + 1))
+
+
 def _diamond(x: float, y: float) -> str:
     return f"M{_number(x - 4)} {_number(y + _BAR / 2)}l4-4 4 4-4 4z"
 
@@ -255,6 +267,7 @@ def _key(picture: Picture) -> str:
         "solid: the span itself, light: spans below run": any(row.bar for row in rows),
         "hill: how many similar siblings run": any(row.density for row in rows),
         "dots: waiting before it ran": any(row.wait for row in rows),
+        "stripes: runs, until now": any(row.runs for row in rows),
         "dashes: inferred, not seen": any(row.inferred for row in rows),
         "◆ event": any(row.events for row in rows),
         "✖ error": any(row.is_error or row.failures for row in rows),

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 100
 """Columns, where nothing else is asked for."""
-_OWN, _LIGHT, _WAIT, _INFERRED, _EVENT, _ERROR = "█▒┈╌◆✖"
+_OWN, _LIGHT, _RUNNING, _WAIT, _INFERRED, _EVENT, _ERROR = "█▒▚┈╌◆✖"
 _SHADES: Final = "░▒▓█"
 _MEANINGS: Final = {
     _OWN: "span",
     _LIGHT: "spans below run",
+    _RUNNING: "runs, until now",
     _WAIT: "waiting before it ran",
     _INFERRED: "inferred, not seen",
     _EVENT: "event",
@@ -156,7 +157,7 @@ def _run(row: Row, width: int) -> str:
 
 def _bar(row: Row, width: int) -> str:
     cells = [" "] * width
-    for stretch, character in ((row.inferred, _INFERRED), (row.wait, _WAIT)):
+    for stretch, character in ((row.inferred, _INFERRED), (row.wait, _WAIT), (row.runs, _RUNNING)):
         if stretch is not None:
             _fill(cells, stretch, character)
     if row.bar is None:
@@ -177,6 +178,8 @@ def _bar(row: Row, width: int) -> str:
 
 def _fill(cells: list[str], stretch: Stretch, character: str) -> None:
     first, last = int(stretch[0] * len(cells)), int(stretch[1] * len(cells))
+    # What begins at the very end has the last cell.
+    first -= first == len(cells)
     for cell in range(max(0, first), min(len(cells), last + 1)):
         cells[cell] = character
 

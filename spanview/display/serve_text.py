@@ -56,7 +56,7 @@ def counts_text(groups: Iterable[RequestGroup]) -> str:
     )
 
 
-def sums_text(group: RequestGroup, *, with_queues: bool = True) -> str:
+def sums_text(group: RequestGroup, *, with_queues: bool = True, with_count: bool = True) -> str:
     """Return what the time of requests went to: `2.41 s in 25 requests = 1.61 s handling + …`; nothing if unknown.
 
     What of the handling went to the queues of other deployments counts as queue here.
@@ -64,6 +64,7 @@ def sums_text(group: RequestGroup, *, with_queues: bool = True) -> str:
     Args:
         group: The requests.
         with_queues: Whether to say how long they were in the queue of each deployment.
+        with_count: Whether to say how many they are.
     """
     known, sums = sum(request.total_ns is not None for request in group.requests), group.sums
     queues = summed((NestedQueue(group.key.deployment, sums.queue), *group.nested_queues))
@@ -76,7 +77,8 @@ def sums_text(group: RequestGroup, *, with_queues: bool = True) -> str:
     }
     said = " + ".join(f"{duration(ns)} {part}" for part, ns in parts.items() if ns)
     what = "call" if all(request.is_nested for request in group.requests) else "request"
-    return f"{duration(sums.total)} in {count(known, what)} = {said}" if said else ""
+    counted = f" in {count(known, what)}" if with_count else ""
+    return f"{duration(sums.total)}{counted} = {said}" if said else ""
 
 
 def queues_text(queues: Sequence[NestedQueue], as_text: Callable[[int], str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from spanview.display.cells import fixed
 from spanview.display.units import duration_by
 
 _MIN_CELLS_APART = 14
@@ -51,9 +52,11 @@ def ruler(first_ns: int, last_ns: int, width: int) -> str:
         first_ns: Where it begins, in nanoseconds after the trace's start.
         last_ns: Where it ends.
         width: Its cells; nothing is returned where the end alone has no room in them, and the end alone where the start
-            has none beside it.
+            has none beside it. Of no time, there is the start alone.
     """
     times = round_times(first_ns, last_ns, width // _MIN_CELLS_APART)
+    if first_ns == last_ns:
+        return fixed(duration_by(first_ns, times.step), width)
     line, end_text = ends = duration_by(first_ns, times.step), duration_by(last_ns, times.step)
     if len(line) + 2 + len(end_text) > width:
         return end_text.rjust(width) if width > len(end_text) else ""

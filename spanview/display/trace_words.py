@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.units import count
+from spanview.display.units import count, duration
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from spanview.analysis.critical import CriticalPath
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -35,3 +36,15 @@ def completeness_text(*, is_complete: bool, without_end: int) -> str:
     if not is_complete:
         return "incomplete"
     return f"{count(without_end, 'span')} without an end" if without_end else COMPLETE
+
+
+def path_text(path: CriticalPath, spans: int) -> str:
+    """Return how long a critical path runs and waits, how many spans it leads through, and why it isn't sure."""
+    from spanview.analysis.critical import Blame
+
+    times = dict.fromkeys(Blame, 0)
+    for segment in path.segments:
+        times[segment.kind] += segment.end_ns - segment.start_ns
+    own, waits = duration(times[Blame.SELF]), duration(times[Blame.WAIT])
+    doubts = f"; not sure: {path.reason}" if path.reason else ""
+    return f"critical path: {own} running, {waits} waiting, {count(spans, 'span')}{doubts}"

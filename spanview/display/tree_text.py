@@ -6,13 +6,13 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.exits import is_exit
-from spanview.analysis.unended import NO_UNENDED, fates_text, unended_text
+from spanview.analysis.unended import NO_UNENDED, Fate, fates_text, ran_until, unended_text
 from spanview.analysis.waits import wait_of, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
 from spanview.display.trace_words import COMPLETE, PARENT_NOT_SEEN, completeness_text, count_without_end
-from spanview.display.units import count, duration, moment, zone_name
+from spanview.display.units import at_least, count, duration, moment, so_far, zone_name
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Warnings
@@ -55,7 +55,7 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
     parts = [
         paint(f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id", HEAD),
         _start(table.start_ns[trace], in_utc=in_utc),
-        duration(table.duration_ns(trace)),
+        lasted_text(store, trace, unended),
         count(table.span_count[trace], "span"),
     ]
     if table.error_count[trace]:
@@ -65,6 +65,22 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
         text = fates if tree.complete else f"{text} · {fates}"
     parts.append(text if text == COMPLETE else paint(text, WARNING))
     return " · ".join(parts)
+
+
+def lasted_text(store: Store, trace: int, unended: Mapping[int, Unended] = NO_UNENDED) -> str:
+    """Return how long a trace lasted, lasts so far, or lasted at least, where it ends with what is lost.
+
+    Args:
+        trace: The trace's row in the trace table.
+        unended: What has become of spans without an end, by row.
+    """
+    table, until = store.trace_table, ran_until(unended)
+    start_ns, lasted_ns = table.start_ns[trace], table.duration_ns(trace)
+    if start_ns != NO_TIME and until.now_ns:
+        return so_far(until.now_ns - start_ns)
+    if start_ns != NO_TIME and until.lost_ns - start_ns > (lasted_ns or 0):
+        return at_least(until.lost_ns - start_ns)
+    return duration(lasted_ns)
 
 
 def _start(ns: int, *, in_utc: bool) -> str:
@@ -93,7 +109,7 @@ def tree_lines(
         is_last = siblings[-1] == node
         branches = _branches(open_levels, is_last=is_last) if depth else ""
         open_levels.append(not is_last)
-        figures = _figures(store, tree, node, origin, paint)
+        figures = _figures(store, tree, node, origin, paint, unended)
         yield f"{figures}  {paint(branches, QUIET)}{_label(store, tree, node, paint, unended)}".rstrip()
 
 
@@ -104,13 +120,18 @@ def _branches(open_levels: list[bool], *, is_last: bool) -> str:
     return f"{lead}{lines}{'└─ ' if is_last else '├─ '}"
 
 
-def _figures(store: Store, tree: TraceTree, node: int, origin: int, paint: Paint) -> str:
+def _figures(  # noqa: PLR0913, PLR0917 - of a line, as its label
+    store: Store, tree: TraceTree, node: int, origin: int, paint: Paint, unended: Mapping[int, Unended]
+) -> str:
     start = tree.start_ns(node)
     after = "" if NO_TIME in (start, origin) else f"+{duration(start - origin)}"
     if tree.is_missing(node):
         return f"{'':>10} {'':>9}"
-    end = store.spans.end_ns[tree.rows[node]]
+    row = tree.rows[node]
+    end = store.spans.end_ns[row]
     lasted = "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)
+    if row in unended and unended[row].fate is Fate.RUNS and start != NO_TIME:
+        lasted = so_far(unended[row].seen_ns - start)
     return f"{paint(f'{after:>10}', QUIET)} {paint(f'{lasted:>9}', WARNING if end == NO_TIME else '')}"
 
 

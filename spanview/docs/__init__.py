@@ -1,8 +1,8 @@
 """The pages: Markdown files beside this one, shipped with the program and shown by `spanview help` and by the viewer.
 
-tracing  cluster  viewer  query  commands  formats  export  check  compare  python    how to use it
-reliability  speed                                                                    what it promises, and how
-architecture  glossary                                                                how it is built
+tracing  cluster  network  viewer  query  commands  formats  export  check  compare  python    how to use it
+reliability  speed                                                                             what it promises, and how
+architecture  glossary                                                                         how it is built
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import Final
 
 PAGES: Final = (
-    *("tracing", "cluster", "viewer", "query", "commands", "formats", "export", "check", "compare", "python"),
-    *("reliability", "speed", "architecture", "glossary"),
+    *("tracing", "cluster", "network", "viewer", "query", "commands", "formats", "export", "check", "compare"),
+    *("python", "reliability", "speed", "architecture", "glossary"),
 )
 """Their names, in the order in which they are listed."""
 

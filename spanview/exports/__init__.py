@@ -2,6 +2,7 @@
 
 records        the bytes of many spans' records, read together
 known_records  records that begin as the columns say, of which only the rest is decoded
+known_lines    records of OTLP with one span each, of which only the span is decoded
 walks          the spans of traces in the order in which exports write them
 shares         shares of traces or rows that forked processes write or draft side by side, put together in order
 gathered       small pieces of text made into larger ones
@@ -16,6 +17,10 @@ otlp           the format otlp
 jaeger         the format jaeger
 zipkin         the format zipkin
 chrome         the format chrome
+page/          what a page for a browser shows, and its own files
+html           the format html
+arrow_spans    spans as columns of Arrow
+parquet        the format parquet
 by_name        the formats by their names
 files          a whole new file or the old one, never something in between
 """

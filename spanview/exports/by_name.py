@@ -9,8 +9,9 @@ from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from spanview.analysis.unended import Unended
     from spanview.exports.losses import Losses
     from spanview.index.store import Store
 
@@ -21,18 +22,31 @@ ENDINGS: Final = {
     "jaeger": "json",
     "zipkin": "json",
     "chrome": "json",
+    "html": "html",
+    "parquet": "parquet",
 }
 """What files of a format end in."""
 
 
-def chunks_of(store: Store, traces: Sequence[int], name: str, losses: Losses) -> Iterator[bytes]:
+def chunks_of(
+    store: Store,
+    traces: Sequence[int],
+    name: str,
+    losses: Losses,
+    unended_in: Callable[[Store], Mapping[int, Unended]],
+) -> Iterator[bytes]:
     """Yield whole traces in a format.
 
     Args:
         traces: Their numbers.
         name: One of `ENDINGS`.
         losses: Counts what the format can't say.
+        unended_in: Returns what has become of a store's spans without an end, by row; a page says it.
     """
+    if name == "html":
+        from spanview.exports.html import html_chunks
+
+        return html_chunks(store, traces, losses, unended_in)
     if name == "jsonl":
         return jsonl_chunks(store, [row for trace in traces for row in store.rows_of_trace(trace)], losses)
     if name == "trace-tree":

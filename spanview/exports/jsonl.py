@@ -52,14 +52,23 @@ def indented(line: bytes) -> str:
         return line.decode().rstrip("\n")
 
 
-def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] = ignore_loss) -> Iterator[bytes]:
+def jsonl_chunks(
+    store: Store,
+    rows: Sequence[int],
+    lose: Callable[[str], None] = ignore_loss,
+    known: tuple[array[int], array[int]] | None = None,
+    *,
+    forks: bool = True,
+) -> Iterator[bytes]:
     """Yield spans as lines of JSON, some lines at a time.
 
     Args:
         rows: Their rows, in the order in which they are to be written.
         lose: Takes note of what JSON can't say.
+        known: What `known_by_trees` returns, where the store hasn't the whole traces.
+        forks: As in `written`.
     """
-    own, warnings = _known_by_trees(store, rows)
+    own, warnings = known or known_by_trees(store, rows)
     trace_of, table, alike = store.spans.trace, store.trace_table, None
     if are_many(store, len(rows)):
         from spanview.exports.alike_texts import AlikeTexts
@@ -77,7 +86,7 @@ def jsonl_chunks(store: Store, rows: Sequence[int], lose: Callable[[str], None] 
         )
         yield b"}\n"
 
-    return written(shares_of_rows(rows, ALIKE_SHARES if alike else 1), write, lose)
+    return written(shares_of_rows(rows, ALIKE_SHARES if alike else 1), write, lose, forks=forks)
 
 
 def trace_text(trace_id: int) -> bytes:
@@ -85,8 +94,8 @@ def trace_text(trace_id: int) -> bytes:
     return b'{"trace_id":' + dumps_strict(format_trace_id(trace_id) if trace_id else None) + b","
 
 
-def _known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int]]:
-    """Return for each row of the table its self time, or `_NO_SELF_TIME`, and the warnings of its tree.
+def known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int]]:
+    """Return for each row of the table its self time, more than 63 bits for none, and the warnings of its tree.
 
     A file has spans in the order of their ends, traces mixed; so every trace is stitched once, beforehand.
     """

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 
-def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[bytes]:
+def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose, *, forks: bool = True) -> Iterator[bytes]:
     """Yield some traces as lines of JSON, some lines at a time.
 
     Args:
         traces: Their numbers, in the order in which they are to be written.
         lose: Takes note of what can't be said.
+        forks: As in `written`.
     """
 
     def write(share: Sequence[int], lose: Lose) -> Iterator[bytes]:
@@ -33,4 +34,4 @@ def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose) -> Iterator[byt
         for _, of_trace in groupby(spans, itemgetter(0)):
             yield from lines.of(span for _, span in of_trace)
 
-    return written(shares_of_traces(store, traces), write, lose)
+    return written(shares_of_traces(store, traces), write, lose, forks=forks)

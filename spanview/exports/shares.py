@@ -38,7 +38,9 @@ _FORK_SHARES: Final = 5
 """With fewer shares, forking takes longer than it saves."""
 
 
-def written(shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, between: bytes = b"") -> Iterator[bytes]:
+def written(
+    shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, between: bytes = b"", forks: bool = True
+) -> Iterator[bytes]:
     """Yield the text of some shares, in pieces of some 256 KiB.
 
     Args:
@@ -46,9 +48,10 @@ def written(shares: Sequence[Sequence[int]], write: Write, lose: Lose, *, betwee
         write: Writes a share.
         lose: Takes note of what can't be said.
         between: What comes between the texts of two shares; those without a text are left out.
+        forks: Whether other processes may be forked; False where this one is one of many already.
     """
     prefix, has_text = b"", False
-    for pieces in in_shares(shares, write, lose):
+    for pieces in in_shares(shares, write, lose) if forks else (gathered(write(share, lose)) for share in shares):
         for piece in filter(None, pieces):
             yield prefix + piece
             prefix = b""

@@ -36,7 +36,7 @@ BATCH_SPANS: Final = 4096
 """Spans that are handled at once; more bring nothing."""
 _PIECE_SPANS: Final = 64
 """Spans in a piece of the text."""
-_EXPONENT: Final = b"+" if b"+" in orjson.dumps(2.0**64) else b"e"
+EXPONENT: Final = b"+" if b"+" in orjson.dumps(2.0**64) else b"e"
 """In the text of every float that an integer of more than 64 bits can have become."""
 
 
@@ -103,7 +103,7 @@ class SpanTexts:
                 except orjson.JSONEncodeError:
                     pass
                 else:
-                    if not (_EXPONENT in value and has_long_integer(text)):
+                    if not (EXPONENT in value and has_long_integer(text)):
                         of_span = span_id, parent_id, start_text, end_text, end - start, own_time
                         texts.append(layout.object % (*of_span, value, of_tail, offset, length, _names_of(warned)))
                         continue

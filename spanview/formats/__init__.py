@@ -28,6 +28,7 @@ otlp           OTLP's JSON, read
 otlp_columns   the same, straight to columns
 otlp_value     attributes of OTLP, in and out
 otlp_out       OTLP's JSON, written
+unwritten      lines between spans that count those which could not be written
 tags           what Jaeger and Zipkin have in common
 jaeger         Jaeger's JSON, read
 jaeger_value   Jaeger's JSON, written

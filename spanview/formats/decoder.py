@@ -19,7 +19,7 @@ from spanview.formats.frames import Frames, Mixed
 from spanview.formats.framing import DEFAULT_CAP, Framer
 from spanview.formats.jsontext import BadJsonError, dumps_sorted, loads_exact
 from spanview.formats.prefixed import PrefixedLines, unmixed
-from spanview.formats.rows import Batch, SpanColumns, join_columns
+from spanview.formats.rows import Batch, SpanColumns, Unwritten, join_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +35,7 @@ _HELD_SHARE: Final = 4
 """until they are one part in this many of it."""
 _NOT_COMPARED: Final = frozenset(("source", "warnings"))
 _OTLP_KEY: Final = "resourceSpans"
+_LOGS_KEY: Final = "resourceLogs"
 
 
 class Decoder:
@@ -166,6 +167,7 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
 
     parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
     skipped, holding, partial = list[tuple[int, int]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
+    unwritten = list[Unwritten]()
 
     for (is_own, is_mixed), grouped in groupby(documents, _kind_of):
         group = [*grouped]
@@ -188,6 +190,10 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
             format_ = foreign.format_of(value)
             if format_ is None:
                 skipped.append((offset, size))
+                if type(value) is dict and _LOGS_KEY in value:
+                    from spanview.formats.unwritten import unwritten_in
+
+                    unwritten += unwritten_in(value, offset)
                 continue
             passed = list[Any]()
             spans = format_.spans_of(value, foreign.NOWHERE, passed.append)
@@ -205,6 +211,7 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
         offsets=offsets,
         lengths=lengths,
         skipped=skipped,
+        unwritten=unwritten,
         documents=holding,
         partial=partial,
     )

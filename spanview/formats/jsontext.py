@@ -162,14 +162,15 @@ def _has_non_finite(value: Any) -> bool:
     return False
 
 
-def dumps_reporting(value: Any, lose: Callable[[str], None]) -> bytes:
+def dumps_reporting(value: Any, lose: Callable[[str], None], *, has_non_finite: bool = True) -> bytes:
     """Encode a value as `dumps_strict` does.
 
     Args:
         value: What JSON has: dicts, lists, texts, numbers, booleans and None.
         lose: Takes note of texts that can't be written as they are.
+        has_non_finite: As there.
     """
-    text = dumps_strict(value)
+    text = dumps_strict(value, has_non_finite=has_non_finite)
     if _REPLACEMENT in text:
         for part in parts_in(value):
             if isinstance(part, str) and not is_valid_text(part):

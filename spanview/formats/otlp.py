@@ -39,7 +39,8 @@ DROPPED: Final = ("droppedAttributesCount",)
 KINDS: Final = ("UNSPECIFIED", *KIND_NAMES)
 """Names of the kinds, in the order of their numbers."""
 _TIME_RANGE: Final = range(2**63)
-_SPAN_TYPE: Final = "logfire.span_type"
+SPAN_TYPE: Final = "logfire.span_type"
+"""An attribute of Logfire's, which says of pending spans that they are that."""
 _PENDING: Final = "pending_span"
 _PENDING_PARENT: Final = "logfire.pending_parent_id"
 
@@ -163,7 +164,7 @@ def _span(
         extra=extra,
         source=source,
     )
-    if result.attributes.get(_SPAN_TYPE) == _PENDING and parent_id is not None:
+    if result.attributes.get(SPAN_TYPE) == _PENDING and parent_id is not None:
         result = _begun(result, parent_id)
     has_bad_id = None in (trace_id, span_id) or "parent_span_id" in extra
     return result.with_warnings(
@@ -202,14 +203,17 @@ def _link(read: Reader, link: Mapping[str, Any]) -> Link:
 
 def _id(value: Any, digits: int, name: str, extra: dict[str, Any]) -> str | None:
     """Return an id in hex digits; one that is unusable is kept as it is written, but for zeros, which mean none."""
-    text = value if isinstance(value, str) else ""
-    number, raw = parse_id(value, digits), bytes_of(text)
-    is_whole = raw is not None and len(raw) == digits // 2
-    if number == UNUSABLE and raw is not None and is_whole:
-        number = int.from_bytes(raw, "big")
+    if value is None:
+        return None
+    number = parse_id(value, digits)
+    text, is_whole = "", False
+    if number == UNUSABLE and isinstance(value, str):
+        text, raw = value, bytes_of(value)
+        is_whole = raw is not None and len(raw) == digits // 2
+        number = int.from_bytes(raw, "big") if raw is not None and is_whole else UNUSABLE
     if number != UNUSABLE:
         return format_trace_id(number) if digits == TRACE_ID_DIGITS else format_span_id(number)
-    if not is_whole and value is not None and (value is not text or text.strip("0")):
+    if not is_whole and (value is not text or text.strip("0")):
         extra[snake_case(name)] = value
     return None
 

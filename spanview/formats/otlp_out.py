@@ -1,4 +1,4 @@
-"""Spans as OTLP's JSON, a line for some spans of one trace, as the collector's file exporter writes and reads them.
+"""Spans as OTLP has them: as lines of JSON, which the collector's file exporter writes and reads, and in other forms.
 
 Source: as in `otlp`. Ids are in lower-case hex digits, enums numbers, integers of 64 bits text, and defaults
 are left out. Spans stay in their order, those of one resource and scope together.
@@ -6,7 +6,7 @@ are left out. Spans stay in their order, those of one resource and scope togethe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.otlp import DROPPED, LINK_EXTRA, SPAN_EXTRA
@@ -17,7 +17,7 @@ from spanview.model.problems import Warnings
 from spanview.model.span import Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from spanview.formats.otlp_value import Lose
     from spanview.model.span import Event, Link, Scope, Span, Status
@@ -31,14 +31,127 @@ _MAX_KNOWN: Final = 256
 _NOT_COUNTS: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_state"))
 """Fields of `extra` that aren't counts."""
 _BAD_IDS: Final = "unusable ids left out"
+_SPANS_OF: Final = {"resource": b"scopeSpans", "scope": b"spans"}
 _LOST_WARNINGS: Final = (
     (Warnings.ODD_VALUE, "marks of spans with a malformed field left out"),
     (Warnings.DETAIL_LOST, "spans whose details their files don't hold any more"),
 )
 
-_Ends: TypeAlias = tuple[bytes, bytes]
-"""The text before and after the spans of a resource or a scope."""
-_Group = TypeVar("_Group")
+
+class PartEnds(NamedTuple):
+    """What is written before and after the spans of a resource or a scope."""
+
+    head: bytes
+    tail: bytes
+    lost: tuple[str, ...]
+    """A sentence for each thing of it that the format can't represent."""
+
+
+class OtlpPart(NamedTuple):
+    """A span that is written, and what it is to be put in."""
+
+    resource: PartEnds
+    scope: PartEnds
+    span: bytes
+
+
+Groups: TypeAlias = "dict[PartEnds, dict[PartEnds, list[bytes]]]"
+"""Written spans by resource, then by scope."""
+
+
+class Form(Protocol):
+    """One of the forms that OTLP is written in; each part is first made as JSON has it."""
+
+    def span(self, value: dict[str, Any], /) -> bytes:
+        """Return a span."""
+
+    def ends(self, name: str, value: dict[str, Any] | None, schema_url: str, /) -> tuple[bytes, bytes]:
+        """Return what comes before and after the spans of a part.
+
+        Args:
+            name: `resource` or `scope`.
+            value: The part; None for a scope that is not there.
+            schema_url: Its schema's; empty for none.
+        """
+
+    def document(self, groups: Groups, /) -> bytes:
+        """Return a `TracesData`."""
+
+
+class JsonForm:
+    """OTLP's JSON."""
+
+    def span(self, value: dict[str, Any]) -> bytes:
+        """Return a span."""
+        return _dumps(value)
+
+    def ends(self, name: str, value: dict[str, Any] | None, schema_url: str) -> tuple[bytes, bytes]:
+        """Return what comes before and after the spans of a part."""
+        part = b"" if value is None else b'"%b":%b,' % (name.encode(), _dumps(value))
+        tail = b',"schemaUrl":%b' % _dumps(schema_url) if schema_url else b""
+        return b'{%b"%b":[' % (part, _SPANS_OF[name]), b"]%b}" % tail
+
+    def document(self, groups: Groups) -> bytes:
+        """Return a `TracesData`."""
+        of_resources = [
+            resource.head
+            + b",".join([scope.head + b",".join(spans) + scope.tail for scope, spans in scopes.items()])
+            + resource.tail
+            for resource, scopes in groups.items()
+        ]
+        return b'{"resourceSpans":[' + b",".join(of_resources) + b"]}"
+
+
+class OtlpParts:
+    """Writes spans one by one; resources and scopes once for all spans that have them.
+
+    Args:
+        lose: Takes note of what the format can't represent of spans.
+        form: How they are written.
+    """
+
+    def __init__(self, lose: Lose, form: Form) -> None:
+        self._writer = OtlpValueWriter(lose)
+        self._form = form
+        self._known: dict[int, tuple[Resource | Scope | None, PartEnds]] = {}
+        """By the identity of a resource or a scope."""
+
+    def of(self, span: Span) -> OtlpPart:
+        """Return a span as a part of a document."""
+        text = self._form.span(span_object(span, self._writer))
+        return OtlpPart(self._ends(span.resource), self._ends(span.scope), text)
+
+    def _ends(self, part: Resource | Scope | None) -> PartEnds:
+        known = self._known.get(id(part))
+        if known is None:
+            lost: list[str] = []
+            writer = OtlpValueWriter(lost.append)
+            if isinstance(part, Resource):
+                ends = self._form.ends("resource", _resource_object(part, writer), writer.text(part.schema_url))
+            elif part is None:
+                ends = self._form.ends("scope", None, "")
+            else:
+                ends = self._form.ends("scope", _scope_object(part, writer), writer.text(part.schema_url or ""))
+            if len(self._known) >= _MAX_KNOWN:
+                self._known.clear()
+            known = self._known[id(part)] = part, PartEnds(*ends, tuple(lost))
+        return known[1]
+
+
+def grouped(parts: Iterable[OtlpPart]) -> Groups:
+    """Return written spans by resource and scope."""
+    groups: Groups = {}
+    for resource, scope, span in parts:
+        groups.setdefault(resource, {}).setdefault(scope, []).append(span)
+    return groups
+
+
+def count_losses(groups: Groups, lose: Lose) -> None:
+    """Take note of what was lost of resources and scopes: once a document, not once a span."""
+    for resource, scopes in groups.items():
+        for ends in (resource, *scopes):
+            for sentence in ends.lost:
+                lose(sentence)
 
 
 class OtlpLines:
@@ -49,11 +162,9 @@ class OtlpLines:
     """
 
     def __init__(self, lose: Lose) -> None:
-        self._writer = OtlpValueWriter(lose)
-        self._known: dict[int, tuple[Resource | Scope | None, _Ends, list[str]]] = {}
-        """By the identity of a resource or a scope: its ends, and what was lost of it."""
-        self._groups: dict[_Ends, dict[_Ends, list[bytes]]] = {}
-        """The spans of a line, by the ends of resource and scope."""
+        self._lose = lose
+        self._form = JsonForm()
+        self._parts = OtlpParts(lose, self._form)
 
     def of(self, spans: Iterable[Span]) -> Iterator[bytes]:
         """Yield the lines of spans of one trace, each a `TracesData` with its line feed.
@@ -61,71 +172,38 @@ class OtlpLines:
         Args:
             spans: In the order in which they are to be written.
         """
-        size = 0
+        size, parts = 0, []
         for span in spans:
-            scopes = self._group(span.resource, self._groups, dict)
-            text = dumps_strict(span_object(span, self._writer), has_non_finite=False)
-            self._group(span.scope, scopes, list).append(text)
-            size += len(text)
+            part = self._parts.of(span)
+            parts.append(part)
+            size += len(part.span)
             if size >= _MAX_LINE_BYTES:
-                yield self._take_line()
-                size = 0
-        if size:
-            yield self._take_line()
+                yield self._line(parts)
+                size, parts = 0, []
+        if parts:
+            yield self._line(parts)
 
-    def _group(self, part: Resource | Scope | None, groups: dict[_Ends, _Group], new: Callable[[], _Group]) -> _Group:
-        """Return the group of a resource or a scope; it is made if it is new in the line."""
-        known = self._known.get(id(part))
-        if known is None:
-            lost: list[str] = []
-            writer = OtlpValueWriter(lost.append)
-            ends = _resource_ends(part, writer) if isinstance(part, Resource) else _scope_ends(part, writer)
-            if len(self._known) >= _MAX_KNOWN:
-                self._known.clear()
-            known = self._known[id(part)] = part, ends, lost
-        group = groups.get(known[1])
-        if group is None:
-            group = groups[known[1]] = new()
-            # What is lost of a resource is counted once a line, not once a span.
-            for sentence in known[2]:
-                self._writer.lose(sentence)
-        return group
-
-    def _take_line(self) -> bytes:
-        """Return the line and begin a new one."""
-        of_resources = [
-            resource_head
-            + b",".join([head + b",".join(spans) + tail for (head, tail), spans in scopes.items()])
-            + resource_tail
-            for (resource_head, resource_tail), scopes in self._groups.items()
-        ]
-        self._groups.clear()
-        return b'{"resourceSpans":[' + b",".join(of_resources) + b"]}\n"
+    def _line(self, parts: list[OtlpPart]) -> bytes:
+        groups = grouped(parts)
+        count_losses(groups, self._lose)
+        return self._form.document(groups) + b"\n"
 
 
-def _resource_ends(resource: Resource, writer: OtlpValueWriter) -> _Ends:
-    fields = _filled(
+def _resource_object(resource: Resource, writer: OtlpValueWriter) -> dict[str, Any]:
+    return _filled(
         attributes=writer.attributes(resource.attributes),
         **_counts(resource.extra, DROPPED, writer, {"entity_refs"}),
         entityRefs=_entities(resource.extra, writer),
     )
-    return b'{"resource":%b,"scopeSpans":[' % _dumps(fields), b"]%b}" % _schema_url(resource.schema_url, writer)
 
 
-def _scope_ends(scope: Scope | None, writer: OtlpValueWriter) -> _Ends:
-    if scope is None:
-        return b'{"spans":[', b"]}"
-    fields = _filled(
+def _scope_object(scope: Scope, writer: OtlpValueWriter) -> dict[str, Any]:
+    return _filled(
         name=writer.text(scope.name),
         version=writer.text(scope.version or ""),
         attributes=writer.attributes(scope.attributes),
         **_counts(scope.extra, DROPPED, writer),
     )
-    return b'{"scope":%b,"spans":[' % _dumps(fields), b"]%b}" % _schema_url(scope.schema_url or "", writer)
-
-
-def _schema_url(url: str, writer: OtlpValueWriter) -> bytes:
-    return b',"schemaUrl":%b' % _dumps(writer.text(url)) if url else b""
 
 
 def _dumps(value: Any) -> bytes:
@@ -143,7 +221,7 @@ def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
     return _filled(
         traceId=_id(span.trace_id, writer),
         spanId=_id(span.span_id, writer),
-        traceState=_trace_state(span, writer) if extra or span.trace_state else "",
+        traceState=_trace_state(span, writer) if span.trace_state or "trace_state" in extra else "",
         parentSpanId=span.parent_id,
         name=writer.text(span.name),
         kind=0 if span.kind_value is None else span.kind_value + 1,

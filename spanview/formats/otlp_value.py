@@ -32,7 +32,7 @@ _MAX_DEPTH_WRITTEN: Final = 31
 # `-42` · `1.5e3` · `5.`, `NaN`, `-Infinity` · the capitals of `traceId`, for `trace_id`.
 _INTEGER: Final = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
-_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|NaN|-?Infinity", re.ASCII)
+NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|NaN|-?Infinity", re.ASCII)
 _URL_SAFE: Final = str.maketrans("-_", "+/")
 _CAPITAL: Final = re.compile("[A-Z]")
 
@@ -94,8 +94,11 @@ class Reader(Careful):
         attributes: dict[str, Any] = {}
         pairs = self.objects(value)
         for pair in pairs:
-            key = pair.get("key")
-            attributes[key if type(key) is str else self.text(key)] = self.value(pair.get("value"), depth)
+            key, value = pair.get("key"), pair.get("value")
+            # Most values are texts: a call for each would cost more than all else.
+            text = value.get("stringValue") if type(value) is dict and len(value) == 1 else None
+            known = self.value(value, depth) if type(text) is not str else text
+            attributes[key if type(key) is str else self.text(key)] = known
         self.is_malformed |= len(attributes) < len(pairs)
         return attributes
 
@@ -135,7 +138,7 @@ class Reader(Careful):
         return number
 
     def _double(self, value: Any, _depth: int) -> Any:
-        if isinstance(value, str) and _NUMBER.fullmatch(value):
+        if isinstance(value, str) and NUMBER.fullmatch(value):
             return float(value)
         try:
             return float(value) if type(value) in (int, float) else self._malformed(value)
@@ -224,7 +227,7 @@ class OtlpValueWriter:
             self.lose("integers of more than 64 bits as text")
             return {"stringValue": str(value)}
         if isinstance(value, float):
-            return {"doubleValue": value if isfinite(value) else _non_finite_name(value)}
+            return {"doubleValue": value if isfinite(value) else non_finite_name(value)}
         return {} if value is None else self._nested(value, depth)
 
     def _nested(self, value: Any, depth: int) -> dict[str, Any]:
@@ -237,5 +240,6 @@ class OtlpValueWriter:
         return {"arrayValue": {"values": [self.value(item, depth + 1) for item in items]}}
 
 
-def _non_finite_name(value: float) -> str:
+def non_finite_name(value: float) -> str:
+    """Return how a number that isn't finite is written: `"NaN"`, `"-Infinity"`."""
     return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"

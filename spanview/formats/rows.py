@@ -74,6 +74,18 @@ class SpanDetails(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Unwritten:
+    """What a writer says of spans that it could not write."""
+
+    offset: int
+    """Bytes from the start of the file to where it says so."""
+    time_ns: int
+    """When it wrote that, in nanoseconds since 1970; 0 where it doesn't say."""
+    count: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """What one piece of one file holds; the unit that a loader hands to the store."""
 
@@ -90,6 +102,7 @@ class Batch:
     partial: Sequence[tuple[int, int, int]] = ()
     """Offset and length of each document with data that isn't a span where a span belongs, and how many such parts it
     has."""
+    unwritten: Sequence[Unwritten] = ()
     has_text: bool = False
     """Whether there was text that is no JSON document."""
     repeated: int = 0

@@ -31,7 +31,7 @@ from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections import deque
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.formats.rows import Batch
     from spanview.model.span import Resource
@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
 """Columns that tell apart spans whose records can't be read."""
-_SAME_FACTS: Final = [_FACTS.index(name) for name in ("parent_id", "start_ns", "service", "kind")]
+SAME_COLUMNS: Final = ("parent_id", "start_ns", "service", "kind")
 """What two records of one span have in common, besides the ids."""
+_SAME_FACTS: Final = [_FACTS.index(name) for name in SAME_COLUMNS]
 _MAX_RECENT_TRACES: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")
@@ -148,6 +149,18 @@ class Intake:
     def noted_rows(self) -> list[int]:
         """Return the rows of which more is known than the tables have: they had several records that differ."""
         return [*self._snapshots, *chain.from_iterable(clash.rows() for clash in (self._clashes or {}).values())]
+
+    def snapshots(self) -> Iterator[tuple[int, _Place]]:
+        """Yield further places of records of spans that haven't ended: the row of the span, file, offset and length.
+
+        If there are other records elsewhere, one of these may be the one that counts.
+        """
+        spans = self.spans
+        for row, known in self._snapshots.items():
+            for place in {*known.firsts.values(), known.last} - {
+                (spans.source[row], spans.offset[row], spans.length[row])
+            }:
+                yield row, place
 
     @property
     def duplicates(self) -> dict[tuple[str, str], int]:
@@ -367,9 +380,7 @@ class Intake:
             dropped = source
             if is_gone or self.order(known_row) > (*self.source_order(source), batch.offsets[index]):
                 dropped = self.spans.source[known_row]
-                self.spans.source[known_row] = source
-                self.spans.offset[known_row], self.spans.length[known_row] = batch.offsets[index], batch.lengths[index]
-                self.moved.add(known_row)
+                self._move(known_row, batch, index, (source, batch.offsets[index], batch.lengths[index]))
             self.tallies.duplicates += 1
             self._duplicates.add(known_row, dropped)
             if self._duplicates.are_many:
@@ -459,15 +470,32 @@ class Intake:
         traces.end_ns[trace] = max(traces.end_ns[trace], end)
         spans.name[row] = self.names.number(columns.names[index])
         spans.status[row] = status
-        spans.warnings[row] = columns.warnings[index] | spans.warnings[row] & _DUPLICATE
-        spans.source[row], spans.offset[row], spans.length[row] = place
         spans.end_ns[row] = end
-        self.moved.add(row)
+        self._move(row, batch, index, place)
         clash = (self._clashes or {}).get((trace, spans.span_id[row]))
         if clash is not None:
             self._enter(clash, row, self._digest_of_row(row))
         traces.replaced[trace] += 1
         self.replaced.append(row)
+
+    def _move(self, row: int, batch: Batch, index: int, place: _Place) -> None:
+        """Let a row be of the record at another place, which the batch has at an index."""
+        spans, root_row, trace = self.spans, self.traces.root_row, self.spans.trace[row]
+        before = self.order(row)
+        spans.source[row], spans.offset[row], spans.length[row] = place
+        spans.warnings[row] = batch.columns.warnings[index] | spans.warnings[row] & _DUPLICATE
+        self.moved.add(row)
+        if spans.parent_id[row]:
+            return
+        rivals = [row]
+        if root_row[trace] == row and self.order(row) > before and spans.warnings[row] & _DUPLICATE:
+            # Between roots with the same start and id, places decide.
+            rivals = [
+                other for other in self._clash_of((trace, spans.span_id[row])).rows() if not spans.parent_id[other]
+            ]
+        for other in rivals:
+            if self.is_earlier(other, root_row[trace]):
+                root_row[trace] = other
 
     def _row_of_bytes(self, key: tuple[int, int], record: bytes | None) -> int:
         """Return the one row with some ids, if its record is the same to the byte, else `NO_ROW`.

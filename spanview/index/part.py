@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from spanview.formats.rows import Batch, SpanColumns
@@ -16,7 +17,7 @@ def part_of(store: Store, traces: Iterable[int]) -> Store:
     """Return a store with the spans of some traces, and with the files and their problems of the whole.
 
     Args:
-        store: The whole; it doesn't grow any more.
+        store: The whole; it may grow meanwhile.
         traces: Rows in its trace table.
     """
     part = Store(store.intake.details)
@@ -26,7 +27,8 @@ def part_of(store: Store, traces: Iterable[int]) -> Store:
     part.intake.details = store.intake.details
     rows_of_source: defaultdict[int, list[int]] = defaultdict(list)
     chosen, spans = {*traces}, store.spans
-    for row, trace in enumerate(spans.trace):
+    # A row is there once it has all its columns; the last of them is this one.
+    for row, trace in enumerate(islice(spans.trace, len(spans.next_row))):
         if trace in chosen:
             rows_of_source[spans.source[row]].append(row)
     for number, rows in rows_of_source.items():

@@ -47,7 +47,9 @@ def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
 
 
 def take_state(intake: Intake, state: dict[str, Any], columns: Sequence[array[int]]) -> None:
-    """Fill an empty index with what another one held.
+    """Fill an empty index with what another one held, to which nothing is added from then on.
+
+    What only adding asks for, which records a span had before its end, isn't kept: with other records, files are read.
 
     Args:
         intake: The index; its files are those of the other one, in the same order.

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.formats.rows import Unwritten
 from spanview.model.problems import Problem, ProblemKind
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class FileTally:
     """Bytes, unpacked where they are compressed."""
     pids: tuple[int, ...] = ()
     """Of the processes that a log names before lines of spans, in order."""
+    unwritten: int = 0
+    """Spans that its writer says it could not write."""
+    first_unwritten: Unwritten | None = None
+    """What it says first of these."""
 
 
 class Duplicates:
@@ -163,6 +168,10 @@ class Tallies:
             file.first_skipped = min([file.first_skipped, *batch.skipped]) if file.skipped else min(batch.skipped)
             file.skipped += len(batch.skipped)
             self.skipped += len(batch.skipped)
+        for said in batch.unwritten:
+            file.unwritten += said.count
+            if file.first_unwritten is None or said.offset < file.first_unwritten.offset:
+                file.first_unwritten = said
 
     def state(self, kinds: Collection[ProblemKind]) -> dict[str, Any]:
         """Return the counts, and the problems of some kinds, as JSON can say them."""
@@ -182,6 +191,7 @@ class Tallies:
             file = self._files[path] = FileTally(*values)
             offset, length = file.first_skipped
             file.first_skipped, file.pids = (offset, length), tuple(file.pids)
+            file.first_unwritten = values[-1] and Unwritten(*values[-1])
         self.records = sum(file.records for file in self._files.values())
         self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]
 

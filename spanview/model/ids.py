@@ -37,8 +37,9 @@ def parse_id(value: object, digits: int) -> int:
     """
     if not isinstance(value, str):
         return UNUSABLE
-    if len(value) == digits + 2 and value.startswith("0x") and value.isascii() and value.isalnum():
-        # As the SDK writes them: this is three times as quick as a regular expression.
+    is_usual = len(value) == digits or (len(value) == digits + 2 and value.startswith("0x"))
+    if is_usual and value.isascii() and value.isalnum():
+        # As the SDK and OTLP write them: this is three times as quick as a regular expression.
         with suppress(ValueError):
             return int(value, 16)
     text = value.strip()

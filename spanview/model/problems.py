@@ -134,3 +134,11 @@ class ExportError(SpanviewError):
 
 class CollectError(SpanviewError):
     """A cluster can't do what it is asked to: none answers, or its files, or the folder for them, can't be used."""
+
+
+class ReceiveError(SpanviewError):
+    """Nothing can be received: a port is taken, or the folder for what is received can't be written to."""
+
+
+class PushError(SpanviewError):
+    """Spans can't be sent: there is nowhere to send them to, or what is there doesn't take them."""

@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 Frame: TypeAlias = tuple[str, str]
 """The text of a line before its span and after it."""
 
+SCOPE: Final = "spanview.ray"
+"""The scope of log records about spans that could not be written,"""
+NOT_WRITTEN: Final = "spanview.not_written"
+"""the attribute that counts these,"""
+REASON: Final = "spanview.reason"
+"""and the one that says why the last of them was not."""
 _HAS_IS_REMOTE, _IS_REMOTE = 0x100, 0x200
 """Bits of `flags`: whether it says that the parent is in another process, and that it is."""
 _INT64: Final = range(-(2**63), 2**63)
@@ -75,18 +81,22 @@ def line_of(span: ReadableSpan, frame: Frame) -> bytes:
     return encoded(f"{before}{_span(span)}{after}")
 
 
-def loss_line_of(resource: Mapping[str, Any], time_ns: int, text: str) -> bytes:
-    """Return the line of a log record with the severity WARN.
+def loss_line_of(resource: Mapping[str, Any], time_ns: int, count: int, reason: str) -> bytes:
+    """Return the line of a log record with the severity WARN: spans that ended could not be written.
 
     Args:
         resource: The attributes of the resource.
         time_ns: When it is written, in nanoseconds since 1970.
-        text: What it says.
+        count: How many since the last line of the file.
+        reason: Why the last one was not.
     """
+    text = f"{count} spans that ended before this could not be written: {reason}"
+    attributes = _attributes({NOT_WRITTEN: count, REASON: reason})
     return encoded(
         f'{{"resourceLogs":[{{"resource":{{"attributes":{_attributes(resource)}}},'
-        f'"scopeLogs":[{{"scope":{{"name":"spanview.ray"}},"logRecords":[{{"timeUnixNano":"{time_ns}",'
-        f'"severityNumber":13,"severityText":"WARN","body":{{"stringValue":{quoted(text)}}}}}]}}]}}]}}\n'
+        f'"scopeLogs":[{{"scope":{{"name":"{SCOPE}"}},"logRecords":[{{"timeUnixNano":"{time_ns}",'
+        f'"severityNumber":13,"severityText":"WARN","body":{{"stringValue":{quoted(text)}}},'
+        f'"attributes":{attributes}}}]}}]}}]}}\n'
     )
 
 

@@ -135,7 +135,7 @@ class SpanFiles(SpanProcessor):
     def _loss_line(self) -> bytes:
         if not self._losses.count:
             return b""
-        return loss_line_of(self._identity.resource({}), time.time_ns(), self._losses.text)
+        return loss_line_of(self._identity.resource({}), time.time_ns(), self._losses.count, self._losses.reason)
 
     def _after_fork(self) -> None:
         # The lock may be one of a thread that isn't in the child, whose files are its own.
@@ -152,18 +152,14 @@ class _Losses:
 
     def __init__(self) -> None:
         self.count = 0
-        self._reason = ""
+        self.reason = ""
+        """Why the last one was not written."""
         self._is_said = False
-
-    @property
-    def text(self) -> str:
-        """What the line about them says."""
-        return f"{self.count} spans that ended before this could not be written: {self._reason}"
 
     def add(self, error: Exception) -> None:
         """Count one."""
         self.count += 1
-        self._reason = _reason(error)
+        self.reason = _reason(error)
 
     def say_once(self, error: Exception, path: str) -> None:
         """Report on standard error that spans can't be written, unless that was done."""

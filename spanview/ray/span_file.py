@@ -17,7 +17,28 @@ from typing import Final
 
 _CHECK_INTERVAL_S: Final = 1.0
 """How often is looked whether somebody has removed the file."""
-_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+"""How a file is opened that is appended to."""
+
+
+def append(descriptor: int, data: bytes, size: int) -> None:
+    """Append data to a file, or cut off again what the system takes of it.
+
+    Args:
+        descriptor: The file, open for appending.
+        data: Whole lines.
+        size: Bytes that the file has, and keeps if not all is taken.
+
+    Raises:
+        OSError: The system doesn't take it.
+    """
+    written = os.write(descriptor, data)
+    while written < len(data):
+        try:
+            written += os.write(descriptor, data[written:])
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
 
 
 class SpanFile:
@@ -56,14 +77,8 @@ class SpanFile:
             descriptor = self._open()
         if self._max_bytes and self._size and self._size + len(line) > self._max_bytes:
             descriptor = self._begin_next()
-        written = os.write(descriptor, line)
-        while written < len(line):
-            try:
-                written += os.write(descriptor, line[written:])
-            except OSError:
-                os.ftruncate(descriptor, self._size)
-                raise
-        self._size += written
+        append(descriptor, line, self._size)
+        self._size += len(line)
 
     def close(self) -> None:
         """Close the file; the next line opens it again."""
@@ -77,7 +92,7 @@ class SpanFile:
 
     def _open(self) -> int:
         os.makedirs(os.path.dirname(self._stem), exist_ok=True)
-        descriptor = self._descriptor = os.open(self.path, _FLAGS, 0o666)
+        descriptor = self._descriptor = os.open(self.path, FLAGS, 0o666)
         status = os.fstat(descriptor)
         self._identity, self._size = (status.st_dev, status.st_ino), status.st_size
         self._checked_at = time.monotonic()

@@ -21,4 +21,5 @@ line_file     a file of lines that may be huge, read where it is looked at
 logs          the logs that Ray leaves beside spans, and the lines of a span
 worker_exits  what Ray's files say of the end of a worker
 processes     what the processes of this host show: who is alive, and what Ray's workers run
+unended       what has become of spans without an end, as these processes show
 """

@@ -40,7 +40,7 @@ _GROUPS: Final = {
     KeyGroup.GO: "help view move page edge open back leave parent sibling next_pane log next_log own_lines palette",
     KeyGroup.FIND: "search match only_matches same_name error only_failed pick mark",
     KeyGroup.ZOOM: "zoom pan fit whole",
-    KeyGroup.COPY: "copy copy_json copy_trace_id copy_command copy_text picture",
+    KeyGroup.COPY: "copy copy_json copy_trace_id copy_command copy_text page_to_share picture",
 }
 """The groups of actions; all others are of `DISPLAY`."""
 _GROUP_OF: Final = {name: group for group, names in _GROUPS.items() for name in names.split()}
@@ -63,6 +63,7 @@ _OTHER_WORDS: Final = {
     "rays_own": "internal system hide actors tasks",
     "join_calls": "raw spans producer consumer",
     "raw": "source record",
+    "page_to_share": "export html browser web save report",
     "picture": "export image screenshot png",
     "copy_text": "export share ascii",
     "copy": "clipboard yank",
@@ -139,9 +140,8 @@ class View(Enum):
 _TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
 _TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
 """Screens whose lists have columns to sort by."""
-_COUNTED: Final = On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF
-"""Screens whose rows count failures."""
-_WITH_ERRORS: Final = On.TRACES | On.TRACE | On.WORKERS
+_COUNTED: Final = On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF | On.WORKERS | On.CHECK
+"""Screens behind whose rows are failures."""
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
     *(
@@ -198,11 +198,11 @@ KEYS: Final = (
         "e",
         "error(1)",
         "e",
-        "next failure, then the trace that failed before; on Traces: the newest failure",
-        _WITH_ERRORS,
+        "next failure, then the trace that failed before; on Traces: open the newest",
+        On.TRACES | On.TRACE,
         "error",
     ),
-    Key("e", "error(1)", "e", "next row, or block, with a failure", _COUNTED),
+    Key("e", "error(1)", "e", "open the newest failure behind the row or block, then the next", _COUNTED, "error"),
     Key("E", "error(-1)", "E", "previous failure", On.TRACE | On.WORKERS),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in around the selected block", On.WORKERS, "zoom"),
@@ -233,11 +233,13 @@ KEYS: Final = (
     Key("S", "turn", "S", "reverse the order", _TABLES | On.WORKERS),
     Key("b", "group", "b", "group by the next thing: name, service, kind, …", On.STATS, "group by"),
     Key("b", "group", "b", "count by the next thing: function, actor, node, job", On.CALLS, "group by"),
+    Key("b", "group", "b", "compare by the next thing: call path, name, Ray function", On.DIFF, "compare by"),
     Key("B", "by_key", "B", "statistics by any attribute: type its key", On.STATS, "attribute"),
-    Key("f", "only_failed", "f", "only traces that failed, with an error or without; or all", On.TRACES),
+    Key("f", "only_failed", "f", "only traces that failed, with an error or without; or all", On.TRACES, "failed"),
     Key("left_curly_bracket", "pick(-1)", "{", "only traces from the selected one on; Esc: all", On.TRACES),
     Key("right_curly_bracket", "pick(1)", "}", "only traces up to the selected one", On.TRACES),
-    Key("P", "picture", "P", "save a picture of what is shown, as SVG, in the current folder", On.TRACE),
+    Key("P", "page_to_share", "P", "save the traces in the bar as an HTML page to share", On.EVERYWHERE ^ On.HELP),
+    Key("i", "picture", "i", "save an image of what is shown, as SVG, in the current folder", On.TRACE),
     Key("V", "copy_text", "V", "copy what is shown as text with bars, for a chat or a ticket", On.TRACE),
     Key(
         "x",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Awaitable, Collection, Sequence
 
     from spanview.analysis.log_lines import SpanLog
     from spanview.analysis.running import Running
@@ -110,6 +110,9 @@ class Viewer(Protocol):
     def copy(self, text: str, what: str) -> None:
         """Put a text on the terminal's clipboard, and say what it is."""
 
+    def may_write(self) -> bool:
+        """Tell whether files may be written; where they may not, say so."""
+
     def export(self, name: str) -> None:
         """Write the traces that the bar names to a new file of the current folder, in a format."""
 
@@ -144,7 +147,23 @@ class Viewer(Protocol):
         """
 
     def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
-        """Show one trace, by its row in the trace table; begin at its newest failure, or at a span's row."""
+        """Show one trace, by its row in the trace table; begin at its newest failure, or at a span's row, or at both.
+
+        Args:
+            trace: The trace.
+            at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
+            at_row: The span to begin at, by its row in the span table.
+        """
+
+    def open_failed(self, row: int) -> Awaitable[None]:
+        """Show what a span says of its failure, in its trace, by the span's row."""
+
+    async def open_newest_failure(self) -> bool:
+        """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
+
+    @property
+    def made_good(self) -> Collection[int]:
+        """The rows of the errors that a retry made good, as far as that is known."""
 
     def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]:
         """Show a log at a line, with those that belong to the span of a name, which is safe to print."""

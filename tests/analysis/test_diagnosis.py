@@ -31,8 +31,10 @@ from spanview.analysis.diagnosis.finding import MAX_PLACES, OF_SPANS, RULES, SES
 from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_subject import Subject, TreeFacts
+from spanview.display.finding_text import finding_lines
 from spanview.index.store import Store
 from spanview.model.problems import Problem, ProblemKind, QueryError, Severity
+from spanview.ray.lines import loss_line_of
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
@@ -231,6 +233,31 @@ def _batched(folder: Path, calls: int = 3, attempts: int = 0) -> None:
         (folder / name).touch()
 
 
+def _of_serves_actors(folder: Path, name: str, version: str = "", *, is_traced: bool = False) -> None:
+    """Write what Ray's hook has of Ray Serve, and Serve's own spans of replicas."""
+    build = Builder()
+    spans = [
+        build.span(f"{name} ray.remote", trace=at, span=at, kind="PRODUCER", resource={"ray.version": version})
+        for at in (1, 2)
+    ]
+    spans += [
+        build.span(f"{name} ray.remote_worker", trace=at, span=9 + at, parent=at, kind="CONSUMER") for at in (1, 2)
+    ]
+    if is_traced:
+        requests = [build.span("replica_handle_request Model", trace=at) for at in (5, 6, 7)]
+        (folder / "replica_app_Model_1_tracing.json").write_bytes(file_of(requests))
+    (folder / "1.jsonl").write_bytes(file_of(spans))
+
+
+def _unwritten(folder: Path) -> None:
+    """Write what two hooks say, one of them twice, and a copy of the other one's file made while it was written."""
+    once, twice = (file_of([Builder().span(trace=at, span=at)]) for at in (1, 2))
+    said = [loss_line_of({}, 10 + at, at, "a full disk") for at in (1, 2, 4)]
+    (folder / "1.jsonl").write_bytes(said[0] + once)
+    (folder / "2.jsonl").write_bytes(said[1] + twice + said[2] + twice)
+    (folder / "copy.jsonl").write_bytes(said[1] + twice)
+
+
 def _odd(folder: Path) -> None:
     build = Builder()
     spans = [build.span("usual"), build.span("no id", trace=2), build.span("no kind", trace=3) | {"kind": 7}]
@@ -304,6 +331,12 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "sampled": (partial(_serve, requests=12, lone=13), {"sampling": 2, "lone_replicas": 13}),
     "some by a handle": (partial(_serve, requests=12, lone=12), {"lone_replicas": 12}),
     "no proxy": (partial(_serve, requests=0, lone=30, has_proxy=False), {"no_proxy_file": 1}),
+    "HAProxy": (partial(_of_serves_actors, name="HAProxyManager.ready", is_traced=True), {"haproxy": 3}),
+    "Serve without its exporter": (
+        partial(_of_serves_actors, name="ServeReplica:app:Model.handle_request_with_rejection"),
+        {"serve_untraced": 2},
+    ),
+    "a replica that nobody asks": (partial(_of_serves_actors, name="ServeReplica:app:Model.is_allocated"), {}),
     "failed requests": (partial(_serve, requests=20, lone=0, failed=4), {"unset_requests": 8}),
     "broken streams": (_streams, {"broken_streams": 2, "unset_requests": 2}),
     "broken streams of replicas": (partial(_streams, has_proxy=False), {"broken_streams": 2}),
@@ -317,6 +350,7 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "workers that hold their spans": (_batched, {"batched": 2, "no_attempt": 3}),
     "calls that haven't run yet": (partial(_batched, calls=2), {"no_attempt": 2}),
     "a worker that has written": (partial(_batched, attempts=1), {"no_attempt": 2}),
+    "spans that were not written": (_unwritten, {"not_written": 7, "doubled": 2}),
     "odd values": (_odd, {"bad_id": 1, "odd_value": 1}),
     "health checks": (partial(_health, checks=20, others=80), {"health_checks": 20}),
     "few health checks": (partial(_health, checks=20, others=81), {}),
@@ -398,6 +432,24 @@ def test_every_kind_is_shown() -> None:
 
 def _only(folder: Path, kind: Kind) -> Finding:
     return next(finding for finding in diagnose(load_store(folder)).findings if finding.kind is kind)
+
+
+@pytest.mark.parametrize(
+    ("version", "certainty", "why"),
+    [
+        ("", Certainty.LIKELY, "Serve's exporter isn't set, none was sampled, or Ray is older than 2.55"),
+        ("2.54.1", Certainty.CERTAIN, "Ray 2.54.1 can't trace them"),
+        ("2.55.0", Certainty.LIKELY, "Serve's exporter isn't set, none was sampled"),
+        ("3.0.0.dev0", Certainty.LIKELY, "Serve's exporter isn't set, none was sampled"),
+        ("two", Certainty.LIKELY, "Serve's exporter isn't set, none was sampled, or Ray is older than 2.55"),
+    ],
+)
+def test_why_serve_is_not_traced(tmp_path: Path, version: str, certainty: Certainty, why: str) -> None:
+    """An old Ray is certain where the spans name it, and nothing is said of it where they name a newer one."""
+    _of_serves_actors(tmp_path, "ServeReplica:app:Model.handle_request", version)
+    finding = _only(tmp_path, Kind.SERVE_UNTRACED)
+    detail = f"2 requests were passed to replicas, and have no span of Ray Serve: {why}."
+    assert (finding.certainty, finding.detail) == (certainty, detail)
 
 
 def test_clocks_say_by_how_much(tmp_path: Path) -> None:
@@ -587,6 +639,19 @@ def test_check_names_the_session_below_ray_tmpdir(tmp_path: Path) -> None:
     (tmp_path / "1.txt").write_bytes(file_of([Builder().span("f ray.remote", kind="PRODUCER")]))
     done = run("check", tmp_path / "1.txt", environment={"RAY_TMPDIR": "/some/where"})
     assert "/some/where/ray/session_latest/logs" in done.text
+
+
+def test_only_places_are_counted_as_more(tmp_path: Path) -> None:
+    """A finding may count spans and name the files that say of them: how many more places there are is told."""
+    _unwritten(tmp_path)
+    (at,) = [line for line in finding_lines(_only(tmp_path, Kind.NOT_WRITTEN), 100) if line.startswith("    at ")]
+    assert at == f"    at {tmp_path}/1.jsonl @ 0, and 1 more"
+    build = Builder()
+    (tmp_path / "3.json").write_bytes(
+        file_of([build.span("f", trace=9, duration=None) for _ in range(MAX_PLACES + 10)])
+    )
+    (at,) = [line for line in finding_lines(_only(tmp_path, Kind.NO_END), 100) if line.startswith("    at ")]
+    assert at.endswith(f", and {MAX_PLACES + 9} more")
 
 
 def test_torn_tails_say_where(tmp_path: Path) -> None:

@@ -17,12 +17,21 @@ import pytest
 
 from builders import EPOCH_NS, MICROSECOND, Builder, store_of, time_text, trace_row
 from spanview.analysis import failures
-from spanview.analysis.failures import newest_failures, newest_first, retried_attempts
-from spanview.model.codes import ERROR
+from spanview.analysis.failures import (
+    errors_made_good,
+    failed_rows,
+    in_order_of_visits,
+    newest_failures,
+    newest_first,
+    retried_attempts,
+)
 from spanview.tui.trace.stitched_trace import StitchedTrace
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from builders import Document
+    from spanview.index.store import Store
 
 
 def documents(messages: dict[str, str]) -> list[Document]:
@@ -80,17 +89,23 @@ def test_what_a_retry_made_good_comes_last(last: str, order: list[str]) -> None:
         build.span(f, span=4, parent=1, start=30, duration=10, kind="CONSUMER", status=last),
     )
     trace = StitchedTrace(store, 0, store.tree(0), joins=False)
-    names = [store.names.texts[store.spans.name[trace.rows[position]]] for position in trace.newest_failed]
-    assert [name.split()[0] for name in names] == order
-    tree = trace.tree
-    failed = [node for node, row in enumerate(tree.rows) if store.spans.status[row] == ERROR]
-    found = retried_attempts(store, tree, failed)
-    assert len(found) == (last != "ERROR")
+    assert names_in(store, [trace.rows[position] for position in trace.newest_failed]) == order
+    assert len(retried_attempts(store, trace.tree.rows)) == (last != "ERROR")
+    # As columns tell it, of all traces at once.
+    made_good = errors_made_good(store)
+    assert {names_in(store, [row])[0] for row in made_good} == ({"f", "sql"} if last != "ERROR" else set())
+    visits = names_in(store, in_order_of_visits(store, failed_rows(store).tolist(), made_good))
+    assert visits == (["g", "f", "sql"] if last != "ERROR" else ["f", "f", "sql", "g"])
+
+
+def names_in(store: Store, rows: Iterable[int]) -> list[str]:
+    """Return the first words of spans' names."""
+    return [store.names.texts[store.spans.name[row]].split()[0] for row in rows]
 
 
 @pytest.mark.parametrize("numpy_from", [0, 1 << 60])
 def test_the_newest_failure_of_traces(numpy_from: int) -> None:
-    """It is the failed span that ended last; a span without an end counts by its start."""
+    """It is the failed span that ended last, of those that lasted; a span without an end counts by its start."""
     build = Builder()
     store = store_of(
         build.span("slow", trace=1, start=0, duration=900, status="ERROR"),
@@ -98,7 +113,13 @@ def test_the_newest_failure_of_traces(numpy_from: int) -> None:
         build.span("open", trace=2, start=40, duration=None, status="ERROR"),
         build.span("early", trace=2, start=5, duration=7, status="ERROR"),
         build.span("fine", trace=3),
+        build.span("lasted", trace=4, start=10, duration=20, status="ERROR"),
+        build.span("retried", trace=4, start=40, duration=20, status="ERROR"),
+        build.span("retried", trace=5, start=40, duration=20, status="ERROR"),
     )
     with patch.object(failures, "_NUMPY_FROM_SPANS", numpy_from):
-        ends = newest_failures(store, range(3))
-    assert ends == {trace_row(store, number): EPOCH_NS + us * MICROSECOND for number, us in ((1, 900), (2, 40))}
+        ends = newest_failures(store, range(5), made_good=[6, 7])
+    expected = {1: (True, 900), 2: (True, 40), 4: (True, 30), 5: (False, 60)}
+    assert ends == {
+        trace_row(store, number): (lasts, EPOCH_NS + us * MICROSECOND) for number, (lasts, us) in expected.items()
+    }

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from spanview.analysis.serve import serve_requests
-from spanview.analysis.serve_groups import serve_groups
+from spanview.analysis.serve_groups import serve_groups, to_json
 from spanview.analysis.serve_nested import ServedCall, nested_queues
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ def test_the_sums_of_a_group() -> None:
     assert front.nested_queues == (("Price", 50 * US),)
     assert (front.sums.nested_queue, front.nested_queue.p50, front.count) == (50 * US, 25 * US, 2)
     assert (price.nested_queues, price.nested_queue.max) == ((), 0)
+    queues = [group["nested_queues"] for group in to_json([front, price])["requests"]]
+    assert queues == [[{"deployment": "Price", "sum_ns": 50 * US}], []]
 
 
 _TIMES: Final = st.tuples(*[st.integers(0, 12)] * 3).map(sorted)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from . import each_key, following, inside, peers, processes, trace_keys, viewer, writing
+from . import each_key, following, inside, peers, processes, pushing, receiving, trace_keys, viewer, writing
 from .figures import Figure, as_installed, table
 from .folders import PROCESSES, Form, Layout, Shape, folder_of
 from .key_scripts import LISTED, OPENED
@@ -26,7 +26,7 @@ _SMALL: Final = 10
 _PER_REQUEST: Final = 100
 """Spans for each request of Ray Serve, where every view is to have something to show."""
 _MANY_FILES: Final = 2_000
-_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "P19", "keys", "peers")
+_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "P18", "P19", "keys", "peers")
 
 
 def main(words: Sequence[str]) -> int:
@@ -113,8 +113,11 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P10", lambda: followed(5 * _MANY_FILES, 1, 3)),
         ("P11", lambda: inside.export(folder_of(Shape(spans)), rounds)),
         ("P12", lambda: inside.query(folder_of(Shape(spans)), rounds)),
+        ("P12", lambda: inside.query(folder_of(Shape(spans, layout=Layout.OTLP)), rounds, " in lines of OTLP")),
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
         ("P14", lambda: trace_keys.keys_of_trace(spans // 2, rounds)),
+        ("P18", lambda: receiving.receive(rounds)),
+        ("P18", lambda: pushing.push(spans // 2, rounds)),
         ("P19", lambda: writing.a_span(rounds)),
         ("peers", lambda: peers.peers(folder_of(Shape(spans)), rounds)),
     ]

@@ -82,12 +82,17 @@ def _on(place: str, *more: tuple[str, str]) -> Script:
     return tuple((at or place, keys) for at, keys in (*_COMMON, *_HELP, *more))
 
 
+_BACK_FROM_FAILURE: Final[Script] = (("trace", "~ escape"),)
 _STATS: Final[Script] = (
     ("stats", "~"),
-    *_on("stats", ("stats", "s s s s s s S e b ~ b ~ b ~ b ~ b ~ B")),
+    *_on("stats", ("stats", "s s s s s s S e")),
+    *_BACK_FROM_FAILURE,
+    ("stats", "b ~ b ~ b ~ b ~ b ~ B"),
     ("stats, typed", "r a y full_stop p i d enter"),
     ("stats", "~ down b ~ enter"),
-    *_on("spans", ("spans", "s S s s e down enter")),
+    *_on("spans", ("spans", "s S s s e")),
+    *_BACK_FROM_FAILURE,
+    ("spans", "down enter"),
     ("trace", "~ escape"),
     ("spans", "q"),
     ("stats", "enter"),
@@ -96,13 +101,17 @@ _STATS: Final[Script] = (
 )
 _FLAME: Final[Script] = (
     ("flame", "~"),
-    *_on("flame", ("flame", "right left down right left e g down s s enter enter")),
+    *_on("flame", ("flame", "right left down right left e")),
+    *_BACK_FROM_FAILURE,
+    ("flame", "g down s s enter enter"),
     ("trace", "~ escape"),
     ("flame", "escape q"),
 )
 _DIFF: Final[Script] = (
     ("diff", "~"),
-    *_on("diff", ("diff", "s s s s s S S e down enter ~")),
+    *_on("diff", ("diff", "s s s s s S S e")),
+    *_BACK_FROM_FAILURE,
+    ("diff", "b ~ b ~ b ~ down enter ~"),
     ("spans", "escape"),
     ("diff", "escape"),
 )
@@ -114,8 +123,12 @@ _LOG: Final[Script] = (
 )
 _CALLS: Final[Script] = (
     ("calls", "~"),
-    *_on("calls", ("calls", "s s s s s s S e ~ b ~ b ~ b ~ b ~ x ~ x ~ v ~ enter")),
-    ("functioncalls", "~ s s s s S b x e down ~ v"),
+    *_on("calls", ("calls", "s s s s s s S e")),
+    *_BACK_FROM_FAILURE,
+    ("calls", "~ b ~ b ~ b ~ b ~ x ~ x ~ v ~ enter"),
+    ("functioncalls", "~ s s s s S b x e"),
+    *_BACK_FROM_FAILURE,
+    ("functioncalls", "down ~ v"),
     *_LOG,
     ("functioncalls", "enter"),
     ("trace", "~ escape"),
@@ -128,22 +141,33 @@ _WORKERS: Final[Script] = (
         "workers",
         (
             "workers",
-            "right left down right s s s s s s S S x ~ x ~ plus greater_than_sign less_than_sign minus f 0 e E ~ enter",
+            "right left down right s s s s s s S S x ~ x ~ plus greater_than_sign less_than_sign minus f 0 e",
         ),
     ),
+    *_BACK_FROM_FAILURE,
+    ("workers", "E"),
+    *_BACK_FROM_FAILURE,
+    ("workers", "~ enter"),
     ("trace", "~ escape"),
     ("workers", "escape"),
 )
 _SERVE: Final[Script] = (
     ("serve", "~"),
-    *_on("serve", ("serve", "s s s S e ~ enter")),
+    *_on("serve", ("serve", "s s s S e")),
+    *_BACK_FROM_FAILURE,
+    ("serve", "~ enter"),
     ("requests", "~"),
     *_on("requests", ("requests", "s s s s s s S S down enter")),
     ("trace", "~ escape"),
     ("requests", "escape"),
     ("serve", "q"),
 )
-_CHECK: Final[Script] = (("check", "~"), *_on("check", ("check", "down enter escape")))
+_CHECK: Final[Script] = (
+    ("check", "~"),
+    *_on("check", ("check", "down e")),
+    *_BACK_FROM_FAILURE,
+    ("check", "enter escape"),
+)
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""
 _RAY: Final = (("A", _CALLS), ("L", _WORKERS), ("H", _SERVE), ("exclamation_mark", _CHECK))

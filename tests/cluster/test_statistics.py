@@ -10,87 +10,32 @@ a cluster of Ray       `spanview stats --ray`                 some recordings by
 from __future__ import annotations
 
 import gzip
-import pickle
 import random
 import subprocess
 import sys
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
 
 from builders import Builder, file_of
+from clusters import DIVIDING, OF_ANOTHER_VERSION, TasksHere
 from pages import ROOT
 from quick.folders import make, quick_from
-from ray_sessions import RaySession, need
+from ray_sessions import need
 from seeds import seeds
 from spanview.analysis.stats import GroupPart, joined, statistics
-from spanview.cluster import shared_files
+from spanview.cluster import shared_files, shuffle
 from spanview.cluster import statistics as counting
 from spanview.model.problems import CollectError
 from spanview.sources.loading import load_store
 from spanview.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from clusters import Cluster
+
 FIXTURES: Final = sorted(path.name for path in (ROOT / "fixtures").iterdir() if (path / "spans").is_dir())
-PROGRAM: Final = """
-import sys
-
-from ray.cluster_utils import Cluster
-
-node = dict(num_cpus=1, object_store_memory=100_000_000, include_dashboard=False)
-cluster = Cluster(initialize_head=True, head_node_args=node)
-cluster.add_node(**node)
-print(cluster.address, flush=True)
-sys.stdin.read()
-"""
-"""Starts a cluster of two nodes, prints its address, and keeps it until its standard input is closed."""
-
-DIVIDING: Final = """
-import sys
-
-from spanview.cli import main
-from spanview.cluster import statistics
-
-statistics._GROUP_BYTES, statistics._PARTITION_BYTES = 20_000, 10_000
-sys.exit(main())
-"""
-OF_ANOTHER_VERSION: Final = """
-import sys
-
-from spanview import version
-
-version.__version__ = "9.9"
-from spanview.cli import main
-
-sys.exit(main())
-"""
-
-
-def answers(job: Any) -> Iterator[Any]:
-    """Yield what the tasks of a job answer, whose rows are divided here."""
-    arrow: Any = import_module("pyarrow")
-    groups = [arrow.table({"group": [number]}) for number in range(len(job.groups))]
-    rows = arrow.concat_tables([table for group in groups for table in counting._read(group, job)])
-    order = [*range(len(rows))]
-    random.Random(1).shuffle(order)
-    rows = rows.take(order)
-    for number in {*rows["partition"].to_pylist()}:
-        partition = rows.filter(arrow.compute.equal(rows["partition"], number))
-        for answer in counting._count(partition, job)["answer"].to_pylist():
-            yield pickle.loads(answer)  # noqa: S301 - our own
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have each file be a group of its own, and traces go to many partitions, all in this process."""
-    need("pyarrow")
-    monkeypatch.setattr(counting, "_GROUP_BYTES", 1)
-    monkeypatch.setattr(counting, "_PARTITION_BYTES", 2_000)
-    monkeypatch.setattr(counting, "_answers", answers)
 
 
 def check(folder: Path) -> int:
@@ -98,7 +43,7 @@ def check(folder: Path) -> int:
     files, problems = shared_files.search([str(folder)])
     store = load_store(folder)
     for by in counting.BY:
-        groups, tallies = counting.statistics_on_cluster(files, by, 16 << 20)
+        groups, tallies = counting.statistics_on_cluster(TasksHere(), files, by, 16 << 20)
         for problem in problems:
             tallies.add_problem(problem)
         assert groups == statistics(store, by)
@@ -113,7 +58,7 @@ def check(folder: Path) -> int:
 def test_recordings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recordings of all writers and layouts give what they give on one machine, decoded or scanned."""
     decoded = check(ROOT / "fixtures" / name)
-    monkeypatch.setattr(counting, "SCAN_FROM_BYTES", 1)
+    monkeypatch.setattr(shuffle, "SCAN_FROM_BYTES", 1)
     with quick_from(1):
         assert check(ROOT / "fixtures" / name) == decoded > 0
 
@@ -150,7 +95,7 @@ def test_large_folders_are_scanned(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     records[9] = records[9].replace(b'"value"', b"nul")
     (tmp_path / "1.json").write_bytes(b"".join(records))
     assert check(tmp_path) == 19
-    monkeypatch.setattr(counting, "SCAN_FROM_BYTES", 1)
+    monkeypatch.setattr(shuffle, "SCAN_FROM_BYTES", 1)
     with quick_from(1):
         assert check(tmp_path) == 20
 
@@ -168,6 +113,7 @@ def test_parts_are_joined() -> None:
 @pytest.mark.usefixtures("small")
 def test_uris(tmp_path: Path) -> None:
     """Files behind a URI are found under names of any kind, hidden ones aside, and shown below the URI."""
+    need("pyarrow")
     folder = tmp_path / "spans"
     for name in ("1 %20#?.json", "in/2.json", ".hidden/3.json", "4.json.gz"):
         path = folder / name
@@ -177,7 +123,7 @@ def test_uris(tmp_path: Path) -> None:
     uri = folder.as_uri()
     files, _ = shared_files.search([f"{uri}/", f"{uri}/in/2.json"])
     assert [file.shown for file in files] == [f"{uri}/{name}" for name in ("1 %20#?.json", "4.json.gz", "in/2.json")]
-    groups, tallies = counting.statistics_on_cluster(files, "name", 1 << 20)
+    groups, tallies = counting.statistics_on_cluster(TasksHere(), files, "name", 1 << 20)
     assert sorted(str(group.key) for group in groups) == ["1 %20#?.json", "4.json.gz", "in/2.json"]
     assert (tallies.files, tallies.problems()) == (3, [])
 
@@ -190,41 +136,20 @@ def test_a_file_that_a_node_does_not_have(tmp_path: Path) -> None:
     files, _ = shared_files.search([str(path)])
     path.unlink()
     with pytest.raises(CollectError, match=r"1\.json: can't be read on .*, as .* it has to be: No such file"):
-        counting.statistics_on_cluster(files, "name", 1 << 20)
+        counting.statistics_on_cluster(TasksHere(), files, "name", 1 << 20)
 
 
 # -- a cluster ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Mapping[str, str]]]:
-    """Start a cluster; yield its address, and the environment for it."""
-    need("ray.data", "pyarrow")
-    with RaySession(tmp_path_factory.mktemp("cluster")) as session:
-        session.write("cluster.py", PROGRAM)
-        with session.start("cluster.py") as process:
-            assert process.stdout is not None
-            yield process.stdout.readline().strip(), session.environment()
-            process.kill()
-
-
-def stats(cluster: tuple[str, Mapping[str, str]], *words: str, code: str = DIVIDING) -> tuple[int, bytes, str]:
+def stats(cluster: Cluster, *words: str, code: str = DIVIDING) -> tuple[int, bytes, str]:
     """Return status, output and standard error of `spanview stats --ray`."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, "stats", "--ray", cluster[0], *words],
-        env=dict(cluster[1]),
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=200,
-        check=False,
-    )
-    return done.returncode, done.stdout, done.stderr.decode()
+    return cluster.spanview("stats", *words, code=code)
 
 
 @pytest.mark.ray
 @pytest.mark.xdist_group("counting cluster")
-def test_on_a_cluster(cluster: tuple[str, Mapping[str, str]]) -> None:
+def test_on_a_cluster(cluster: Cluster) -> None:
     """Ray Data gives the bytes, and the notices, of one machine."""
     paths = ["fixtures/made", "fixtures/otlp-json", "fixtures/pids-used-again"]
     here = subprocess.run(
@@ -245,10 +170,10 @@ def test_on_a_cluster(cluster: tuple[str, Mapping[str, str]]) -> None:
         (["file:///no/such"], "file:///no/such: no such file or folder"),
         (["odd://no/such"], "odd://no/such: Unrecognized filesystem type"),
         ([], "give PATHs, and not standard input"),
-        (["fixtures", "-q", "name=a"], "--ray counts all spans: leave out -q"),
+        (["fixtures", "-q", "name=a"], "--ray takes all spans: leave out -q"),
     ],
 )
-def test_what_a_cluster_does_not_count(cluster: tuple[str, Mapping[str, str]], words: list[str], said: str) -> None:
+def test_what_a_cluster_does_not_count(cluster: Cluster, words: list[str], said: str) -> None:
     """What can't be counted is said in a line."""
     status, output, notices = stats(cluster, *words)
     assert (status, output) == (2, b"")
@@ -258,7 +183,7 @@ def test_what_a_cluster_does_not_count(cluster: tuple[str, Mapping[str, str]], w
 
 @pytest.mark.ray
 @pytest.mark.xdist_group("counting cluster")
-def test_another_version(cluster: tuple[str, Mapping[str, str]]) -> None:
+def test_another_version(cluster: Cluster) -> None:
     """Nodes with another spanview count nothing."""
     answer = stats(cluster, "fixtures/serve", code=OF_ANOTHER_VERSION)
     said = f"a node has spanview {__version__}, and here is 9.9: they have to be the same"

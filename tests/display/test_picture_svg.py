@@ -63,18 +63,26 @@ def test_a_bar_stands_in_its_time() -> None:
     [
         (row(inferred=(0.0, 0.5)), "i"),
         (row(inferred=(0.0, 1.0), is_open=True), "n"),
+        (row(runs=(0.0, 1.0)), "s"),
         (row(bar=(0.0, 1.0), own=((0.0, 1.0),), is_error=True), "x"),
         (row(bar=(0.0, 1.0), own=((0.0, 1.0),), events=(0.5,)), "v"),
         (row(bar=(0.0, 1.0), own=((0.0, 1.0),), lit=((0.5, 0.6),)), "c"),
     ],
-    ids=["inferred", "no end", "error", "event", "critical"],
+    ids=["inferred", "no end", "runs", "error", "event", "critical"],
 )
 def test_marks(one: Row, kind: str) -> None:
     """Each mark is drawn once, and said what it means; without it, it isn't."""
-    every = {"i", "n", "x", "v", "c"}
+    every = {"i", "n", "s", "x", "v", "c"}
     root = drawn(picture(one, is_lit=bool(one.lit)))
     assert {each for each in every if shapes(root, each)} == {kind}
-    words = {"i": "dashes", "n": "dashes", "x": "✖ error", "v": "◆ event", "c": "critical path"}
+    words = {
+        "i": "dashes",
+        "n": "dashes",
+        "s": "stripes: runs, until now",
+        "x": "✖ error",
+        "v": "◆ event",
+        "c": "critical path",
+    }
     assert words[kind] in texts(root)[-1]
 
 

@@ -1,6 +1,6 @@
 """Waterfalls in characters.
 
-█ the span     ▒ spans below run     ┈ waiting for a worker     ╌ inferred     ◆ event     ✖ error     ░▒▓█ how many
+█ the span   ▒ spans below run   ┈ waiting for a worker   ╌ inferred   ▚ runs   ◆ event   ✖ error   ░▒▓█ how many
 """
 
 from __future__ import annotations
@@ -52,6 +52,8 @@ def bar_of(one: Row) -> str:
         (row_with(bar=(0.9, 1.0), own=((0.9, 1.0),), is_error=True), " " * 18 + "█✖"),
         (row_with(bar=(0.5, 0.5), own=((0.5, 0.5),)), " " * 10 + "▏"),
         (row_with(inferred=(0.5, 1.0), is_open=True), " " * 10 + "╌" * 10),
+        (row_with(inferred=(1.0, 1.0), is_open=True), " " * 19 + "╌"),
+        (row_with(runs=(0.5, 0.9), wait=(0.25, 0.5)), "     ┈┈┈┈┈" + "▚" * 9),
         (row_with(bar=(-0.5, -0.1)), "‹"),
         (row_with(bar=(1.1, 1.5)), " " * 19 + "›"),
         (row_with(bar=(-3.0, 4.0), own=((-3.0, 4.0),)), "█" * 20),
@@ -67,6 +69,8 @@ def bar_of(one: Row) -> str:
         "edge",
         "instant",
         "open",
+        "open at the end",
+        "runs",
         "before",
         "behind",
         "beyond",

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from builders import Builder, store_of
+from builders import EPOCH_NS, Builder, store_of
+from spanview.analysis.unended import Fate, Unended
 from spanview.display.tree_text import error_text, trace_title, tree_lines
 
 if TYPE_CHECKING:
@@ -38,6 +39,22 @@ def test_a_trace() -> None:
         "   +150 µs    no end  │  └─ c",
         "   +500 µs    400 µs  └─ d",
     ]
+
+
+def test_what_has_no_end() -> None:
+    """What runs has lasted until it was asked; a trace that ends with what is lost lasted at least so long."""
+    store = store_of(*Builder().draw("a 0-?\n  b 100-400\n  c 150-?"))
+    tree = store.tree(0)
+    until = EPOCH_NS + 900_000
+    runs, lost = (Unended(fate, "pid 7", seen_ns=until) for fate in (Fate.RUNS, Fate.LOST))
+    title = trace_title(store, 0, tree, unended={0: runs, 2: lost})
+    assert title.endswith("UTC · 900 µs… · 3 spans · ● 1 running")
+    assert [*tree_lines(store, 0, tree, unended={0: runs, 2: lost})] == [
+        "     +0 µs   900 µs…  a  [running: pid 7]",
+        "   +100 µs    300 µs  ├─ b",
+        "   +150 µs    no end  └─ c  [lost: pid 7]",
+    ]
+    assert " · ≥ 900 µs · 3 spans · 1 lost" in trace_title(store, 0, tree, unended={2: lost})
 
 
 def test_several_roots_and_a_missing_parent() -> None:

@@ -57,7 +57,7 @@ assert all(result == results[0] for result in results)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux only")
-@pytest.mark.parametrize("form", ["trace_tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome"])
+@pytest.mark.parametrize("form", ["trace_tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html"])
 def test_any_number_of_processes(form: str) -> None:
     """Text and losses are the same with any number of processes, and where one is killed or can't be had."""
     words = [sys.executable, "-c", SCRIPT, form]

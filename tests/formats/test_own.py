@@ -129,7 +129,7 @@ def test_details_in_memory(tmp_path: Path) -> None:
     store = load_store(path)
     assert store.span(0).attributes["n"] == float("inf")
     assert store.span(1).attributes == {}
-    for output in ("jsonl", "trace-tree", "otlp", "jaeger", "zipkin", "chrome"):
+    for output in ("jsonl", "trace-tree", "otlp", "jaeger", "zipkin", "chrome", "html"):
         done = run("export", path, "--format", output)
         assert (done.status, done.text != "") == (0, True)
 

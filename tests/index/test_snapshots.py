@@ -96,6 +96,16 @@ def found(store: Store) -> Found:
         ([one(), one(end=5, kind="CLIENT")], [("a", 1, 5, "UNSET", True), ("a", 1, None, "UNSET", True)], 0),
         ([one(), one(end=5, service="b")], [("a", 1, 5, "UNSET", True), ("a", 1, None, "UNSET", True)], 0),
         ([one(), one(service="b")], [("a", 1, None, "UNSET", True)] * 2, 0),
+        (
+            [one(), one(end=5, kind="CLIENT"), one(end=7)],
+            [("a", 1, 5, "UNSET", True), ("a", 1, 7, "UNSET", True)],
+            0,
+        ),
+        (
+            [one(end=7), one(end=5, kind="CLIENT"), one()],
+            [("a", 1, 5, "UNSET", True), ("a", 1, 7, "UNSET", True)],
+            0,
+        ),
         ([one(), one(end=5), one("A", end=5)], [("A", 1, 5, "UNSET", True), ("a", 1, 5, "UNSET", True)], 0),
         (
             [one(start=2), one(), one(end=5), one(start=2, end=7)],
@@ -114,6 +124,8 @@ def test_records_of_one_span(documents: list[Document], spans: Found, duplicates
         assert table.error_count[0] == sum(span[3] == "ERROR" for span in spans)
         ends = [span[2] for span in spans if span[2] is not None]
         assert table.end_ns[0] == (EPOCH_NS + max(ends) * 1000 if ends else NO_TIME)
+        roots = [row for row, parent in enumerate(store.spans.parent_id) if not parent]
+        assert table.root_row[0] == min(roots, key=lambda row: (store.spans.start_ns[row], store.intake.order(row)))
 
 
 def test_many_records_in_any_order() -> None:

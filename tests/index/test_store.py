@@ -64,6 +64,15 @@ def test_first_by_place_is_kept() -> None:
         assert (len(store.spans), store.summary().duplicates) == (1, 3)
 
 
+def test_warnings_are_those_of_the_place() -> None:
+    """Of doubles, one with a value that is left out, the one that is the span's source decides."""
+    data = {"a.json": file_of([one(status=7)]), "b.json": file_of([one()])}
+    for order in (["a.json", "b.json"], ["b.json", "a.json"]):
+        store = store_of_files({path: data[path] for path in order})
+        assert (len(store.spans), store.span(0).source.file) == (1, "a.json")
+        assert store.span(0).warnings == Warnings.ODD_VALUE
+
+
 def test_doubles_of_a_whole_folder() -> None:
     """Two folders with the same spans in two layouts are one folder's spans, and as many doubles."""
     documents = [Builder().span(f"{number}", span=number + 1, start=number) for number in range(500)]

@@ -19,6 +19,7 @@ from unittest.mock import patch
 from builders import Builder, span_id, time_text, trace_id
 from spanview.model.codes import KIND_NAMES
 from spanview.model.times import parse_time
+from spanview.ray.lines import loss_line_of
 from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
@@ -295,6 +296,7 @@ def _damaged(dice: random.Random, text: bytes, other: bytes, *, anywhere: bool) 
             b"{" + text + b"\n",
             b'{"outer":\n' + text + b"\n" + other + b"\n}\n",
             b'{"not": "a span"}\n',
+            loss_line_of({}, 17, 3, "a full disk") + text + b"\n",
             b"\xef\xbb\xbf" + text + b"\n",
         )
     )

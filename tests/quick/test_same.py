@@ -84,6 +84,7 @@ def contents(store: Store) -> dict[str, Any]:
         ),
         "problems": [problem.to_json() for problem in store.problems()],
         "summary": store.summary(),
+        "files": store.tallies.each_file(),
     }
 
 

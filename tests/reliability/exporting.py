@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from forked import Ended
 
-_FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")
+_FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html")
 _OLD: Final = b"what stood there before\n" * 500
 _TARGET: Final = "out.json"
 _HIDDEN: Final = ".spanview-"

@@ -340,7 +340,7 @@ def _odd(trials: int, _: Path) -> Figures:
 # -- compressed, piped, and by all commands ----------------------------------------------------------------------------
 
 _COMMANDS: Final = (
-    *(("export", "--format", form) for form in ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome")),
+    *(("export", "--format", form) for form in ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html")),
     *(("check",), ("tree",), ("stats",), ("stats", "--by", "ray"), ("stats", "--by", "serve"), ("spans",)),
 )
 _PACKERS: Final = {"gz": gzip.compress, "zst": lambda data: bytes(zstd_module().compress(data))}

@@ -20,6 +20,7 @@ from spanview.cli import main
 from spanview.index.store import Store
 from spanview.model.times import NO_TIME
 from spanview.quick.proof import prove
+from spanview.ray.lines import loss_line_of
 from spanview.sources import kept
 from spanview.sources.details import RecordReader
 from spanview.sources.discover import FoundFile
@@ -82,7 +83,7 @@ def test_comes_back_whole(seed: int, tmp_path: Path, cache: Path) -> None:
     assert [whole(second.span(row)) for row in range(len(second.spans))] == [
         whole(first.span(row)) for row in range(len(first.spans))
     ]
-    # What is added later finds those with its ids.
+    # Spans are found by their ids.
     ids = [*zip(first.spans.trace, first.spans.span_id, strict=True)]
     assert [second.intake._first_row(*pair) for pair in ids] == [first.intake._first_row(*pair) for pair in ids]
     assert len([*cache.iterdir()]) == 1
@@ -96,7 +97,8 @@ def test_lines_of_otlp_come_back(tmp_path: Path) -> None:
     (folder := tmp_path / "spans").mkdir()
     begun = [otlp_line(document | {"end_time": None}) for document in documents]
     (folder / "a.started.jsonl").write_bytes(b"".join(begun))
-    (folder / "a.jsonl").write_bytes(b"".join(map(otlp_line, documents[:40])))
+    said = loss_line_of({}, 17, 3, "a full disk")
+    (folder / "a.jsonl").write_bytes(said + b"".join(map(otlp_line, documents[:40])))
     first, _ = _load(folder)
     second, was_read = _load(folder)
     assert not was_read
@@ -107,6 +109,40 @@ def test_lines_of_otlp_come_back(tmp_path: Path) -> None:
     third, was_read = _load(folder)
     assert was_read
     assert (len(third.spans), [*third.spans.end_ns].count(NO_TIME)) == (50, 0)
+
+
+def _records(dice: random.Random) -> tuple[list[bytes], list[bytes]]:
+    """Return what is written of spans that have started, some of it several times, and their ends."""
+    build = Builder()
+    documents = [build.span(service="s", parent=number or None) for number in range(60)]
+    begun = [
+        otlp_line(
+            document | {"end_time": None}, attributes=dice.choice(([], [{"key": "k", "value": {"intValue": "1"}}]))
+        )
+        for document in documents
+        for _ in range(dice.choice((1, 1, 2, 4)))
+    ]
+    return dice.sample(begun, len(begun)), [*map(otlp_line, documents)]
+
+
+@pytest.mark.usefixtures("cache")
+@pytest.mark.parametrize("seed", seeds(12))
+def test_spans_that_end_between_two_openings(seed: int, tmp_path: Path) -> None:
+    """Each opening says what one without the index says, whether the viewer or a command has kept it."""
+    dice = random.Random(seed)
+    begun, ended = _records(dice)
+    (folder := tmp_path / "spans").mkdir()
+    for number, (first, stop) in enumerate(((0, 0), (0, 20), (20, 45), (45, 60))):
+        names = ("a.started.jsonl", "b.started.jsonl"), ("a.jsonl", "c.jsonl")
+        for lines, files in zip((begun[number::4], ended[first:stop]), names, strict=True):
+            with (folder / dice.choice(files)).open("ab") as file:
+                file.writelines(lines)
+        expected = contents(_load(folder, use_cache=False)[0])
+        for was_kept in (False, True, True):
+            store, was_read = _load(folder, newest_first=dice.random() < 0.5)
+            assert was_read is not was_kept
+            assert contents(store) == expected
+    assert NO_TIME not in store.spans.end_ns
 
 
 def _append(folder: Path) -> None:

@@ -17,7 +17,10 @@ from hosts import FakeHost
 from spanview.sources import processes
 from spanview.tui.app.feed import FeedState
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
+from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces import traces_screen
+from spanview.tui.traces.preview import Preview
+from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.workers import workers_screen
 from viewers import Growing, looking_at
 
@@ -180,6 +183,25 @@ def begun() -> Growing:
     load = Builder().span("load", span=2, parent=1, start=10, duration=5, resource=OF_SEVEN)
     data.add(root, load, path=STARTED)
     return data
+
+
+async def test_the_preview_of_what_runs(host: FakeHost) -> None:
+    """Beside the list it goes on until now, with the answer of the trace's screen; and ends with what is lost."""
+    async with looking_at(data=begun(), size=(180, 40)) as look:
+        await look.until_shown("so far 1,", "nearly all in job", "▒▒▒▒")
+        preview = [line.partition("│")[2] for line in look.lines]
+        assert any(re.search(r" job   .*…   2 spans", line) for line in preview), look.text
+        length = look.screen.query_one(Waterfall).model.whole.length_ns
+        await look.until(lambda: look.screen.query_one(Waterfall).model.whole.length_ns > length)
+        said = look.screen.query_one(Preview).query_one(AnswerLine)._texts
+        await look.press("enter")
+        await look.until_shown("so far 1,")
+        shown = look.screen.query_one(AnswerLine)._texts
+        # Time goes on between the two.
+        assert [re.sub(r"[0-9,.]+", "0", text) for text in said] == [re.sub(r"[0-9,.]+", "0", text) for text in shown]
+        await look.press("escape")
+        host.end({7})
+        await look.until_shown("at least 1,", "╌╌╌╌")
 
 
 @pytest.mark.parametrize("following", [True, False])

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from rich.cells import cell_len
 
 from builders import Builder
@@ -98,6 +99,25 @@ async def test_functions() -> None:
         assert look.is_on(TracesScreen)
 
 
+@pytest.mark.parametrize("width", [80, 110, 160])
+async def test_what_is_lost_or_runs_is_always_seen(width: int) -> None:
+    """How many calls have no attempt, or no end, is said at every width, where it isn't none; other figures go."""
+    lasting = Builder().span(
+        "f ray.remote_worker", trace=1, span=20, parent=2, start=50, duration=None, kind="CONSUMER"
+    )
+    several = [document | {"name": f"{'m' * 30}.{document['name']}"} for document in [*documents(), lasting]]
+    async with looking_at(*several, size=(width, 30)) as look:
+        await look.press("A")
+        await look.until_shown("5 calls of 2 functions", "NO ATTEMPT", "NO END")
+        heads, line = look.body[0], next(line for line in look.body if "f  " in line)
+        for head in ("NO ATTEMPT", "NO END"):
+            assert line[: heads.index(head) + len(head)].endswith("   1")
+    async with looking_at(*documents()[:-4], size=(width, 30)) as look:
+        await look.press("A")
+        await look.until_shown("FUNCTION")
+        assert "NO END" not in look.text
+
+
 async def test_from_a_function_to_one_call() -> None:
     """The calls of a function, slowest first, with how they went; Enter shows the last attempt in its trace."""
     async with looking_at(*documents(), size=(120, 30)) as look:
@@ -113,6 +133,9 @@ async def test_from_a_function_to_one_call() -> None:
         assert "2023-11-14" in look.header
         assert not any("2023-11-14" in line for line in lines)
         await look.press("e")
+        assert look.is_on(TraceScreen)
+        assert "error 1 of " in look.footer
+        await look.press("escape")
         assert look.screen.query_one(CallLines).cursor == 2
         await look.press("s", "s", "s")
         await look.until_shown("SUBMITTED ▾")

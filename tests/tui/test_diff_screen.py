@@ -21,7 +21,8 @@ from rich.cells import cell_len
 
 from builders import Builder, store_of
 from span_graphs import forests
-from spanview.analysis.flame import located
+from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_of_side
+from spanview.analysis.flame import flame, located
 from spanview.index.tree import ROOT
 from spanview.tui.diff import diff_model, diff_screen
 from spanview.tui.diff.diff_model import DiffModel, Order
@@ -242,6 +243,62 @@ async def test_by_the_change_of_p50(size: tuple[int, int]) -> None:
         # Columns of other times stand where there is room, and what is per trace is said of those.
         await look.pilot.resize_terminal(*((80, 24) if size[0] == 200 else (200, 50)))
         await look.until_shown(*(["COUNT, ERRORS, SELF"] if size[0] == 80 else ["  COUNT, ERRORS per trace"]))
+
+
+async def test_by_name_and_by_function() -> None:
+    """`b` compares names, then Ray functions, with the figures of `spanview diff --by`; and call paths again."""
+    build = Builder()
+    spans: list[Document] = []
+    for trace, run, status in ((1, 20, "OK"), (2, 70, "ERROR")):
+        call: dict[str, Any] = {"trace": trace, "span": 10 * trace}
+        spans += [
+            build.span("m.f ray.remote", **call, start=0, duration=1, kind="PRODUCER"),
+            build.span(
+                "m.f ray.remote_worker",
+                trace=trace,
+                parent=10 * trace,
+                start=5,
+                duration=run,
+                kind="CONSUMER",
+                status=status,
+            ),
+        ]
+    async with looking_at(*spans, size=(120, 40)) as look:
+        await look.press("d", "j", "d")
+        await _is_compared(look)
+        await look.press("b")
+        await look.until_shown("2 names   by the change of total time", "NAME", "by name")
+        store, a, b = look.data.store, [0], [1]
+        for by, order in ((DiffBy.NAME, ["m.f ray.remote_worker", "m.f ray.remote"]), (DiffBy.RAY, ["m.f", "waiting"])):
+            sides = [(flame(store, side), groups_of_side(store, by, flame(store, side), side).flame) for side in (a, b)]
+            merged = by_total(diff_groups(sides[0], sides[1]))
+            paths = _screen(look).rows.items
+            assert _names(look) == order
+            assert [path.sides("total_ns") for path in paths] == [path.sides("total_ns") for path in merged]
+            await look.press("enter")
+            assert look.is_on(SpansScreen)
+            assert {line.split()[0] for line in look.body[1:3]} == {"A", "B"}
+            await look.press("escape", "e")
+            assert look.is_on(TraceScreen)
+            assert "error 1 of 1" in look.footer
+            await look.press("escape", "b")
+            await look.rest()
+        await look.until_shown("2 call paths   by the change of self time", "PATH")
+
+
+async def test_the_middle_of_a_path_goes_first() -> None:
+    """What tells paths apart is at their ends."""
+    build = Builder()
+    names = [f"run_{'of_something_long_' * 4}{end}" for end in ("first", "second")]
+    spans = [build.span(name, trace=trace, start=0, duration=9) for trace in (1, 2) for name in names]
+    async with looking_at(*spans, size=(80, 24)) as look:
+        await look.press("d", "j", "d")
+        await _is_compared(look)
+        for end in ("first", "second"):
+            assert sum(line.rstrip().endswith(end) for line in look.body[5:]) == 1
+        await look.press("s", "s", "s", "s")
+        assert _has_order(look, Order.TREE)
+        assert sum(line.rstrip().endswith("second") for line in look.body[5:]) == 1
 
 
 async def test_the_mark() -> None:

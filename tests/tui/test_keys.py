@@ -20,12 +20,12 @@ from spanview.tui.help.page_screen import PageScreen
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
 from spanview.tui.log.log_screen import LogScreen
 from spanview.tui.serve.serve_screen import ServeScreen
+from spanview.tui.span.details import EVENTS
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
-from spanview.tui.widgets.table import TableList
 from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import looking_at
 
@@ -169,23 +169,67 @@ def _views(*, failing: bool) -> list[Document]:
                 attributes=CALLED | {"http.status_code": code},
             ),
         ]
+    for span in spans[3:] if failing else ():
+        kind = {"exception.type": "ValueError"}
+        span["events"] = [{"name": "exception", "timestamp": span["end_time"], "attributes": kind}]
     return spans
 
 
+NOTHING: Final = "no call, no request, no error in these, no span here has, no block here has, no span has"
+
+
 @pytest.mark.parametrize("failing", [True, False])
-@pytest.mark.parametrize("view", ["A", "H", "L", "t", "F"])
-async def test_failures_from_view_to_view(view: str, failing: bool) -> None:  # noqa: FBT001 - a parameter
-    """In each view the key goes to what failed, or says that nothing has."""
+@pytest.mark.parametrize(
+    "keys", ["A", "A G enter", "H", "H G enter", "L", "t", "t b enter", "F", "exclamation_mark", "d j d"]
+)
+async def test_failures_from_view_to_view(keys: str, failing: bool) -> None:  # noqa: FBT001 - a parameter
+    """In each view the key opens the trace of what failed, at the span that did, or says that nothing has."""
     async with looking_at(*_views(failing=failing)) as look:
-        await look.press(view)
-        await look.until(lambda: all(worker.is_finished for worker in look.app.workers))
+        for key in keys.split():
+            await look.press(key)
+            await look.rest()
         await look.press("e")
-        said = ("no call failed", "no request failed", "no error in these", "no span here has", "no block here has")
+        await look.rest()
+        said = (*NOTHING.split(", "), "no trace here")
         assert any(text in look.footer for text in said) != failing, look.footer
-        if view in {"A", "H", "t"}:
-            rows = look.screen.query_one(TableList)
-            assert rows.selected is not None
-            number = rows.selected.failed if view == "A" else rows.selected.errors
-            assert bool(number) == failing
-        if view == "F":
-            assert ("✖" in look.lines[2]) == failing
+        assert look.is_on(TraceScreen) == failing
+        if failing:
+            screen = look.screen
+            assert isinstance(screen, TraceScreen)
+            node = screen.rows.node
+            assert node is not None
+            row = screen._model.stitched.tree.rows[node]
+            assert look.data.store.span(row).events
+            assert screen._pane.section == EVENTS
+            # Back there, the key goes on to the next one: there is none other of this kind, so it is the same.
+            await look.press("escape", "e")
+            assert look.is_on(TraceScreen)
+
+
+async def test_one_failure_of_a_row_after_the_other() -> None:
+    """The newest first, what a retry made good last; then those of the next row, and of the first again."""
+    build = Builder()
+    f: dict[str, Any] = {"kind": "CONSUMER", "parent": 10, "trace": 1}
+    name = "f ray.remote_worker"
+    spans = [
+        build.span("f ray.remote", trace=1, span=10, kind="PRODUCER", start=0, duration=1),
+        build.span(name, start=900, duration=9, status="ERROR", **f),
+        build.span(name, start=990, duration=9, **f),
+        build.span(name, trace=2, start=100, duration=5, status="ERROR"),
+        build.span(name, trace=3, start=300, duration=5, status="ERROR"),
+        build.span("g", trace=4, start=300, duration=1, status="ERROR"),
+    ]
+    async with looking_at(*spans) as look:
+        screen = look.screen
+        assert isinstance(screen, TracesScreen)
+        screen.marks.find()
+        await look.until(lambda: screen.marks.are_known)
+        await look.press("t")
+        await look.rest()
+        opened = []
+        for _ in range(5):
+            await look.press("e")
+            assert isinstance(look.screen, TraceScreen)
+            opened.append(look.data.store.trace_table.trace_id(look.screen.trace))
+            await look.press("escape")
+        assert opened == [3, 2, 1, 4, 3]

@@ -70,7 +70,8 @@ async def test_the_palette_puts_the_best_first() -> None:
 OTHER_WORDS = [
     ("slowest", "c"),
     ("stack trace", "e"),
-    ("svg", "P"),
+    ("svg", "i"),
+    ("share", "P"),
     ("color", "C"),
     ("quit", "q"),
     ("gantt", "L"),

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 
-from builders import Builder, Document, store_of, time_text
+from builders import EPOCH_NS, Builder, Document, store_of, time_text
 from span_graphs import graphs
+from spanview.analysis.unended import Fate, Unended
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
 from spanview.tui.trace.appearance import Appearance
@@ -83,6 +84,17 @@ def test_what_stands_above_and_below() -> None:
     assert [name for _, name in picture.legend] == ["none", "a", "b"]
 
 
+def test_a_trace_without_time() -> None:
+    """Its line of time has a start, and no end that it doesn't have."""
+    picture = drawn(Builder().span("instant", duration=0))
+    assert (picture.first_ns, picture.last_ns) == (0, 0)
+    assert picture.rows[0].bar == (0.0, 0.0)
+    heads, line = [*picture_lines(picture)][1:3]
+    assert heads.split() == ["SPAN", "DURATION", "0", "µs"]
+    assert line.rstrip().endswith("▏")
+    assert b"1 ns" not in b"".join(svg_chunks([picture]))
+
+
 def test_many_colours() -> None:
     """Of many services the most frequent are named, and the others counted."""
     build = Builder()
@@ -104,6 +116,26 @@ def test_what_was_not_seen() -> None:
     assert orphan.bar == (0.0, 1.0)
     assert (endless.inferred, endless.is_open, endless.lasted) == ((0.5, 1.0), True, ("no end",))
     assert (nowhere.inferred, nowhere.bar, nowhere.about) == (None, None, "nowhere\nno end")
+
+
+def test_what_runs_and_what_is_lost() -> None:
+    """What runs is drawn until now, with what it waited; what is lost until its process was seen; the title says so."""
+    build = Builder()
+    store = store_of(
+        build.span("f ray.remote", span=1, start=0, duration=100, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=2, parent=1, start=200, duration=None, kind="CONSUMER"),
+        build.span("lost", span=3, start=100, duration=None),
+    )
+    model = TraceModel(store, 0)
+    appearance = Appearance(store, model)
+    runs, lost = (Unended(fate, "", seen_ns=EPOCH_NS + us * 1_000) for fate, us in ((Fate.RUNS, 400), (Fate.LOST, 300)))
+    appearance.take_unended({1: runs, 2: lost})
+    picture = picture_of(store, model, appearance)
+    submitted, run, gone = picture.rows
+    assert (submitted.bar, run.bar, run.runs, run.inferred) == ((0.0, 0.25), None, (0.5, 1.0), None)
+    assert (run.wait, run.lasted) == ((0.25, 0.5), ("200 µs…",))
+    assert (gone.runs, gone.inferred, gone.lasted) == (None, (0.25, 0.75), ("lost",))
+    assert " · 400 µs… · 3 spans · ● 1 running" in picture.title
 
 
 def test_what_is_left_out() -> None:

@@ -1,4 +1,4 @@
-"""What is shown of a trace, taken along: `P` into a file, `V` to the clipboard."""
+"""What is shown of a trace, taken along: `i` into a file, `V` to the clipboard."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ def documents() -> list[Document]:
 
 
 async def test_a_picture(folder: Path) -> None:
-    """`P` draws what is shown, as it is folded and zoomed, into a file that wasn't there, and says which."""
+    """`i` draws what is shown, as it is folded and zoomed, into a file that wasn't there, and says which."""
     async with looking_at(*documents()) as look:
-        await look.press("enter", "P")
+        await look.press("enter", "i")
         await look.until(lambda: "wrote " in look.footer)
         assert f"/{NAME}" in look.footer
         root = parsed((folder / NAME).read_bytes())
         assert format_trace_id(TRACE) in " ".join(texts(root))
         assert [title.split("\n")[0] for title in titles(root)] == ["run", "load", "read", "work", "step"]
-        await look.press("down", "left", "P")
+        await look.press("down", "left", "i")
         await look.until(lambda: "-2.svg" in look.footer)
         root = parsed((folder / "trace-12345678-2.svg").read_bytes())
         assert [title.split("\n")[0] for title in titles(root)] == ["run", "load", "work", "step"]
         assert "+1" in texts(root)
-        await look.press("f", "P")
+        await look.press("f", "i")
         await look.until(lambda: "-3.svg" in look.footer)
         root = parsed((folder / "trace-12345678-3.svg").read_bytes())
         assert "1 ms" not in texts(root)[2:5]
@@ -65,7 +65,7 @@ async def test_nothing_is_overwritten(folder: Path) -> None:
     (folder / NAME).write_bytes(b"precious")
     (folder / "trace-12345678-2.svg").symlink_to("nowhere")
     async with looking_at(*documents()) as look:
-        await look.press("enter", "P")
+        await look.press("enter", "i")
         await look.until(lambda: "-3.svg" in look.footer)
     assert (folder / NAME).read_bytes() == b"precious"
     assert not (folder / "nowhere").exists()
@@ -75,7 +75,7 @@ async def test_pressed_often(folder: Path) -> None:
     """However quickly the key is pressed, each picture is whole and has its own name."""
     async with looking_at(*documents()) as look:
         await look.press("enter")
-        await look.send(*["P"] * 5)
+        await look.send(*["i"] * 5)
         await look.until(lambda: len(os.listdir(folder)) == 5)
         await look.app.workers.wait_for_complete()
     for name in os.listdir(folder):
@@ -90,7 +90,7 @@ async def test_a_folder_that_takes_no_file(folder: Path) -> None:
     os.chdir(gone)
     gone.rmdir()
     async with looking_at(*documents()) as look:
-        await look.press("enter", "P")
+        await look.press("enter", "i")
         await look.until(lambda: f"can't write {NAME}: its folder doesn't exist" in look.footer)
         await look.press("down")
         assert look.is_on(TraceScreen)
@@ -106,7 +106,7 @@ async def test_a_slow_disk_holds_no_key(folder: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(files, "_fill", slowly)
     async with looking_at(*documents()) as look:
-        await look.press("enter", "P", "down", "escape")
+        await look.press("enter", "i", "down", "escape")
         assert look.is_on(TracesScreen)
         assert NAME not in os.listdir(folder)
         may_write.set()
@@ -119,7 +119,7 @@ async def test_a_trace_without_an_id(folder: Path) -> None:
     document = Builder().span()
     document["context"]["trace_id"] = "0x" + "0" * 32
     async with looking_at(document) as look:
-        await look.press("enter", "P")
+        await look.press("enter", "i")
         await look.until(lambda: "trace-without-id.svg" in look.footer)
     assert os.listdir(folder) == ["trace-without-id.svg"]
 

@@ -412,7 +412,9 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         await look.press("h", "k")
         assert (rows.cursor, rows.block) == (0, 0)
         await look.press("e")
+        assert look.is_on(TraceScreen)
         assert "error 1 of 1" in look.footer
+        await look.press("escape")
         assert (rows.cursor, rows.block) == (1, 1)
         await look.press("y")
         assert "copied the span id" in look.footer

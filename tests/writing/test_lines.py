@@ -179,7 +179,7 @@ def test_bytes_and_nested_values() -> None:
 
 def test_line_about_losses() -> None:
     """It is a log record with the severity WARN, which no reader of spans takes for one."""
-    line = loss_line_of({"service.name": "shop"}, 1_700_000_000_000_000_000, "2 spans\nlost")
+    line = loss_line_of({"service.name": "shop"}, 1_700_000_000_000_000_000, 2, 'no "room"\n')
     document = json.loads(line)
     ((scope,),) = [each["scopeLogs"] for each in document["resourceLogs"]]
     assert scope["logRecords"] == [
@@ -187,7 +187,11 @@ def test_line_about_losses() -> None:
             "timeUnixNano": "1700000000000000000",
             "severityNumber": 13,
             "severityText": "WARN",
-            "body": {"stringValue": "2 spans\nlost"},
+            "body": {"stringValue": '2 spans that ended before this could not be written: no "room"\n'},
+            "attributes": [
+                {"key": "spanview.not_written", "value": {"intValue": "2"}},
+                {"key": "spanview.reason", "value": {"stringValue": 'no "room"\n'}},
+            ],
         }
     ]
     assert line.count(b"\n") == 1

@@ -25,6 +25,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from hooked import left_in, run, start
+from spanview.analysis.diagnosis.finding import Kind
+from spanview.analysis.diagnosis.report import diagnose
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -225,6 +228,12 @@ for _ in range(2):
     left = left_in(tmp_path)
     assert [span["span_id"] for span in left.ended] == printed
     assert left.notes == ["5 spans that ended before this could not be written: File too large"]
+    (finding,) = diagnose(load_store(tmp_path)).findings
+    (path,) = left.files
+    offset = path.read_bytes().index(b'{"resourceLogs"')
+    assert (finding.kind, finding.count) == (Kind.NOT_WRITTEN, 5)
+    assert finding.detail == "5 spans could not be written, as 1 file says: File too large."
+    assert [place.to_json() for place in finding.evidence] == [{"file": str(path), "offset": offset}]
 
 
 def test_file_is_removed(tmp_path: Path) -> None:

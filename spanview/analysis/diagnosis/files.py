@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -72,6 +73,26 @@ def torn_inside(facts: Facts) -> Finding:
     torn = _torn(facts, at_end=False)
     detail = f"{number(len(torn), 'record breaks', 'records break')} off, and others follow in the same file."
     return finding_of(Kind.TORN_INSIDE, len(torn), detail, _in_files(torn))
+
+
+def not_written(facts: Facts) -> Finding | None:
+    """Find files whose writers say that there were spans which they could not write.
+
+    A copy of a file, or of its beginning, first says so at the same time: of these the one that says most counts.
+    """
+    files = [(file.unwritten, path, first) for path, file in facts.files if (first := file.first_unwritten)]
+    by_time = {first.time_ns or path: (count, path, first) for count, path, first in sorted(files, key=itemgetter(0))}
+    if not by_time:
+        return None
+    reasons, places = Counter[str](), list[Place]()
+    for count, path, first in by_time.values():
+        reasons[first.reason or "for an unknown reason"] += count
+        places.append(Place(path, first.offset))
+    (reason, _), *others = reasons.most_common()
+    more = f", and {number(len(others), 'other reason', 'other reasons')}" if others else ""
+    say, spans = number(len(by_time), "file says", "files say"), reasons.total()
+    detail = f"{number(spans, 'span', 'spans')} could not be written, as {say}: {reason}{more}."
+    return finding_of(Kind.NOT_WRITTEN, spans, detail, places)
 
 
 def truncated(facts: Facts) -> Finding:

@@ -49,9 +49,12 @@ class Kind(StrEnum):
     SAMPLING = "sampling"
     LONE_REPLICAS = "lone_replicas"
     NO_PROXY_FILE = "no_proxy_file"
+    HAPROXY = "haproxy"
+    SERVE_UNTRACED = "serve_untraced"
     HEALTH_CHECKS = "health_checks"
     TORN_TAIL = "torn_tail"
     TORN_INSIDE = "torn_inside"
+    NOT_WRITTEN = "not_written"
     TRUNCATED = "truncated"
     PIDS_USED_AGAIN = "pids_used_again"
     SHARED_FILE = "shared_file"
@@ -145,10 +148,23 @@ RULES: Final = {
     ),
     Kind.NO_PROXY_FILE: Rule(
         "a folder has files of replicas, but none of a proxy",
-        "With HAProxy (RAY_SERVE_ENABLE_HA_PROXY=1) there are none. Otherwise, a TracingConfig given to serve.start "
+        "With HAProxy (RAY_SERVE_ENABLE_HA_PROXY=1) there is none. Otherwise, a TracingConfig given to serve.start "
         "doesn't reach the proxy: where Ray is started, set "
         "`export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=ray.serve._private.tracing_utils:default_tracing_exporter`",
         severity=Severity.WARNING,
+    ),
+    Kind.HAPROXY: Rule(
+        "Ray Serve's requests come through HAProxy, whose manager made spans under Ray's hook: HAProxy makes none, so "
+        "requests begin at their replicas",
+        "What a request waited for before its replica took it isn't in the files. To see it, start Ray without "
+        "RAY_SERVE_ENABLE_HA_PROXY: `unset RAY_SERVE_ENABLE_HA_PROXY`",
+        certainty=Certainty.CERTAIN,
+    ),
+    Kind.SERVE_UNTRACED: Rule(
+        "requests were passed to replicas of Ray Serve, as calls under Ray's hook show, but none has a span: Serve's "
+        "exporter isn't set, none was sampled, or Ray is older than 2.55, which is certain where the spans name it",
+        "Ray Serve traces requests from Ray 2.55 on. Where Ray is started, set RAY_SERVE_TRACING_SAMPLING_RATIO=1.0 "
+        "and `export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors`",
     ),
     Kind.HEALTH_CHECKS: Rule(
         "a fifth of all spans or more are health checks",
@@ -164,6 +180,14 @@ RULES: Final = {
         "a file goes on after a record that breaks off: another process wrote to the file of a killed one",
         f"Where a PID came again: {_FRESH_FOLDER[0].lower()}{_FRESH_FOLDER[1:]} Elsewhere, what broke off is lost.",
         severity=Severity.WARNING,
+    ),
+    Kind.NOT_WRITTEN: Rule(
+        "spanview's hook could not write spans that had ended, because a disk was full for example, and counted them "
+        "once it could write again. What a process had no more time to count isn't among them",
+        "These spans are lost; the program went on without them. Where there was no room, make some, `df -h /tmp/spans`"
+        ", or let SPANVIEW_MAX_BYTES and SPANVIEW_KEEP limit the files.",
+        severity=Severity.WARNING,
+        certainty=Certainty.CERTAIN,
     ),
     Kind.TRUNCATED: Rule(
         "a file was truncated while it was followed: when a PID is used again, the bundled hook empties its file",
@@ -282,6 +306,8 @@ OF_SPANS: Final = (
     Kind.UNSET_REQUESTS,
     Kind.BROKEN_STREAMS,
     Kind.LONE_REPLICAS,
+    Kind.HAPROXY,
+    Kind.SERVE_UNTRACED,
     Kind.HEALTH_CHECKS,
     Kind.PIDS_USED_AGAIN,
     Kind.IDS_REUSED,

@@ -36,7 +36,7 @@ from spanview.tui.widgets.paint import COLORLESS, HARMLESS, Encodable
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from rich.terminal_theme import TerminalTheme
     from textual.binding import BindingType
@@ -71,6 +71,7 @@ _READING_END_TIMEOUT_S: Final = 1.0
 _ENDING: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _SIGNALLED: Final = 128
 """The exit status of what a signal has ended is this and its number."""
+_WRITES_NOTHING: Final = "in a browser, no files are written: use `spanview export`, or the viewer in a terminal"
 _MAX_PASTED_LENGTH: Final = 4096
 _FOR_TEXTUAL: Final = frozenset(("ctrl+c", "ctrl+q"))
 """Keys that act whatever has the focus."""
@@ -411,7 +412,7 @@ class SpanviewApp(App[None]):
         """What finds the logs beside the spans."""
         from spanview.sources.logs import Logs
 
-        return Logs(self._opening.session)
+        return Logs(self._opening.session, within=self._opening.places if self._opening.is_served else None)
 
     # -- what is said, and compared ----------------------------------------------------------------------------------
 
@@ -442,8 +443,16 @@ class SpanviewApp(App[None]):
         self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         self.say(f"copied the {what}")
 
+    def may_write(self) -> bool:
+        """Tell whether files may be written; where they may not, say so."""
+        if self._opening.is_served:
+            self.say(_WRITES_NOTHING)
+        return not self._opening.is_served
+
     def export(self, name: str) -> None:
         """Write the traces that the bar names to a new file of the current folder, in a format."""
+        if not self.may_write():
+            return
         from spanview.tui.app.exporting import export_traces
 
         traces = self._views.traces()
@@ -476,12 +485,28 @@ class SpanviewApp(App[None]):
 
         Args:
             trace: Its row in the trace table.
-            at_error: Whether to begin at its newest failure.
+            at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
             at_row: The span to begin at, by its row in the span table.
         """
         from spanview.tui.trace.trace_screen import TraceScreen
 
         return self.push_screen(TraceScreen(self._store, trace, at_failure=int(at_error), at_row=at_row))
+
+    def open_failed(self, row: int) -> AwaitMount:
+        """Show what a span says of its failure, in its trace, by the span's row."""
+        return self.open_trace(self._store.spans.trace[row], at_error=True, at_row=row)
+
+    async def open_newest_failure(self) -> bool:
+        """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
+        trace = self.first_screen.newest_failure(self._views.trace)
+        if trace is not None:
+            await self.open_trace(trace, at_error=True)
+        return trace is not None
+
+    @property
+    def made_good(self) -> Collection[int]:
+        """The rows of the errors that a retry made good, as far as that is known."""
+        return self.first_screen.marks.made_good
 
     async def open_next_failure(self, trace: int, by: int) -> bool:
         """Show the next trace with a failure in place of one, or the one before; return False where there is none."""

@@ -19,6 +19,8 @@ OFFERED: Final = {
     "jaeger": "JSON for Jaeger's interface",
     "zipkin": "JSON for Zipkin",
     "chrome": "JSON for Perfetto and chrome://tracing",
+    "html": "one page for any browser, to share",
+    "parquet": "Parquet, a row for each span, for DuckDB and data frames",
 }
 """The formats, and what they are good for."""
 _DIGITS: Final = 8
@@ -36,13 +38,18 @@ def export_traces(store: Store, traces: Sequence[int] | None, name: str) -> str:
     from spanview.exports.by_name import ENDINGS, chunks_of
     from spanview.exports.files import shown_path, write_anew
     from spanview.exports.losses import Losses
+    from spanview.sources.unended import unended_in
 
     chosen = range(len(store.trace_table)) if traces is None else traces
     trace_id = store.trace_table.trace_id(chosen[0]) if len(chosen) == 1 else 0
     stem = f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "traces"
     losses = Losses(name)
     try:
-        path = write_anew(f"{stem}-{name}", ENDINGS[name], lambda: chunks_of(store, chosen, name, losses))
+        path = write_anew(
+            stem if name == "html" else f"{stem}-{name}",
+            ENDINGS[name],
+            lambda: chunks_of(store, chosen, name, losses, unended_in),
+        )
     except ExportError as error:
         return str(error)
     lost = [*losses.lines()]

@@ -149,6 +149,11 @@ class Views:
         """Return the traces that the bar names; None for all."""
         return self._scope()[1].traces().choose().traces
 
+    @property
+    def trace(self) -> int | None:
+        """The one trace that the bar names; None where it names several."""
+        return self._scope()[1].trace
+
     def _go_down_to(self, base: BaseScreen) -> None:
         while self._app.screen is not base and base in self._app.screen_stack:
             self._app.pop_screen()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from textual.widgets import Static
 from spanview.analysis.call_groups import CallsBy, call_group_names, call_groups
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.failures import in_order_of_visits
 from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED, rays_own_names
 from spanview.analysis.reasons import reasons_of, without_attempt
@@ -25,16 +27,18 @@ from spanview.display.units import count, count_or_blank, duration
 from spanview.tui.calls.function_calls_screen import MOST_THOUGHTS, CallGroup, FunctionCallsScreen
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.table import Ranks, Table, TableColumn, TableList, following, name_column
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from textual.app import ComposeResult
 
+    from spanview.analysis.call_groups import CallGroups
     from spanview.analysis.calls import Calls, Function
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
@@ -93,12 +97,18 @@ def _mostly(function: Function) -> str:
     return "" if function.mostly_for is None else function.mostly_for.brief
 
 
+_NO_ATTEMPT: Final = _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=12, goes=1)
+_NO_END: Final = _counted("NO END", lambda function: function.no_end, key="no end", width=9)
+_LOST: Final = frozenset((_NO_ATTEMPT, _NO_END))
+"""What is lost, or runs: where there is any, these columns are the last to go."""
+_GOES_LAST: Final = 8
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
     _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
-    _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=3),
+    _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=4),
     _counted("RETRY", lambda function: function.retried, key="retries", comes=2),
-    _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=13, goes=1),
+    _NO_ATTEMPT,
+    _NO_END,
     TableColumn(
         "TOTAL WAIT",
         13,
@@ -111,11 +121,11 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     TableColumn("MOSTLY FOR", 20, _mostly, gap=2, aligns_left=True, comes=8),
     _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
     _timed("WAIT", "p50", _waits, 50, comes=1),
-    _timed("WAIT", "p95", _waits, 95, goes=4),
+    _timed("WAIT", "p95", _waits, 95, goes=2),
     _timed("WAIT", "max", _waits, 100, comes=3),
     TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, comes=6),
     _timed("RUN", "p50", _runs, 50, comes=1),
-    _timed("RUN", "p95", _runs, 95, goes=2),
+    _timed("RUN", "p95", _runs, 95, goes=3),
     _timed("RUN", "max", _runs, 100, comes=3),
     TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, comes=6),
     _counted(
@@ -128,19 +138,25 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
 )
 
 
-def table_by(by: CallsBy, names: Mapping[str, str]) -> Table[Function]:
+def table_by(by: CallsBy, names: Mapping[str, str], counted: Collection[TableColumn[Function]] = ()) -> Table[Function]:
     """Return the columns of functions, actors, nodes or jobs.
 
     Args:
         by: What calls are counted by.
         names: How those are called, by their keys.
+        counted: Those of `_LOST` that count any.
     """
+    figures = [
+        replace(column, comes=0, goes=_GOES_LAST) if column in counted else column
+        for column in _FIGURES
+        if column is not _NO_END or column in counted
+    ]
 
     def name(function: Function) -> str:
         return names.get(function.function, function.function) or "(no name)"
 
     return Table(
-        (name_column(by.upper(), name, key="name"), *_FIGURES),
+        (name_column(by.upper(), name, key="name"), *figures),
         "total wait",
         _LEAST_NAME,
         _USUAL_NAME,
@@ -158,8 +174,18 @@ class _Counted:
     functions: Sequence[Function]
     names: Mapping[str, str]
     """How functions, actors, nodes or jobs are called, by their keys."""
+    figures: Collection[TableColumn[Function]]
+    """The columns that count what is lost, or runs, where there is any."""
+    groups: CallGroups
     alone: Mapping[str, Sequence[int]]
-    """By key, the rows of calls without an attempt that may run as far as files show."""
+    """By key, the rows of calls without an attempt that may run as far as files show,"""
+    lost: Mapping[str, Sequence[int]]
+    """and of all that are missed."""
+
+    def failed_of(self, key: str) -> tuple[list[int], list[int]]:
+        """Return what failed in a group: the rows of errors that lasted, and of those that a retry made good."""
+        number = self.groups.keys.index(key)
+        return self.calls.failed_in(np.flatnonzero(self.groups.of_calls == number))
 
 
 def _note(function: Function, open_calls: int, cells: int) -> str:
@@ -194,13 +220,17 @@ def _count(store: Store, by: CallsBy, calls_in: Ask[Calls], traces: Sequence[int
     calls = calls_in(traces, part(tell, 0.0, 0.3))
     groups = call_groups(store, calls, by, part(tell, 0.3, 0.9))
     functions = functions_of(store, calls, None if by is CallsBy.FUNCTION else groups)
-    alone = defaultdict[str, list[int]](list)
+    alone, lost = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
     if any(function.no_attempt for function in functions):
         for row, why in without_attempt(store, reasons_of(store, calls)).items():
+            key = groups.keys[int(groups.of_calls[np.searchsorted(calls.rows, row)])]
             if why.may_run:
-                alone[groups.keys[int(groups.of_calls[np.searchsorted(calls.rows, row)])]].append(row)
+                alone[key].append(row)
+            if not why.is_harmless:
+                lost[key].append(row)
     names = call_group_names((function.function for function in functions), by)
-    return _Counted(calls, by, functions, names, alone)
+    figures = {column for column in _LOST if column.value and any(map(column.value, functions))}
+    return _Counted(calls, by, functions, names, figures, groups, alone, lost)
 
 
 class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
@@ -222,8 +252,15 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         self.live: Live[_Counted] = Live(self, scope, self._ask(), self._take_functions)
         self._counted: _Counted | None = None
         self._thinking = Work(self)
-        self._open_calls: tuple[str, int] = "", 0
-        """A function, and how many of its calls without an attempt may still run."""
+        self._open_calls: tuple[str, frozenset[int]] = "", frozenset()
+        """A function, and which of its calls without an attempt may still run."""
+        self._next_failure = NextFailure(
+            self,
+            self._failed_of_function,
+            self._move_on,
+            "no call failed or went missing",
+            is_whole=True,
+        )
         self.sorting = Sorting(self, self.rows, "calls_sort")
 
     def body(self) -> ComposeResult:
@@ -256,8 +293,8 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
     def _take_functions(self, answer: _Counted) -> None:
         before, self._counted = self._counted, answer
         is_same = before is not None and before.by is answer.by
-        if before is None or not is_same or before.names != answer.names:
-            self.rows.table = table_by(answer.by, answer.names)
+        if before is None or not is_same or (before.names, before.figures) != (answer.names, answer.figures):
+            self.rows.table = table_by(answer.by, answer.names, answer.figures)
         self.rows.show(answer.functions, stay=is_same)
         self.refresh_frame()
         if before is None and not answer.functions:
@@ -270,7 +307,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         function = self.rows.selected
         key, open_calls = self._open_calls
         is_counted = function is not None and function.function == key
-        note = "" if function is None else _note(function, open_calls if is_counted else 0, self.size.width)
+        note = "" if function is None else _note(function, len(open_calls) if is_counted else 0, self.size.width)
         self.query_one("#note", Static).update(Content(note), layout=False)
 
     on_line_list_moved = BaseScreen.refresh_frame
@@ -284,12 +321,12 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         key, running = function.function, self.viewer.running
         if alone := counted.alone.get(key, ())[-MOST_THOUGHTS:]:
             self._thinking.queue(
-                lambda _: (key, sum(bool(running.assessment_of(row).is_open) for row in alone)), self._take_open
+                lambda _: (key, frozenset(row for row in alone if running.assessment_of(row).is_open)), self._take_open
             )
 
-    def _take_open(self, counted: tuple[str, int]) -> None:
-        if counted != self._open_calls:
-            self._open_calls = counted
+    def _take_open(self, known: tuple[str, frozenset[int]]) -> None:
+        if known != self._open_calls:
+            self._open_calls = known
             self.refresh_frame()
 
     def title_text(self) -> str:
@@ -346,12 +383,27 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         """Say where logs are."""
         self.viewer.say("Enter lists the calls of this function: v opens the log of one")
 
-    def action_error(self, _: int) -> None:
-        """Go to the next function some of whose calls failed, or left no attempt; else to one that was retried."""
-        if self.rows.move_on(lambda function: bool(function.failed or function.no_attempt)):
-            return
-        again = self.rows.move_on(lambda function: bool(function.errors))
-        self.viewer.say(f"no call failed or went missing{', but attempts did that were made again' if again else ''}")
+    def _failed_of_function(self) -> Sequence[int]:
+        """Return where calls of the selected function failed, then those without an attempt, then what was retried."""
+        function, counted = self.rows.selected, self._counted
+        if function is None or counted is None:
+            return ()
+        key, open_calls = self._open_calls
+        lasting, made_good = counted.failed_of(function.function)
+        lost = {*counted.lost.get(function.function, ())} - (open_calls if key == function.function else frozenset())
+        in_order = (in_order_of_visits(self._store, rows) for rows in (lasting, lost, made_good))
+        return [*chain.from_iterable(in_order)]
+
+    def _move_on(self) -> bool:
+        """Select the next function some of whose calls failed, or left no attempt; else one that was retried."""
+        return self.rows.move_on(lambda function: bool(function.failed or function.no_attempt)) or self.rows.move_on(
+            lambda function: bool(function.errors)
+        )
+
+    async def action_error(self, _: int) -> None:
+        """Open the next failure of the selected function, or of the next one some of whose calls failed."""
+        await self.live.wait_for_answer()
+        await self._next_failure.open()
 
     def action_copy(self) -> None:
         """Copy the name of the function."""

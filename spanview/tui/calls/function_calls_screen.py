@@ -26,6 +26,7 @@ from spanview.model.times import NO_TIME
 from spanview.tui.calls.call_log import CallLog
 from spanview.tui.keys import On, footer_text
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, name_text
 from spanview.tui.widgets.sorting import Sorting
@@ -291,6 +292,12 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
         self.sorting = Sorting(self, self.rows, sort=self._put_in_order)
+        self._next_failure = NextFailure(
+            self,
+            self._failed_of_call,
+            lambda: self.rows.move_on(self.rows.is_worth_a_look),
+            "no call here failed or went missing",
+        )
         self._sorting = Work(self)
         self._thinking = Work(self)
         self._log = CallLog(store, classes="heads")
@@ -459,10 +466,13 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         """Say where calls are left out."""
         self.viewer.say("Esc leads to all calls: x leaves out those that are Ray's own")
 
-    def action_error(self, _: int) -> None:
-        """Go to the next call that failed or left no attempt."""
-        if not self.rows.move_on(self.rows.is_worth_a_look):
-            self.viewer.say("no call here failed or went missing")
+    def _failed_of_call(self) -> Sequence[int]:
+        call, row = self.rows.selected, self._chosen
+        return () if call is None or row is None or not self.rows.is_worth_a_look(call) else (row,)
+
+    async def action_error(self, _: int) -> None:
+        """Open the selected call where it failed or left no attempt, or the next one that did."""
+        await self._next_failure.open()
 
     @property
     def _chosen(self) -> int | None:

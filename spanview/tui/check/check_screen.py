@@ -8,13 +8,17 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.diagnosis.finding import SESSION
+from spanview.analysis.failures import failed_rows, in_order_of_visits
+from spanview.display.cells import fitting
 from spanview.display.units import count, size
+from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.tui.check.check_model import CheckLine, lines_of, severity_text
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import fixed
+from spanview.tui.widgets.paint import fixed, name_text
 from spanview.tui.widgets.scope import TraceScope
 from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 
@@ -32,7 +36,8 @@ if TYPE_CHECKING:
 def _line(shown: CheckLine, cells: int) -> Iterator[Piece]:
     head = severity_text(shown)
     yield Piece(head, {"error": "error", "warning": "warning"}.get(shown.severity or "", "accent"))
-    yield Piece(fixed(shown.text, max(0, cells - len(head))), "dim" if shown.place else "")
+    shortened = name_text if shown.place else fixed
+    yield Piece(shortened(shown.text, max(0, cells - len(head))), "dim" if shown.place else "")
 
 
 _TABLE: Final[Table[CheckLine]] = Table((TableColumn("", parts=_line),))
@@ -52,6 +57,13 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
         self._session = session
         self.live: Live[Report] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
         self._report: Report | None = None
+        self._next_failure = NextFailure(
+            self,
+            self._failed_of_line,
+            lambda: True,
+            "no span has an error",
+            is_whole=True,
+        )
         self._unfolded: set[Kind] = set()
 
     def body(self) -> ComposeResult:
@@ -80,10 +92,18 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
     def on_resize(self) -> None:
         """Break lines where they end now."""
         self._show()
+        self._say_summary()
 
     def _take_report(self, report: Report) -> None:
         self._report = report
-        summary = report.summary
+        self._say_summary()
+        self._show()
+
+    def _say_summary(self) -> None:
+        """Say what was read, as much as there is room for."""
+        if self._report is None:
+            return
+        summary = self._report.summary
         parts = (
             f"{count(summary.files, 'file')} of {size(summary.bytes)}",
             count(summary.spans, "span"),
@@ -92,8 +112,8 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
             count(summary.duplicates, "duplicate"),
             f"{summary.torn:,} torn",
         )
-        self.query_one(".heads", Static).update(Content(" " + " · ".join(parts)), layout=False)
-        self._show()
+        text = fitting([" · ".join(parts[:number]) for number in range(len(parts), 0, -1)], self.size.width - 2)
+        self.query_one(".heads", Static).update(Content(f" {text}"), layout=False)
 
     def _show(self) -> None:
         if self._report is not None:
@@ -116,6 +136,18 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
             self._show()
         else:
             self.viewer.say("there is nothing to open here")
+
+    def _failed_of_line(self) -> Sequence[int]:
+        """Return the failed spans that the selected finding rests on; where it rests on none, all that were read."""
+        chosen, statuses = self.rows.selected or CheckLine(""), self._store.spans.status
+        places = [chosen.place] if chosen.place else chosen.finding.evidence if chosen.finding else ()
+        failed = [place.row for place in places if place.row >= 0 and statuses[place.row] == ERROR]
+        return in_order_of_visits(self._store, failed or failed_rows(self._store).tolist(), self.viewer.made_good)
+
+    async def action_error(self, _by: int) -> None:
+        """Open the next failure of the selected finding; where it is about none, of all that was read."""
+        await self.live.wait_for_answer()
+        await self._next_failure.open()
 
     def action_copy(self) -> None:
         """Copy the setting that a finding advises, the id, or the place in a file."""

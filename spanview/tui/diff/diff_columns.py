@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.diff import PERCENTILES
+from spanview.analysis.diff_groups import DiffBy
 from spanview.display.diff_text import counts, errors, relative, signed_amount, times
 from spanview.tui.diff.diff_model import Order
-from spanview.tui.widgets.paint import fixed
+from spanview.tui.widgets.paint import name_text
 from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn
 
 if TYPE_CHECKING:
@@ -27,8 +28,10 @@ _DECIMALS: Final = 2
 """So many cells more take counts per trace."""
 _FIGURES: Final = {"SELF": "self_ns", "TOTAL": "total_ns", "P50": "p50_ns", "P95": "p95_ns"}
 """Times by their heads, in the order in which they stand behind the first."""
-_SORTED_BY: Final = {"SELF": (Order.A, Order.CHANGE, Order.B), "P50": (Order.P50, Order.P50, Order.P50)}
+_SUMS: Final = (Order.A, Order.CHANGE, Order.B)
+_P50: Final = (Order.P50, Order.P50, Order.P50)
 """The orders that a time of A, its change, and that of B stand for."""
+_HEADS: Final = {DiffBy.PATH: "PATH", DiffBy.NAME: "NAME", DiffBy.RAY: "FUNCTION"}
 _LEAST_PATH: Final = 18
 """Cells that all else leaves to the path."""
 _LEAST_BESIDE: Final = 9
@@ -37,32 +40,48 @@ _USUAL_PATH: Final = 36
 """Cells that further times leave to it."""
 
 
-def table_in(order: Order, path_text: Callable[[PathDiff, int], str], *, is_per_trace: bool) -> Table[PathDiff]:
+def table_in(
+    order: Order,
+    by: DiffBy,
+    path_text: Callable[[PathDiff, int], str],
+    *,
+    is_per_trace: bool,
+    has_errors: bool,
+) -> Table[PathDiff]:
     """Return the columns of a comparison: the errors go first, the change never.
 
     Args:
         order: What decides which path comes first.
+        by: What is compared.
         path_text: Returns a path in at most so many cells.
         is_per_trace: Whether counts and sums are per trace.
+        has_errors: Whether there is an error: else no column counts them.
     """
-    first = first_of(order)
-    further = [name for name in _FIGURES if name != first]
+    first = first_of(order, by)
+    further = _further(first, by)
     count_cells = _COUNT + (_DECIMALS if is_per_trace else 0)
 
     def path(diff: PathDiff, cells: int) -> Iterator[Piece]:
-        yield Piece(fixed(path_text(diff, cells), cells))
+        yield Piece(name_text(path_text(diff, cells), cells))
 
     return Table(
         (
-            *_times(first, goes=4),
+            *_times(first, by, goes=4),
             TableColumn(
                 "COUNT", count_cells, lambda diff: _numbers(counts(diff), diff.change("count"), count_cells), goes=2
             ),
-            TableColumn(
-                "ERRORS", _ERRORS, lambda diff: _numbers(errors(diff), diff.change("errors"), _ERRORS), "error", goes=1
-            ),
-            *(column for turn, name in enumerate(further, 1) for column in _times(name, comes=turn)),
-            TableColumn("PATH", parts=path, gap=2, key=Order.TREE, ranks=None),
+            *[
+                TableColumn(
+                    "ERRORS",
+                    _ERRORS,
+                    lambda diff: _numbers(errors(diff), diff.change("errors"), _ERRORS),
+                    "error",
+                    goes=1,
+                )
+            ]
+            * has_errors,
+            *(column for turn, name in enumerate(further, 1) for column in _times(name, by, comes=turn)),
+            TableColumn(_HEADS[by], parts=path, gap=2, key=Order.TREE, ranks=None),
         ),
         Order.CHANGE,
         _LEAST_PATH,
@@ -71,24 +90,30 @@ def table_in(order: Order, path_text: Callable[[PathDiff, int], str], *, is_per_
     )
 
 
-def first_of(order: Order) -> str:
+def first_of(order: Order, by: DiffBy) -> str:
     """Return the head of the times that decide an order."""
-    return "P50" if order is Order.P50 else "SELF"
+    return "P50" if order is Order.P50 else "SELF" if by is DiffBy.PATH else "TOTAL"
 
 
-def sums_in(fit: Fit[PathDiff], order: Order) -> list[str]:
+def _further(first: str, by: DiffBy) -> list[str]:
+    """Return the heads of further times; runs and waits of functions have no self times."""
+    return [name for name in _FIGURES if name != first and (name != "SELF" or by is not DiffBy.RAY)]
+
+
+def sums_in(fit: Fit[PathDiff], order: Order, by: DiffBy) -> list[str]:
     """Return the heads of what is shown and can be per trace."""
     heads = [column.head for column, _ in fit.cells]
     shown = [name for name in ("COUNT", "ERRORS") if name in heads]
-    first = first_of(order)
-    further = [name for name in _FIGURES if name != first and f"{name} A" in heads]
+    first = first_of(order, by)
+    further = [name for name in _further(first, by) if f"{name} A" in heads]
     return [name for name in (first, *shown, *further) if _FIGURES.get(name) not in PERCENTILES]
 
 
-def _times(name: str, *, goes: int = 0, comes: int = 0) -> Iterator[TableColumn[PathDiff]]:
+def _times(name: str, by: DiffBy, *, goes: int = 0, comes: int = 0) -> Iterator[TableColumn[PathDiff]]:
     """Yield a time of A, its change, and that of B; for the one that decides, how much that is of it, too."""
     figure = _FIGURES[name]
-    of_a, of_change, of_b = _SORTED_BY.get(name, ("",) * 3)
+    orders = {first_of(Order.CHANGE, by): _SUMS, "P50": _P50}
+    of_a, of_change, of_b = orders.get(name, ("",) * 3)
     # Where one order stands for all three, the change decides.
     is_marked = of_a is not of_change
 

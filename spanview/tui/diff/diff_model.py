@@ -1,6 +1,7 @@
 """How two sides differ, in the orders that the screen has, and the spans behind a path: pure, a function of the store.
 
-by change     what has changed most first: the sum of its self times, or the P50 of its durations
+by change     what has changed most first: the sum of its self times, or the P50 of its durations; of groups, that of
+              their durations
 by time       what takes longest on one side first
 as a tree     each path below the one that it is called by, of siblings the slower first
 """
@@ -9,12 +10,18 @@ from __future__ import annotations
 
 from enum import StrEnum
 from heapq import merge
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.call_groups import CallsBy, call_group_names
 from spanview.analysis.diff import diff, rank_of_change
+from spanview.analysis.diff_groups import DiffBy, diff_groups, rank_of_total
+from spanview.analysis.failures import failed_with
+from spanview.analysis.ray_names import names_in_list
 from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
 from spanview.display.diff_text import PER_TRACE, Labels
+from spanview.display.units import count
 from spanview.index.tree import ROOT
 from spanview.tui.flame.flame_model import PathTree
 from spanview.tui.stats.spans_screen import Spans
@@ -48,33 +55,82 @@ class DiffModel:
     Args:
         store: Where the spans of both are.
         sides: A and B.
+        groups: The same by names or functions, if these are compared.
+        by: What is compared.
         are_traces: Whether each is one chosen trace.
     """
 
-    def __init__(
-        self, store: Store, sides: tuple[Located, Located], tell: Tell = unheard, *, are_traces: bool = False
+    def __init__(  # noqa: PLR0913 - what is compared, and how
+        self,
+        store: Store,
+        sides: tuple[Located, Located],
+        tell: Tell = unheard,
+        *,
+        groups: tuple[Located, Located] | None = None,
+        by: DiffBy = DiffBy.PATH,
+        are_traces: bool = False,
     ) -> None:
         self._store = store
-        self._sides = sides
-        a, b = sides
-        self.diff: Diff = diff(a.flame, b.flame, part(tell, 0.0, _MATCHED), are_traces=are_traces)
+        self._sides = groups or sides
+        self.by = by
+        (a, b), (of_a, of_b) = sides, self._sides
+        self.diff: Diff = (
+            diff(a.flame, b.flame, part(tell, 0.0, _MATCHED), are_traces=are_traces)
+            if groups is None
+            else diff_groups((a.flame, of_a.flame), (b.flame, of_b.flame))
+        )
         self.labels = Labels(self.diff)
+        """Of paths by their whole names."""
+        self.short_labels = Labels(self.diff, self._short_names())
+        """Of paths by the names that lists have for Ray's functions."""
+        self.has_errors = any(side is not None and side.errors for path in self.diff.paths for side in (path.a, path.b))
+        """Whether a span of either side has one."""
         self._tree = PathTree(self.diff.paths)
         self.orders: dict[Order, Sequence[PathDiff]] = {}
         """The paths in each order."""
-        for order, arrange in _ORDERS.items():
-            tell(_MATCHED + (1 - _MATCHED) * len(self.orders) / len(_ORDERS))
+        orders = _ORDERS if groups is None else _ORDERS_OF_GROUPS
+        for order, arrange in orders.items():
+            tell(_MATCHED + (1 - _MATCHED) * len(self.orders) / len(orders))
             self.orders[order] = arrange(self.diff.paths)
+
+    def _short_names(self) -> dict[str, str]:
+        sides = [[path.name for path in side.flame.paths if path.name is not None] for side in self._sides]
+        names = {*chain.from_iterable(sides)}
+        if self.by is DiffBy.RAY:
+            return call_group_names(names, CallsBy.FUNCTION)
+        short = names_in_list(names)
+        # Two traces' roots may be one path: `batch 0 → batch 1`.
+        roots = [*dict.fromkeys(side[0] for side in sides if side)]
+        return short | {" → ".join(roots): " → ".join(dict.fromkeys(short.get(root, root) for root in roots))}
 
     def name_of(self, order: Order) -> str:
         """Return what decides an order, in words."""
         is_sum = order in {Order.CHANGE, Order.A, Order.B}
-        return f"{order.value} {PER_TRACE}" if is_sum and self.diff.is_per_trace else order.value
+        text = order.value if self.by is DiffBy.PATH else order.value.replace("self time", "total time")
+        return f"{text} {PER_TRACE}" if is_sum and self.diff.is_per_trace else text
+
+    @property
+    def count_text(self) -> str:
+        """How many are compared, in words."""
+        waits = sum(path.depth > 0 for path in self.diff.paths) if self.by is DiffBy.RAY else 0
+        return count(len(self.diff.paths) - waits, _COMPARED[self.by])
 
     def same_path(self, before: DiffModel, path: PathDiff) -> PathDiff | None:
         """Return the path that is called like one of another comparison; None where there is none."""
         same = self._tree.path_of(before._tree.names(path.number))
         return None if same == ROOT else self.diff.paths[same]
+
+    def failed_of(self, path: PathDiff) -> set[int]:
+        """Return the rows of the failed spans of a path, of both sides."""
+        return {row for side, wanted in self._numbers_of(path) for row in failed_with(self._store, side.column, wanted)}
+
+    def _numbers_of(self, path: PathDiff) -> list[tuple[Located, set[int]]]:
+        """Return the numbers that a path has on A and on B; waits are no spans, and stand for what waited."""
+        counted = path.parent if self.by is DiffBy.RAY and path.depth else path.number
+        return [
+            (side, {position for position, number in enumerate(numbers) if number == counted})
+            for side, numbers in zip(self._sides, self.diff.numbers, strict=True)
+        ]
 
     def spans_of(self, path: PathDiff, most: int) -> Spans:
         """Return the spans of a path that have a duration, of both sides.
@@ -84,14 +140,16 @@ class DiffModel:
             most: So many at the most.
         """
         sides: dict[int, str] = {}
-        for letter, side, numbers in zip("AB", self._sides, self.diff.numbers, strict=True):
-            wanted = {position for position, number in enumerate(numbers) if number == path.number}
+        for letter, (side, wanted) in zip("AB", self._numbers_of(path), strict=True):
             for row in slowest(self._store, side.column, wanted, None, most):
                 # A trace can be among those of both sides.
                 sides[row] = f"{sides[row]} {letter}" if row in sides else letter
         spans = self._store.spans
         rows = sorted(sides, key=lambda row: (spans.start_ns[row] - spans.end_ns[row], row))
         return Spans(rows[:most], sides)
+
+
+_COMPARED: Final = {DiffBy.PATH: "call path", DiffBy.NAME: "name", DiffBy.RAY: "function"}
 
 
 def _sorted(paths: Sequence[PathDiff], rank: Callable[[PathDiff], Any]) -> list[PathDiff]:
@@ -102,6 +160,10 @@ def _sorted(paths: Sequence[PathDiff], rank: Callable[[PathDiff], Any]) -> list[
 
 def _self_ns(side: CallPath | None) -> int:
     return -1 if side is None else side.self_ns
+
+
+def _total_ns(side: CallPath | None) -> int:
+    return -1 if side is None else side.total_ns
 
 
 def _rank_of_p50(path: PathDiff) -> tuple[bool, tuple[int, bool], int]:
@@ -132,5 +194,12 @@ _ORDERS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
     Order.P50: lambda paths: _sorted(paths, _rank_of_p50),
     Order.B: lambda paths: _sorted(paths, lambda path: (-_self_ns(path.b), path.number)),
     Order.A: lambda paths: _sorted(paths, lambda path: (-_self_ns(path.a), path.number)),
+    Order.TREE: _as_tree,
+}
+_ORDERS_OF_GROUPS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
+    Order.CHANGE: lambda paths: _sorted(paths, rank_of_total),
+    Order.P50: lambda paths: _sorted(paths, _rank_of_p50),
+    Order.B: lambda paths: _sorted(paths, lambda path: (path.depth, -_total_ns(path.b), path.number)),
+    Order.A: lambda paths: _sorted(paths, lambda path: (path.depth, -_total_ns(path.a), path.number)),
     Order.TREE: _as_tree,
 }

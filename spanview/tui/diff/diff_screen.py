@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.diff import PathDiff
+from spanview.analysis.diff_groups import DiffBy, groups_of_side
+from spanview.analysis.failures import in_order_of_visits
 from spanview.analysis.flame import located
+from spanview.analysis.ray_names import call_names
 from spanview.analysis.telling import part
 from spanview.display.diff_text import figures_line, per_trace_text, side_lines
-from spanview.display.units import count
 from spanview.tui.diff.diff_columns import sums_in, table_in
 from spanview.tui.diff.diff_model import DiffModel, Order
 from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import fixed
+from spanview.tui.widgets.paint import fixed, name_text
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.table import TableList, following
@@ -33,12 +37,14 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
+    from spanview.tui.widgets.live import Ask
     from spanview.tui.widgets.table import RowOrder
 
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
 _MOST_SPANS_AT_ONCE: Final = 50_000
 """Of a store, whose spans of a path are listed before the next key; those of a larger one are found in a thread."""
+_BY: Final = {DiffBy.PATH: "call path", DiffBy.NAME: "name", DiffBy.RAY: "Ray function: runs, then waits"}
 _LONGEST_PATH: Final = 1000
 """Cells of a path that is copied."""
 _MAX_SIDE_LENGTH: Final = 60
@@ -51,7 +57,7 @@ class PathLines(TableList[PathDiff]):
     def __init__(self) -> None:
         self.model: DiffModel | None = None
         self.by = Order.CHANGE
-        super().__init__(table_in(self.by, self._path_text, is_per_trace=False))
+        super().__init__(table_in(self.by, DiffBy.PATH, self._path_text, is_per_trace=False, has_errors=False))
 
     def show_model(self, model: DiffModel) -> None:
         """Show the paths of a comparison; the cursor stays on its path, or begins at the first."""
@@ -74,14 +80,17 @@ class PathLines(TableList[PathDiff]):
     def _arrange(self) -> None:
         model = self.model
         is_per_trace = model is not None and model.diff.is_per_trace
-        self.table = table_in(self.by, self._path_text, is_per_trace=is_per_trace)
+        compared = DiffBy.PATH if model is None else model.by
+        has_errors = model is not None and model.has_errors
+        self.table = table_in(self.by, compared, self._path_text, is_per_trace=is_per_trace, has_errors=has_errors)
         paths = () if model is None else model.orders[self.by]
         self.take(paths if self.shown_order.descending else paths[::-1])
 
     def _path_text(self, path: PathDiff, room: int) -> str:
         if self.model is None or self.by is not Order.TREE:
-            return "" if self.model is None else self.model.labels.path(path, room)
-        return " " * min(_STEP * path.depth, room // 2) + self.model.labels.name(path)[0]
+            return "" if self.model is None else self.model.short_labels.path(path, room)
+        step = min(_STEP * path.depth, room // 2)
+        return " " * step + name_text(self.model.short_labels.name(path)[0], room - step)
 
 
 class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
@@ -98,9 +107,17 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         self._store = store
         self._given = a, b
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
-        self.live: Live[DiffModel] = Live(self, scope, self._merge, self._take_model)
+        self._by = DiffBy.PATH
+        """What is compared, or was asked for."""
+        self.live: Live[DiffModel] = Live(self, scope, self._merge_by(self._by), self._take_model)
         self._looking = Work(self)
         self.sorting: Sorting = Sorting(self, self.rows, "comparison_order")
+        self._next_failure = NextFailure(
+            self,
+            self._failed_of_path,
+            lambda: self.rows.move_on(lambda path: any(side and side.errors for side in (path.a, path.b))),
+            "no span here has an error",
+        )
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -122,17 +139,23 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         keys = [side.key for side in self._given]
         return tuple(version(key) if isinstance(key, int) else self._store.version for key in keys)
 
-    def _merge(self, _traces: Sequence[int] | None, tell: Tell) -> DiffModel:
+    def _merge_by(self, by: DiffBy) -> Ask[DiffModel]:
+        return partial(self._merge, by)
+
+    def _merge(self, by: DiffBy, _traces: Sequence[int] | None, tell: Tell) -> DiffModel:
         """Called in a thread: all spans are stitched."""
-        a, b = self._given
-        merged_a = located(self._store, a.traces(), part(tell, 0.0, 0.3))
-        merged_b = located(self._store, b.traces(), part(tell, 0.3, 0.6))
+        (a, b), store, groups = self._given, self._store, None
+        of_a, of_b = a.traces(), b.traces()
+        sides = located(store, of_a, part(tell, 0.0, 0.3)), located(store, of_b, part(tell, 0.3, 0.6))
+        if by is not DiffBy.PATH:
+            flames = sides[0].flame, sides[1].flame
+            groups = groups_of_side(store, by, flames[0], of_a), groups_of_side(store, by, flames[1], of_b)
         are_traces = isinstance(a.key, int) and isinstance(b.key, int)
-        return DiffModel(self._store, (merged_a, merged_b), part(tell, 0.6, 1.0), are_traces=are_traces)
+        return DiffModel(store, sides, part(tell, 0.6, 1.0), groups=groups, by=by, are_traces=are_traces)
 
     def _spans_of(self, path: PathDiff, before: DiffModel, tell: Tell) -> Spans:
         """Called in a thread: return the spans of a path as it is now."""
-        model = self._merge(None, tell)
+        model = self._merge(before.by, None, tell)
         same = model.same_path(before, path)
         return Spans(()) if same is None else model.spans_of(same, MOST_SPANS)
 
@@ -158,9 +181,10 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         model = self.rows.model
         if model is None:
             return f"‹ comparison   merging … {self.live.work.share_text}"
-        paths = count(len(model.diff.paths), "call path")
         looking = f"   looking … {self._looking.share_text}" if self._looking.is_busy else ""
-        return f"‹ comparison{self.live.as_of}{looking}   {paths}   by {model.name_of(self.rows.by)}"
+        if self.live.is_asked:
+            return f"‹ comparison   merging … {self.live.work.share_text}; Esc ends it"
+        return f"‹ comparison{self.live.as_of}{looking}   {model.count_text}   by {model.name_of(self.rows.by)}"
 
     def show_frame(self) -> None:
         """Say which path is selected, too: its line may have no room for all of it."""
@@ -168,7 +192,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         model, path = self.rows.model, self.rows.selected
         room, unit = self.size.width - 2, ""
         if model is not None and model.diff.is_per_trace:
-            unit = per_trace_text(sums_in(self.rows.fit(self.size.width - 1), self.rows.by))
+            unit = per_trace_text(sums_in(self.rows.fit(self.size.width - 1), self.rows.by, model.by))
             room -= len(unit) + 2
         text = "" if model is None or path is None else model.labels.path(path, max(8, room))
         self.query_one(".chosen", TwoSided).say(text, unit)
@@ -181,6 +205,14 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
     def action_sort(self) -> None:
         """Put the paths in the next order; its columns need not be in sight before."""
         self.sorting.by(following(Order, self.rows.by), turns=False)
+
+    def action_group(self) -> None:
+        """Compare the next thing: call paths, names, or Ray functions where there are any."""
+        self._by = following(DiffBy, self._by)
+        if self._by is DiffBy.RAY and not call_names(self._store)[0]:
+            self._by = following(DiffBy, self._by)
+        self.live.begin(self._merge_by(self._by))
+        self.viewer.say(f"by {_BY[self._by]}")
 
     async def action_open(self) -> None:
         """List the spans of the path, of both sides."""
@@ -211,15 +243,26 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         return None
 
     def action_back(self) -> None:
-        """End what is being looked for, then go back."""
-        if not self._looking.end():
+        """End what is being looked for or merged, then go back."""
+        if self.rows.model is not None and self.live.is_asked:
+            self._by = self.rows.model.by
+            self.live.end(self._merge_by(self._by))
+            self.live.catch_up()
+            self.refresh_frame()
+            self.viewer.say("the merging was ended")
+        elif not self._looking.end():
             self.app.pop_screen()
 
+    def _failed_of_path(self) -> Sequence[int]:
+        """Return the failed spans of the selected path, of both sides, in the order of visits."""
+        model, path = self.rows.model, self.rows.selected
+        failed = () if model is None or path is None else model.failed_of(path)
+        return in_order_of_visits(self._store, failed, self.viewer.made_good)
+
     async def action_error(self, _by: int) -> None:
-        """Go to the next path with a failed span, on either side."""
+        """Open the next failure of the selected path, or of the next one with a failed span on either side."""
         await self.live.wait_for_answer()
-        if not self.rows.move_on(lambda path: any(side is not None and side.errors for side in (path.a, path.b))):
-            self.viewer.say("no span here has an error")
+        await self._next_failure.open()
 
     def action_copy(self) -> None:
         """Copy the line of the path as a text."""

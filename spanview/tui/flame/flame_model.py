@@ -85,10 +85,12 @@ class FlameModel:
 
     Args:
         flame: The paths.
+        path_of_row: For each row of the span table at that time, the number of its path.
     """
 
-    def __init__(self, flame: Flame) -> None:
+    def __init__(self, flame: Flame, path_of_row: Sequence[int] = ()) -> None:
         self.flame = flame
+        self.path_of_row = path_of_row
         self.by = By.TOTAL
         self.tree = PathTree(flame.paths)
         self._values = {by: self._summed(by) for by in By}

@@ -9,7 +9,8 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from spanview.analysis.flame import Flame, flame
+from spanview.analysis.failures import failed_with, in_order_of_visits
+from spanview.analysis.flame import Flame, located
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -18,21 +19,28 @@ from spanview.tui.app.settings import chosen
 from spanview.tui.flame.flame_model import By, FlameModel
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import color_of
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.paint import data_text, name_text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual import events
     from textual.app import ComposeResult
 
     from spanview.analysis.flame import CallPath
+    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.flame.flame_model import FlameBlock
     from spanview.tui.widgets.scope import TraceScope
 
 _UNSEEN: Final = "? parent not seen"
+_SHORTEST_NAME: Final = 20
+"""Cells of the selected path's name, however narrow the line is."""
+_MARGINS: Final = 4
 _WIDTH: Final = {By.TOTAL: "total time, or that of all below", By.SELF: "self time in it and below"}
 _OWN: Final = {By.TOTAL: "total", By.SELF: "self"}
 """Which of a block's own figures makes it wide, where nothing below does."""
@@ -101,7 +109,8 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
             cells = block.right - block.left
             mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
             edge = CURSOR[0] if self.app.no_color and block.path == self.selected else "▏"
-            text = edge + mark + _name_of(path)
+            lead = edge + mark
+            text = lead + name_text(_name_of(path), cells - len(lead))
             color = color_of(_number_of(path.name or ""))
             style = Style(color=color.color, bgcolor=self.rich_style.bgcolor, reverse=True)
             if block.path == self.selected:
@@ -151,7 +160,14 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         super().__init__()
         self._store = store
         self.blocks = FlameBlocks()
-        self.live: Live[FlameModel] = Live(self, scope, lambda *ask: FlameModel(flame(store, *ask)), self._take_model)
+        self.live: Live[FlameModel] = Live(self, scope, self._merge, self._take_model)
+        self._next_failure = NextFailure(
+            self,
+            self._failed_of_block,
+            self._move_on,
+            "no block here has an error",
+            is_whole=True,
+        )
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -162,6 +178,11 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         """Merge the traces, in a thread."""
         self.set_focus(self.blocks)
         self.live.begin()
+
+    def _merge(self, traces: Sequence[int] | None, tell: Tell) -> FlameModel:
+        """Called in a thread."""
+        merged = located(self._store, traces, tell)
+        return FlameModel(merged.flame, merged.column)
 
     def _take_model(self, model: FlameModel) -> None:
         self.blocks.show(model)
@@ -197,8 +218,9 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         # A Ray call is as wide as what ran below it, which its own figures don't show.
         below = "" if width_ns == figures[_OWN[model.by]] else f"{duration(width_ns)} with what is below, "
         share = "" if part is None else f"{below}{part:.1%} of all"
-        name = data_text(_name_of(path), 40).rstrip()
-        self.query_one(".chosen", TwoSided).say(f"{name}   ×{path.count:,}{errors}   {times}", share)
+        rest = f"   ×{path.count:,}{errors}   {times}"
+        room = max(_SHORTEST_NAME, self.size.width - len(rest) - len(share) - _MARGINS)
+        self.query_one(".chosen", TwoSided).say(f"{name_text(_name_of(path), room).rstrip()}{rest}", share)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
@@ -237,17 +259,26 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
             blocks.select(siblings[position])
 
     async def action_error(self, _by: int) -> None:
-        """Go to the next block with a failed span, level after level."""
+        """Open the next failure of the selected block, or of the next one with a failed span."""
         await self.live.wait_for_answer()
+        await self._next_failure.open()
+
+    def _failed_of_block(self) -> Sequence[int]:
+        """Return the failed spans of the selected path, in the order of visits."""
+        column = self.blocks.model.path_of_row
+        failed = failed_with(self._store, column, {self.blocks.selected})
+        return in_order_of_visits(self._store, failed, self.viewer.made_good)
+
+    def _move_on(self) -> bool:
+        """Select the next block with a failed span, level after level; return False where there is none."""
         blocks = self.blocks
         drawn = [block.path for row in blocks.rows() for block in row]
         behind = drawn.index(blocks.selected) + 1 if blocks.selected in drawn else 0
         paths = blocks.model.flame.paths
         failed = next((path for path in drawn[behind:] + drawn[:behind] if paths[path].errors), None)
-        if failed is None:
-            self.viewer.say("no block here has an error")
-        else:
+        if failed is not None:
             blocks.select(failed)
+        return failed is not None
 
     async def action_open(self) -> None:
         """Let the selected path take the whole width; where it does, open the trace of its first span."""

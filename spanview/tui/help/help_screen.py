@@ -46,6 +46,8 @@ _SIGNS: Final = (
     (On.TRACES, Sign("●", "growing: a span has just come, or the process of one that is open still lives")),
     (On.TRACES, Sign("◌", "incomplete: a parent is in none of the files, a span has no end, or a call may still run")),
     (On.TRACES | On.TRACE, Sign("✖", "an error: a span whose status is ERROR")),
+    (On.TRACES, Sign("!", "something failed without an error: a status code of 400 or more, or a lost call or span")),
+    (On.TRACES, Sign("≡", "several runs with the same ids, likely: different spans share theirs")),
     (On.TRACES, Sign("▂▅█", "in the plot: how many traces took so long at that time; · is a trace of another group")),
     (On.TRACE, Sign("████", "the span itself runs")),
     (On.TRACE, Sign("████", "the same, dim: something below it runs; without colours, ░░░░")),

@@ -12,6 +12,7 @@ from spanview.display.serve_text import failure_text, other_text, request_text, 
 from spanview.display.units import count, duration, moment
 from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, fixed
 from spanview.tui.widgets.sorting import Sorting
@@ -111,6 +112,12 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         self.rows: RequestLines = RequestLines(store)
         self.sorting = Sorting(self, self.rows)
         self._store = store
+        self._next_failure = NextFailure(
+            self,
+            self._failed_of_request,
+            lambda: self.rows.move_on(lambda request: request.failure is not None),
+            "no request here failed",
+        )
         self._key = group.key
         self._count = group.count
         self._known = group.requests, counted.chosen, counted.version
@@ -158,10 +165,14 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         if request is not None:
             await self.viewer.open_trace(self._store.spans.trace[request.rows[0]], at_row=request.rows[0])
 
-    def action_error(self, _by: int) -> None:
-        """Go to the next request that failed."""
-        if not self.rows.move_on(lambda request: bool(failure_text(request))):
-            self.viewer.say("no request here failed")
+    def _failed_of_request(self) -> Sequence[int]:
+        request = self.rows.selected
+        row = None if request is None else request.failed_row(self._store)
+        return () if row is None else (row,)
+
+    async def action_error(self, _by: int) -> None:
+        """Open the selected request where it failed, or the next one that did."""
+        await self._next_failure.open()
 
     def action_copy(self) -> None:
         """Copy the id of the request, by which its other spans and its log lines are found."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.content import Content
 from textual.widgets import Static
 
+from spanview.analysis.failures import in_order_of_visits
 from spanview.analysis.serve_groups import serve_groups
 from spanview.display.cells import data_text, fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
@@ -15,12 +16,13 @@ from spanview.display.serve_text import counts_text, failures_text, others_text,
 from spanview.display.units import duration
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.table import Ranks, Table, TableColumn, TableList, name_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from textual.app import ComposeResult
 
@@ -94,6 +96,13 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         super().__init__()
         self.rows: TableList[RequestGroup] = TableList(TABLE, lambda group: group.key)
         self._store = store
+        self._next_failure = NextFailure(
+            self,
+            self._failed_of_group,
+            lambda: self.rows.move_on(lambda group: bool(group.errors)),
+            "no request failed",
+            is_whole=True,
+        )
         self.live: Live[list[RequestGroup]] = Live(self, scope, partial(serve_groups, store), self._take_groups)
         self._groups: list[RequestGroup] | None = None
         self._counts = ""
@@ -124,7 +133,8 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         texts = [""]
         if group is not None:
             sums = sums_text(group)
-            texts = ["   ".join(filter(None, (sums, others_text(group)))), sums, sums_text(group, with_queues=False)]
+            shorter = [sums_text(group, with_queues=False, with_count=has) for has in (True, False)]
+            texts = ["   ".join(filter(None, (sums, others_text(group)))), sums, *shorter]
         note = data_text(fitting(texts, self.size.width), self.size.width).rstrip()
         self.query_one("#note", Static).update(Content(note), layout=False)
 
@@ -152,11 +162,16 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         if group is not None:
             await self.app.push_screen(RequestsScreen(self._store, self.live, group))
 
+    def _failed_of_group(self) -> Sequence[int]:
+        """Return where the selected requests failed, in the order of visits."""
+        requests = () if self.rows.selected is None else self.rows.selected.requests
+        rows = (row for request in requests if (row := request.failed_row(self._store)) is not None)
+        return in_order_of_visits(self._store, rows, self.viewer.made_good)
+
     async def action_error(self, _by: int) -> None:
-        """Go to the next requests some of which failed."""
+        """Open the next failure of the selected requests, or of the next ones some of which failed."""
         await self.live.wait_for_answer()
-        if not self.rows.move_on(lambda group: bool(group.errors)):
-            self.viewer.say("no request failed")
+        await self._next_failure.open()
 
     def action_copy(self) -> None:
         """Copy what was asked for."""

@@ -11,6 +11,7 @@ from spanview.model.codes import ERROR
 from spanview.tui.keys import On
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, name_text
 from spanview.tui.widgets.sorting import Sorting
@@ -114,6 +115,12 @@ class SpansScreen(BaseScreen, on=On.SPANS):
         self.rows: TableList[int] = TableList(table_of(store))
         self.sorting = Sorting(self, self.rows)
         self._store = store
+        self._next_failure = NextFailure(
+            self,
+            lambda: [*filter(self._has_failed, self.rows.items[self.rows.cursor :][:1])],
+            lambda: self.rows.move_on(self._has_failed),
+            "no span here has an error",
+        )
         self._what = what
         self._known = spans, counted.chosen, counted.version
         self.live: Live[Spans] = Live(self, counted.scope, ask, self._take_spans)
@@ -145,10 +152,12 @@ class SpansScreen(BaseScreen, on=On.SPANS):
         if row is not None:
             await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
 
-    def action_error(self, _by: int) -> None:
-        """Go to the next span that failed."""
-        if not self.rows.move_on(lambda row: self._store.spans.status[row] == ERROR):
-            self.viewer.say("no span here has an error")
+    def _has_failed(self, row: int) -> bool:
+        return self._store.spans.status[row] == ERROR
+
+    async def action_error(self, _by: int) -> None:
+        """Open the selected span where it failed, or the next one that did."""
+        await self._next_failure.open()
 
     def action_copy(self) -> None:
         """Copy the span id."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Input, Static
 
+from spanview.analysis.failures import failed_rows, failed_with, in_order_of_visits
 from spanview.analysis.grouping import GROUPINGS, Column, column_of
 from spanview.analysis.percentiles import POWERS
 from spanview.analysis.ray_names import names_in_list
@@ -24,6 +26,7 @@ from spanview.tui.stats.stats_columns import OF_SERVICES, OFFERED, ON_PATH, tabl
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
@@ -57,11 +60,12 @@ def _groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell) -> l
     """Return what names take of critical paths: running and waiting as the total, running alone as self time."""
     from spanview.analysis.critical import critical_by_name
 
+    failed = Counter(store.names.texts[store.spans.name[row]] for row in failed_rows(store, traces).tolist())
     return [
         Group(
             key=share.name,
             count=share.traces,
-            errors=0,
+            errors=failed[share.name],
             total_ns=share.self_ns + share.wait_ns,
             self_ns=share.self_ns,
             min_ns=None,
@@ -101,7 +105,7 @@ def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int
         return Spans(())
 
 
-_OF_SELF = "SELF: nothing below the span ran: it computed, or it waited"
+_OF_SELF = "SELF: nothing below it ran: it computed, or waited"
 
 
 class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
@@ -126,6 +130,13 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         self._own: tuple[str, ...] = ()
         """The key of an attribute that was counted by."""
         self.sorting = Sorting(self, self.rows, "statistics_sort")
+        self._next_failure = NextFailure(
+            self,
+            self._failed_of_group,
+            lambda: self.rows.move_on(lambda group: bool(group.errors)),
+            "no span here has an error",
+            is_whole=True,
+        )
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -248,11 +259,19 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
             screen = SpansScreen(store, spans, what, self.live, partial(_spans_of_group, store, by, key))
             await self.app.push_screen(screen)
 
+    def _failed_of_group(self) -> Sequence[int]:
+        """Return the failed spans of the selected group, in the order of visits."""
+        group, counted = self.rows.selected, self._counted
+        if group is None or counted is None:
+            return ()
+        wanted = {number for number, text in enumerate(counted.column.texts) if text == group.key}
+        failed = failed_with(self._store, counted.column.numbers, wanted, self.live.chosen.traces)
+        return in_order_of_visits(self._store, failed, self.viewer.made_good)
+
     async def action_error(self, _by: int) -> None:
-        """Go to the next group with a failed span."""
+        """Open the next failure of the selected group, or of the next one with a failed span."""
         await self.live.wait_for_answer()
-        if not self.rows.move_on(lambda group: bool(group.errors)):
-            self.viewer.say("no span here has an error")
+        await self._next_failure.open()
 
     def action_copy(self) -> None:
         """Copy the name of the group."""

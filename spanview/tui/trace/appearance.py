@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.unended import known_until
+from spanview.analysis.unended import known_until, ran_until
 from spanview.analysis.workers import node_of
 from spanview.display.units import duration
 from spanview.index.table import file_of_process
@@ -117,6 +117,11 @@ class Appearance:
         taken._model, taken._events = model, {}  # noqa: SLF001 - our own kind
         taken._nodes, taken._node_numbers = {**self._nodes}, {**self._node_numbers}  # noqa: SLF001 - too
         return taken
+
+    def take_unended(self, unended: Mapping[int, Unended]) -> None:
+        """Take in what has become of spans without an end, by row, and until when they are known to have run."""
+        self.unended = unended
+        self._model.now_ns, self._model.lost_ns = ran_until(unended)
 
     # -- columns -----------------------------------------------------------------------------------------------------
 

@@ -133,6 +133,12 @@ class Failures:
     def _positions(self) -> Sequence[int]:
         return [*self._model.stitched.newest_failed, *self._rows.appearance.silent_positions]
 
+    def number_of(self, node: int) -> int | None:
+        """Return the number of the failure that a node is, counted from 0; None where it is none."""
+        positions = self._positions
+        position = self._model.stitched.position[node]
+        return positions.index(position) if position in positions else None
+
     def visit(self, number: int) -> int:
         """Return the node of the failure with a number, counted from 0, where the cursor goes now."""
         stitched = self._model.stitched

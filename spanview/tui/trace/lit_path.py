@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
 from spanview.analysis.consistent import NO_TIMES
-from spanview.display.units import count, duration
+from spanview.display.trace_words import path_text
 from spanview.tui.trace.stitched_trace import is_any_between
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class LitPath:
     """
 
     def __init__(self, store: Store, stitched: StitchedTrace, until: Mapping[int, int] = NO_TIMES) -> None:
-        from spanview.analysis.critical import Blame, critical_path
+        from spanview.analysis.critical import critical_path
 
         self.stitched = stitched
         path = critical_path(stitched.unjoined, store.spans, store.names.texts, until)
@@ -35,14 +35,8 @@ class LitPath:
         self._nodes = array("q", [shown[segment.node] for segment in segments])
         self._starts = array("q", [segment.start_ns for segment in segments])
         self._ends = array("q", [segment.end_ns for segment in segments])
-        own, waits = (
-            sum(segment.end_ns - segment.start_ns for segment in segments if segment.kind is kind) for kind in Blame
-        )
         self._positions = sorted({stitched.position[node] for node in self._nodes})
-        spans = count(len(shown), "span")
-        self.text = f"critical path: {duration(own)} running, {duration(waits)} waiting, {spans}"
-        if path.reason:
-            self.text += f"; not sure: {path.reason}"
+        self.text = path_text(path, len(shown))
 
     def is_at(self, node: int, start: int, end: int) -> bool:
         """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""

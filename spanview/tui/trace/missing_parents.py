@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import call_names
-from spanview.analysis.unended import Fate, known_until, unended_text
+from spanview.analysis.unended import unended_text
 from spanview.display.sanitise import sanitise
 from spanview.tui.widgets.work import Work
 
@@ -92,7 +92,7 @@ class MissingParents:
         if state.loading or viewer.paused:
             return
         if not stitched.without_end and self._rows.appearance.unended:
-            self._take_unended({}, runs=False)
+            self._take_unended({})
         if not (stitched.unjoined.missing or stitched.without_end):
             return
         if state.following or (stitched.without_end and (self._model.now_ns or self._asked is not stitched)):
@@ -103,17 +103,14 @@ class MissingParents:
         if (growth.parents, growth.ended) != (self._alive, self.ended):
             self._alive, self.ended = growth.parents, growth.ended
             self._refresh_details()
-        self._take_unended(growth.unended, runs=growth.runs)
+        self._take_unended(growth.unended)
 
-    def _take_unended(self, unended: Mapping[int, Unended], *, runs: bool) -> None:
+    def _take_unended(self, unended: Mapping[int, Unended]) -> None:
         """Show what has become of spans without an end, and time until now while one runs."""
-        appearance, has_changed = self._rows.appearance, unended != self._rows.appearance.unended
-        appearance.unended = unended
-        lost = {row: span for row, span in unended.items() if span.fate is Fate.LOST}
-        lost_ns = max(known_until(lost).values(), default=0)
-        if runs or self._model.now_ns or lost_ns != self._model.lost_ns:
-            self._model.now_ns = max(known_until(unended).values(), default=0) if runs else 0
-            self._model.lost_ns = lost_ns
+        model, has_changed = self._model, unended != self._rows.appearance.unended
+        before = model.now_ns, model.lost_ns
+        self._rows.appearance.take_unended(unended)
+        if (model.now_ns, model.lost_ns) != before:
             self._rows.refresh()
             self._refresh_time()
         if has_changed:

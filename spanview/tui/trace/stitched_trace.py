@@ -338,7 +338,10 @@ class StitchedTrace:
                 open_ones.pop()
             above.append(open_ones[-1] if open_ones else -1)
             open_ones.append(index)
-        retried = retried_attempts(self._store, self.tree, map(self.order.__getitem__, self.failed))
+        tree = self.tree
+        callers = {tree.parents[self.order[position]] for position in self.failed} - {ROOT}
+        siblings = (tree.rows[child] for caller in callers for child in tree.children(caller))
+        retried = retried_attempts(self._store, siblings)
         order = newest_first(self._store, [self.rows[position] for position in self.failed], above, retried)
         return [*map(self.failed.__getitem__, order)]
 
@@ -401,7 +404,7 @@ def _whole(store: Store, trace: int, unended: TraceTree | None) -> Window:
         end = max(end, *map(store.spans.start_ns.__getitem__, unended.rows[-1:]), start)
     if start == NO_TIME:
         start = end if end != NO_TIME else 0
-    return Window(start, max(start + 1, end))
+    return Window(start, max(start, end))
 
 
 def _ordered(start: int, end: int) -> tuple[int, int] | None:

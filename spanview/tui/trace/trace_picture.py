@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.unended import Fate
 from spanview.analysis.waits import wait_word
 from spanview.display.picture import Picture, Row
 from spanview.display.sanitise import sanitise
@@ -67,7 +68,7 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
     rows = _Rows(store, model, appearance)
     return Picture(
         name=sanitise(name, _LONGEST_NAME),
-        title=trace_title(store, model.trace, model.stitched.unjoined, in_utc=True),
+        title=trace_title(store, model.trace, model.stitched.unjoined, in_utc=True, unended=appearance.unended),
         first_ns=shown.start_ns - origin,
         last_ns=shown.end_ns - origin,
         rows=tuple(rows.row(node, depth) for node, depth in islice(model.rows, most)),
@@ -115,10 +116,14 @@ class _Rows:
         common = (depth, arrow, name, marks, lasted, about, color, waited)
         if run:
             return Row(*common, density=self._density(run), failures=self._failures(run))
-        interval, inferred, bar = model.stitched.interval(node), None, None
+        interval, inferred, bar, runs = model.stitched.interval(node), None, None, None
         if interval is None:
-            start = tree.start_ns(node)
-            inferred = None if start == NO_TIME else (self._place(start), 1.0)
+            start, unended = tree.start_ns(node), None if is_missing else self._appearance.unended.get(row)
+            if start != NO_TIME and unended is not None and unended.fate is Fate.RUNS:
+                runs = self._place(start), self._place(model.now_ns)
+            elif start != NO_TIME:
+                is_seen = unended is not None and unended.seen_ns != NO_TIME
+                inferred = self._place(start), self._place(unended.seen_ns) if unended and is_seen else 1.0
         elif is_missing:
             inferred = self._stretch(interval)
         else:
@@ -128,8 +133,9 @@ class _Rows:
             bar=bar,
             own=self._own(node, bar),
             lit=self._lit(node),
-            wait=self._wait(node, bar),
+            wait=self._wait(node, bar or runs),
             inferred=inferred,
+            runs=runs,
             is_open=not is_missing,
             events=() if is_missing else self._events(row),
             is_error=is_error,

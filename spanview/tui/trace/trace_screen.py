@@ -28,7 +28,7 @@ from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
-from spanview.tui.widgets.answer_line import AnswerLine
+from spanview.tui.widgets.answer_line import AnswerLine, as_far_as_known
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.legend import Legend
@@ -78,7 +78,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     Args:
         trace: The trace's row in the trace table.
         at_failure: Above 0 to begin at the newest failure, below 0 at the one that is visited last.
-        at_row: The span to begin at, by its row in the span table.
+        at_row: The span to begin at, by its row in the span table; with `at_failure`, it is what failed.
     """
 
     def __init__(self, store: Store, trace: int, *, at_failure: int = 0, at_row: int | None = None) -> None:
@@ -182,7 +182,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._at_row is not None:
             self.rows.go_to(self._model.stitched.node_of.get(self._at_row, 0))
             self.call_after_refresh(self.rows.reveal)
-        if self._at_failure:
+            if self._at_failure:
+                self.call_after_refresh(self._show_failed, self._at_row)
+        elif self._at_failure:
             # The root may be the first one.
             self.call_after_refresh(self._go_to_failure, self._at_failure, stay=True)
 
@@ -464,6 +466,19 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         else:
             self.viewer.say("nothing has failed in this trace")
 
+    def _show_failed(self, row: int) -> None:
+        """Show what a span says of its failure, which may be one without an error."""
+        node = self._model.stitched.node_of.get(row)
+        if self.is_left or node is None:
+            return
+        number = self._failures.number_of(node)
+        if number is None and self._failures.when_known(lambda: self._show_failed(row)):
+            return
+        self.rows.go_to(node if number is None else self._failures.visit(number))
+        if number is not None:
+            self.viewer.say(self._failures.name_of(number))
+        self._details.show_error()
+
     def _go_to_span(self, row: int) -> None:
         """Go to a span of the trace, by its row in the span table."""
         node = self._model.stitched.node_of.get(row)
@@ -629,10 +644,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._answered is not None:
             runs = self._is_growing or bool(self._model.now_ns)
             is_part = runs or self.viewer.feed_state.loading or self.answer.is_behind
-            so_far = "so far " if is_part else "at least " if self._model.lost_ns else ""
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
             texts = answer_texts(*self._answered, open_calls=len(self._appearance.open_calls))
-            self._answer_line.say([so_far + text for text in texts], hint)
+            texts = as_far_as_known(texts, is_part=is_part, is_lost=bool(self._model.lost_ns))
+            self._answer_line.say(texts, hint)
 
     # -- the critical path -------------------------------------------------------------------------------------------
 
@@ -684,6 +699,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def action_picture(self) -> None:
         """Draw what is shown into a new file of the current folder."""
+        if not self.viewer.may_write():
+            return
         from spanview.tui.trace.trace_picture import write_picture
 
         shown = self._snapshot()

@@ -336,6 +336,8 @@ class Waterfall(LineList):
         unended = self.appearance.unended.get(tree.rows[node])
         runs = unended is not None and unended.fate is Fate.RUNS
         first, end = max(0, int(window.place(start, len(cells)))), len(cells)
+        # What begins at the very end has the last cell.
+        first -= first == end
         if runs:
             end = min(end, max(first + 1, round(window.place(self.model.now_ns, len(cells)))))
             self._draw_wait(node, window.place(start, len(cells)), cells, window)

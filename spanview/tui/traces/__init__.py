@@ -8,6 +8,7 @@ groups_model   traces by root name
 traces_bulk    both of very many, with numpy
 completeness   which traces are incomplete
 silence        in which ones something failed without an error
+marks          what is marked beside errors
 matching       which traces match a query
 filtering      the filter: what is typed, and what it has found
 listed         the listed traces as what other screens are about

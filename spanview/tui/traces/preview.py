@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.display.units import count, duration
-from spanview.tui.widgets.answer_line import AnswerLine
+from spanview.analysis.unended import known_until
+from spanview.display.units import count
+from spanview.tui.widgets.answer_line import AnswerLine, as_far_as_known
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from textual.app import ComposeResult
     from textual.timer import Timer
 
+    from spanview.analysis.unended import Unended
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance
+    from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
+    from spanview.tui.trace.waterfall import RulerLine, Waterfall
     from spanview.tui.traces.traces_model import TracesModel
     from spanview.tui.widgets.base_screen import BaseScreen
     from spanview.tui.widgets.linelist import LineList
@@ -29,10 +35,19 @@ ROOM_FOR_PREVIEW: Final = 150
 """Columns from which on it is shown."""
 _CURSOR_RESTS_S: Final = 0.08
 """The preview follows the cursor when it rests for so long."""
+_RUNS_ON_S: Final = 1.0
+"""How often it is asked how far what runs has come."""
 _MAX_SPANS: Final = 50_000
 """A trace with more spans is shown when it is opened."""
 _MAX_READ: Final = 200_000
 """Where more spans were read, what a call without an attempt may be takes too long to find out for each row."""
+
+
+class _Known(NamedTuple):
+    unended: Mapping[int, Unended]
+    """What has become of spans without an end, by row."""
+    answer: Sequence[str]
+    """Where the time went, as `answer_texts` returns it; nothing where that isn't known."""
 
 
 class Preview(Vertical):
@@ -82,12 +97,9 @@ class Preview(Vertical):
             self._answer_line.display = False
             return
         store, folds = self._store, self._list.viewer.settings.folds
-        open_calls = self._traces.open_calls.get(trace, 0)
 
-        def made() -> tuple[TraceModel, Appearance, list[str]]:
+        def made() -> tuple[TraceModel, Appearance, _Known]:
             # A trace's modules aren't needed for the first rows of the list.
-            from spanview.analysis.answer import answer_of
-            from spanview.display.answer_text import answer_texts
             from spanview.tui.trace.appearance import Appearance
             from spanview.tui.trace.stitched_trace import StitchedTrace
             from spanview.tui.trace.trace_model import TraceModel
@@ -97,28 +109,32 @@ class Preview(Vertical):
                 model.toggle_folds()
             appearance = Appearance(store, model)
             appearance.find_beforehand(model.stitched)
-            if len(store.spans) > _MAX_READ:
-                return model, appearance, []
-            answer = answer_of(store, trace, model.stitched.unjoined)
-            return model, appearance, answer_texts(answer, model.stitched.short_names, open_calls)
+            return model, appearance, self._known_of(model.stitched, trace)
 
         self._work.begin(lambda _: made(), self._show)
 
-    def _show(self, made: tuple[TraceModel, Appearance, list[str]]) -> None:
+    def _known_of(self, stitched: StitchedTrace, trace: int) -> _Known:
+        """Called in a thread: find out where the time went, and what has become of spans without an end."""
+        from spanview.analysis.answer import answer_of
+        from spanview.display.answer_text import answer_texts
+
+        store, running = self._store, self._list.viewer.running
+        unended = running.unended([trace]) if stitched.without_end else {}
+        if len(store.spans) > _MAX_READ:
+            return _Known(unended, [])
+        answer = answer_of(store, trace, stitched.unjoined, known_until(unended))
+        return _Known(unended, answer_texts(answer, stitched.short_names, self._traces.open_calls.get(trace, 0)))
+
+    def _show(self, made: tuple[TraceModel, Appearance, _Known]) -> None:
         from spanview.tui.trace.waterfall import RulerLine, Waterfall
 
-        model, appearance, answer = made
+        model, appearance, known = made
         if self._list.is_left:
             return
         if not self.display:
             # Made again when there is room again.
             self._shown = None
             return
-        parts = [self._list.viewer.root_name(model.trace), duration(self._store.trace_table.duration_ns(model.trace))]
-        parts += [count(self._store.trace_table.span_count[model.trace], "span")]
-        self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)), layout=False)
-        self._answer_line.say(answer)
-        self._answer_line.display = bool(answer)
         self.query("RulerLine, LineList").remove()
         rows = Waterfall(self._store, model, appearance)
         rows.can_focus = False
@@ -129,8 +145,39 @@ class Preview(Vertical):
             interval=lambda: None,
             refresh=lambda: self.query(RulerLine).refresh(),
         )
-        self.mount(RulerLine(rows, zoom), rows)
+        ruler = RulerLine(rows, zoom)
+        self.mount(ruler, rows)
+        self._say(rows, ruler, known)
         rows.rows_have_changed(len(model.rows), 0)
+
+    def _say(self, rows: Waterfall, ruler: RulerLine, known: _Known) -> None:
+        """Say what is known by now, and again soon while something runs."""
+        from spanview.display.tree_text import lasted_text
+
+        model, viewer = rows.model, self._list.viewer
+        if self._list.is_left or not self.display:
+            return
+        rows.appearance.take_unended(known.unended)
+        parts = [viewer.root_name(model.trace), lasted_text(self._store, model.trace, known.unended)]
+        parts += [count(self._store.trace_table.span_count[model.trace], "span")]
+        self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)), layout=False)
+        is_part = bool(model.now_ns) or viewer.is_growing(model.trace) or viewer.feed_state.loading
+        self._answer_line.say(as_far_as_known(known.answer, is_part=is_part, is_lost=bool(model.lost_ns)))
+        self._answer_line.display = bool(known.answer)
+        rows.refresh()
+        ruler.refresh()
+        if model.now_ns:
+            self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler))
+
+    def _look_again(self, rows: Waterfall, ruler: RulerLine) -> None:
+        """Find out how far what runs has come, unless something else is shown or found out by now."""
+        if not rows.is_attached or self._list.is_left or self._work.is_busy:
+            return
+        if self._list.viewer.paused or not self._list.is_in_front:
+            self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler))
+            return
+        stitched, trace = rows.model.stitched, rows.model.trace
+        self._work.begin(lambda _: self._known_of(stitched, trace), lambda known: self._say(rows, ruler, known))
 
     def on_line_list_chosen(self, event: LineList.Chosen) -> None:
         """Open the trace at the span that was double-clicked."""

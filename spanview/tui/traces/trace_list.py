@@ -31,8 +31,9 @@ _LONGEST_SERVICE: Final = 26
 _LEAST_ROOT: Final = 20
 """Cells that columns leave to a root's name, which is the last to go."""
 _BAR: Final = 8
-_GROWING, _FAILED, _LOADING, _INCOMPLETE = ("●", "growing"), ("✖", ""), ("·", "loading"), ("◌", "incomplete")
+_GROWING, _LOADING, _INCOMPLETE = ("●", "growing"), ("·", "loading"), ("◌", "incomplete")
 _RUNNING: Final = ("●", "running")
+_MERGED: Final = ("≡", "several runs, likely")
 """States: a mark before the name, and a word behind it where nothing else in the line says so."""
 _STYLES: Final = {"●": "accent", "✖": "error"}
 
@@ -170,7 +171,7 @@ class TraceList(TableList[int]):
         if trace in self.growing and not self.is_loading:
             return _RUNNING if trace in self.running else _GROWING
         if self._store.trace_table.error_count[trace]:
-            return _FAILED
+            return "✖", _MERGED[1] if trace in self.model.merged else ""
         if (label := self.model.silent.get(trace)) and not self.is_loading:
             return "!", label
         if (open_calls := self.model.open_calls.get(trace)) and not self.is_loading:
@@ -178,6 +179,8 @@ class TraceList(TableList[int]):
             from spanview.display.call_text import without_attempt_text
 
             return "◌", without_attempt_text(open_calls, open_calls)
+        if trace in self.model.merged:
+            return _MERGED
         facts = self.model.facts(trace)
         if facts is None or (facts.complete and not facts.without_end):
             return " ", ""

@@ -19,7 +19,7 @@ from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.plot_model import grid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from spanview.index.store import Store
     from spanview.tui.traces.groups_model import GroupRow
@@ -85,6 +85,10 @@ class TracesModel:
         """Traces in which something failed, though none of their spans has an error, and how in a word or two."""
         self.open_calls: Mapping[int, int] = {}
         """How many calls without an attempt of which traces may still run, as far as processes show."""
+        self.merged: Collection[int] = ()
+        """Traces in which different spans have the same ids: likely several runs."""
+        self.made_good: Collection[int] = ()
+        """The rows of errors that a retry made good."""
         self.known_until: Mapping[int, int] = {}
         """Until when traces are known to have run that lack an end, in nanoseconds since 1970."""
         self.only_failed = False
@@ -347,6 +351,8 @@ class TracesModel:
     def next_failure(self, names: Sequence[str | None] = (), after: int | None = None, by: int = 1) -> int | None:
         """Return the listed trace with the newest error, or else what failed without one; None for neither.
 
+        Errors that a retry made good come after those that lasted.
+
         Args:
             names: The root name that it has to have; none without.
             after: A trace: the one behind it in this order is meant, behind the last one the first.
@@ -369,12 +375,13 @@ class TracesModel:
 
         table = self._store.trace_table
         listed = [*filter(self.has_failed, listed)]
-        ends = newest_failures(self._store, listed if after is None else [*listed, after])
+        failures = newest_failures(self._store, listed if after is None else [*listed, after], self.made_good)
 
-        def key(trace: int) -> tuple[bool, int, int]:
+        def key(trace: int) -> tuple[bool, bool, int, int]:
             """Return what failures are visited by, from the greatest on: errors by their end, then others by start."""
             is_silent = not table.error_count[trace] and trace in self.silent
-            return not is_silent, ends.get(trace, table.start_ns[trace]), trace
+            lasts, ns = failures.get(trace, (False, table.start_ns[trace]))
+            return not is_silent, lasts, ns, trace
 
         failed = [*map(key, listed)]
         if after is not None:

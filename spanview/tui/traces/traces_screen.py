@@ -22,6 +22,7 @@ from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.filtering import TraceFilter
 from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_listed
+from spanview.tui.traces.marks import TraceMarks
 from spanview.tui.traces.places import PlacesWithSpans
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.preview import ROOM_FOR_PREVIEW, Preview
@@ -37,18 +38,16 @@ from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from textual import events
     from textual.app import ComposeResult
 
     from spanview.analysis.running import Living
-    from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
     from spanview.tui.traces.completeness import Completeness
     from spanview.tui.traces.groups_model import GroupRow
-    from spanview.tui.traces.silence import SilentTraces
     from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.table import RowOrder
 
@@ -56,9 +55,6 @@ _GROWTH_MARK_S: Final = 2.0
 """So long after it has grown a trace is marked."""
 _STITCHED_AT_ONCE: Final = 1_000
 """So many spans are stitched before the next key."""
-"""What is said of a trace with a missing parent whose process has ended."""
-_REST_PER_WORK: Final = 4.0
-"""What failed without an error isn't looked for again for so many times as long as it took."""
 _ROOM_FOR_PLOT: Final = 30
 """Lines from which on the plot stands above the list."""
 _MANY_TRACES, _FEW_NAMES = 1_000, 20
@@ -95,15 +91,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """1 for each trace that is incomplete, as far as they were stitched; None where none was yet."""
         self._has_grown = False
         """Whether something has come since they were stitched."""
-        self._labels: Mapping[int, str] = {}
-        """Traces in which something failed without an error, and how."""
-        self._silent: SilentTraces | None = None
-        self._silent_version = self._silent_known = 0
-        """Of which version of the store it was last asked what failed without an error, and of which it is known."""
-        self._silent_due = 0.0
-        """When it may be found out again, by `time.monotonic`."""
+        self.marks = TraceMarks(self, store, self._model, self._show_marks)
         self._asking, self._counting, self._stitching = Work(self), Work(self), Work(self)
-        self._finding_silent = Work(self)
         self.copier = Copier(self, lambda: self.chosen_trace)
         self.grouped = False
         self._is_chosen = False
@@ -186,7 +175,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         room = self.size.width - cell_len(state) - 5
         viewer = self.viewer
-        wrong = Wrong(self._model.errors, viewer.notices, viewer.findings)
+        is_looking = self.marks.are_awaited and not viewer.feed_state.loading
+        wrong = Wrong(self._model.errors, viewer.notices, viewer.findings, is_looking)
         self._held = totals_text(self._store, self._places.among(viewer.paths), wrong, room)
         return self._held
 
@@ -269,8 +259,11 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             if state.loading:
                 lines = ["reading …"]
             elif self._model.only_failed and self._model.matching != set():
-                is_known = self._silent_known == self._store.version
-                lines = ["no trace here has failed" if is_known else "looking for failures …", "", "f lists all again"]
+                lines = [
+                    "no trace here has failed" if self.marks.are_known else "looking for failures …",
+                    "",
+                    "f lists all again",
+                ]
             elif len(self._store.spans):
                 lines = [*self.filter.why_nothing(), *self._silent_failures_beside()]
             else:
@@ -294,48 +287,20 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._draw_plot()
         if self.grouped:
             self._stitch()
-        self._find_silent()
+        self.marks.find()
         limit = time.monotonic() - _GROWTH_MARK_S
         if calm := [trace for trace, grown_at in self._grown_at.items() if grown_at < limit]:
             for trace in calm:
                 del self._grown_at[trace]
             self._show_growth()
 
-    def _find_silent(self) -> None:
-        """Find out in a thread in which traces something failed without an error, where that can have changed."""
-        version, now = self._store.version, time.monotonic()
-        is_old = version != self._silent_version or bool(self._model.open_calls)
-        if self.viewer.feed_state.loading or self._finding_silent.is_busy or not is_old or now < self._silent_due:
-            return
-        self._silent_version = version
-
-        def ask(tell: Tell) -> tuple[Mapping[int, str], Mapping[int, int]]:
-            if self._silent is None:
-                from spanview.tui.traces.silence import SilentTraces
-
-                viewer = self.viewer
-                self._silent = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).is_open)
-            return self._silent.look(tell)
-
-        def take(found: tuple[Mapping[int, str], Mapping[int, int]]) -> None:
-            self._silent_due = time.monotonic() + max(_GROWTH_MARK_S, _REST_PER_WORK * (time.monotonic() - now))
-            self._silent_known = version
-            self._labels, open_calls = found
-            self._mark_silent(open_calls)
-
-        self._finding_silent.begin(ask, take)
-
-    def _mark_silent(self, open_calls: Mapping[int, int]) -> None:
-        errors, model = self._store.trace_table.error_count, self._model
-        lost = {} if self._living is None else self._living.lost
-        silent = {trace: what for trace, what in lost.items() if not errors[trace]} | {**self._labels}
-        if (silent, open_calls) != (model.silent, model.open_calls):
-            model.silent, model.open_calls = silent, open_calls
-            self.rows.refresh()
-        if model.only_failed:
+    def _show_marks(self) -> None:
+        self.rows.refresh()
+        if self._model.only_failed:
             self._show()
-        elif not model.order:
+        elif not self._model.order:
             self._say_if_nothing()
+        self.refresh_frame()
 
     def _ask_what_lives(self) -> None:
         """While spans come, ask in a thread which traces may still grow: processes come and go.
@@ -356,7 +321,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _take_living(self, living: Living) -> None:
         if (living.running or living != self._living) and not self.viewer.paused:
             self._living = living
-            self._mark_silent(self._model.open_calls)
+            self.marks.take_lost(living.lost)
             self._show_growth()
 
     def _show_growth(self) -> None:
@@ -580,7 +545,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.viewer.say(f"{times}: {listed}; Esc: all" if times else listed)
 
     async def action_error(self, _by: int) -> None:
-        """Open the trace with the newest error, of the selected group where there is one, at that error.
+        """Open the trace with the newest error, at that error; of the selected group first, where groups are shown.
 
         Where the cursor still stands as this left it, it is the next trace, the one that failed before.
         """
@@ -588,8 +553,11 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         here = None if group is None else group.name, self.chosen_trace
         before = self._failure if here == self._failed_at else None
         newest = self._model.next_failure(self._lit(), before)
+        if newest is None and group is not None and (newest := self._model.next_failure()) is not None:
+            name = self._model.group_name(newest)
+            self.groups.move_on(lambda other: other.name == name)
         if newest is None:
-            self.viewer.say("no trace here has failed" if group is None else "no trace of this group has failed")
+            self.viewer.say("no trace here has failed")
             return
         self._take_failure(newest)
         await self.viewer.open_trace(newest, at_error=True)
@@ -606,6 +574,16 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             return None
         self._take_failure(other)
         return other
+
+    def newest_failure(self, trace: int | None) -> int | None:
+        """Return the listed trace that failed last, or one where it has failed; None where none has.
+
+        Args:
+            trace: The only one that counts; None for all that are listed.
+        """
+        if trace is None:
+            return self._model.next_failure()
+        return trace if self._model.has_failed(trace) else None
 
     def _take_failure(self, trace: int) -> None:
         group = self.chosen_group

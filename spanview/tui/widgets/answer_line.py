@@ -23,6 +23,18 @@ if TYPE_CHECKING:
 _BETWEEN = "   "
 
 
+def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool) -> list[str]:
+    """Return what is said of a trace's time with that it is what is known of it.
+
+    Args:
+        texts: What is said, the longest first.
+        is_part: Whether more is to come.
+        is_lost: Whether what is lost in it may have run on.
+    """
+    so_far = "so far " if is_part else "at least " if is_lost else ""
+    return [so_far + text for text in texts]
+
+
 class AnswerLine(Widget):
     """One line, as long as there is room for; it has its place before anything is known."""
 

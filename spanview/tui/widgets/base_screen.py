@@ -291,6 +291,10 @@ class BaseScreen(Screen[None]):
         """Show the next theme."""
         self.viewer.next_theme()
 
+    def action_page_to_share(self) -> None:
+        """Write a page of the traces that the bar names."""
+        self.viewer.export("html")
+
     async def action_palette(self) -> None:
         """Offer all actions."""
         await self.viewer.open_palette()

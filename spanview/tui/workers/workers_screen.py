@@ -70,6 +70,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             interval=lambda: self.rows.interval,
             refresh=self.refresh_time,
         )
+        self._opened: int | None = None
+        """The row of the failed block that was opened last."""
         self._is_without_rays_own = False
         self._is_asked = False
         """Whether it was asked what runs, or ran until when."""
@@ -300,21 +302,30 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             begin = max(whole.start_ns, min(begin, whole.end_ns - shown.length_ns))
             self.zoom.look_at(whole.within(begin, begin + shown.length_ns))
 
-    def action_error(self, by: int) -> None:
-        """Go to the next block with an error, worker after worker; round the end if need be."""
+    async def action_error(self, by: int) -> None:
+        """Open the selected block where it failed; else the next one that did, worker after worker, or the one before.
+
+        Where the selected one was opened last, it is the next one; round the end if need be.
+        """
+        await self.live.wait_for_answer()
         order, rows = self._model.order, self.rows
         failed = [self._model.lane(index).blocks.failed for index in order]
         before = [*accumulate(map(len, failed), initial=0)]
         if rows.index is None or not before[-1]:
-            self.viewer.say("no error in these workers")
+            if not await self.viewer.open_newest_failure():
+                self.viewer.say("no error in these workers")
             return
         here, own = -1 if rows.block is None else rows.block, order.index(rows.index)
         place = bisect_right(failed[own], here) if by > 0 else bisect_left(failed[own], here) - 1
+        if rows.row != self._opened and here in failed[own]:
+            place = failed[own].index(here)
         number = (before[own] + place) % before[-1]
         worker = bisect_right(before, number) - 1
         rows.move_to(self._model.line_of(order[worker]))
         self._go_to(failed[worker][number - before[worker]])
-        self.viewer.say(f"error {number + 1:,} of {before[-1]:,}")
+        self._opened = rows.row
+        if rows.row is not None:
+            await self.viewer.open_failed(rows.row)
 
     async def action_open(self) -> None:
         """Show the selected block in its trace."""

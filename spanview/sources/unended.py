@@ -1,4 +1,4 @@
-"""What has become of spans without an end, for commands; processes are asked only where there is such a span."""
+"""What has become of spans without an end; processes are asked only where there is such a span."""
 
 from __future__ import annotations
 

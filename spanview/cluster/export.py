@@ -1,0 +1,262 @@
+"""Exports of spans that no machine could hold, written in tasks of a cluster: the bytes of one machine.
+
+format          order           what becomes of the rows of a partition              what a task writes
+------          -----           ----------------------------------------             ------------------
+jsonl           by file         decided, with what trees show, go back by file       the spans of some files
+otlp, parquet   by start        go on by the start of their trace                    the traces of some time
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from array import array
+from collections import Counter
+from itertools import chain, islice
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from spanview.cluster.shuffle import Job, Tasks, job_of, read_on, reader_of
+from spanview.cluster.span_rows import SpanRows, grouped_ids, joined_rows, rows_of, settled_store_of, store_of
+from spanview.exports.by_name import ENDINGS
+from spanview.exports.files import write_atomically
+from spanview.exports.jsonl import jsonl_chunks, known_by_trees
+from spanview.exports.otlp import otlp_chunks
+from spanview.index.tallies import Tallies
+from spanview.model.problems import ExportError
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from spanview.cluster.shared_files import SharedFile, SharedReader
+    from spanview.index.arrays import Places
+
+FORMATS: Final = ("jsonl", "otlp", "parquet")
+"""What a cluster writes: the formats whose files are the traces or spans of their parts, one after the other."""
+_LATEST: Final = 2**63 - 1
+_PIECE_BYTES: Final = 4 * 1024 * 1024
+"""Bytes that a task hands over at once: each time costs Ray as much as some thousand spans."""
+
+
+class ClusterExport:
+    """Files, read and divided, which are then written.
+
+    Args:
+        tasks: Where that is done.
+        files: As `search` returns them.
+        form: One of `FORMATS`.
+        cap: Bytes of the longest record that is kept.
+        lose: Takes note of what the format can't say.
+
+    Raises:
+        CollectError: A node can't read a file, or has another spanview, or none.
+    """
+
+    def __init__(
+        self, tasks: Tasks, files: Sequence[SharedFile], form: str, cap: int, lose: Callable[[str], None]
+    ) -> None:
+        self.tallies = Tallies()
+        """What was counted."""
+        self._tasks, self._form, self._lose = tasks, form, lose
+        self._job: Any = None
+        self._shares: list[list[Any]] = []
+        """References to what each task writes."""
+        if not files:
+            return
+        job = job_of(files, cap)
+        self._job = tasks.share(job)
+        reports, shares = read_on(tasks, job)
+        for report in reports:
+            self.tallies.take_state(report.tallies)
+        if form == "jsonl":
+            divided = [tasks.start(_by_file, self._job, *rows, answers=job.shares) for rows in shares]
+        else:
+            bounds = _bounds(sorted(chain.from_iterable(report.starts_ns for report in reports)), job)
+            divided = [tasks.start(_by_start, self._job, bounds, *rows, answers=job.shares) for rows in shares]
+        self._shares = [[*rows] for rows in zip(*divided, strict=True)]
+
+    def chunks(self) -> Iterator[bytes]:
+        """Yield all of it as one file, in pieces of any size.
+
+        Raises:
+            CollectError: A task has failed.
+        """
+        if self._form != "parquet":
+            return self._pieces()
+        from spanview.exports.parquet import file_of
+
+        return file_of(self._pieces())
+
+    def _pieces(self) -> Iterator[bytes]:
+        tasks = self._tasks
+        streams = (tasks.start_stream(_write, self._job, self._form, *rows) for rows in self._taken())
+        started = [*islice(streams, tasks.at_once)]
+        while started:
+            for piece in tasks.take_stream(started.pop(0)):
+                if isinstance(piece, Counter):
+                    self._note(piece)
+                else:
+                    yield piece
+            started += islice(streams, 1)
+
+    def write_parts(self, folder: str) -> None:
+        """Have each task write a part of its own into a folder that all nodes see: `part-00000.jsonl` and so on.
+
+        They get their names when all of them are there.
+
+        Args:
+            folder: It is made where it isn't there; parts of another export, which it may have, are replaced.
+
+        Raises:
+            ExportError: It can't be written.
+            CollectError: A task has failed.
+        """
+        old = parts_in(folder, self._form)
+        try:
+            os.makedirs(folder, exist_ok=True)
+        except OSError as error:
+            raise ExportError(f"can't write {folder}: {error.strerror or error}") from None
+        # Hidden from all that reads the folder, this program included.
+        hidden = os.path.join(folder, f".spanview-{token_hex(8)}")
+        names = [f"part-{number:05}.{ENDINGS[self._form]}" for number in range(len(self._shares))]
+        try:
+            parts = [
+                self._tasks.start(_write_part, self._job, self._form, f"{hidden}-{name}", *rows)[0]
+                for name, rows in zip(names, self._taken(), strict=True)
+            ]
+            for part in parts:
+                self._note(self._tasks.take(part))
+            for name in names:
+                os.replace(f"{hidden}-{name}", os.path.join(folder, name))
+        except FileNotFoundError:
+            raise ExportError(
+                f"can't write {folder}: a node wrote to another folder; all nodes have to see it"
+            ) from None
+        finally:
+            for path in glob.glob(f"{glob.escape(hidden)}-*"):
+                os.unlink(path)
+        for path in {*old}.difference(os.path.join(folder, name) for name in names):
+            os.unlink(path)
+
+    def _taken(self) -> Iterator[list[Any]]:
+        """Yield the references of each share, and let go of them."""
+        while self._shares:
+            yield self._shares.pop(0)
+
+    def _note(self, losses: Counter[str]) -> None:
+        for sentence in losses.elements():
+            self._lose(sentence)
+
+
+def parts_in(folder: str, form: str) -> list[str]:
+    """Return the paths of the parts that a folder has of exports in a format."""
+    return glob.glob(os.path.join(glob.escape(folder), f"part-*.{ENDINGS[form]}"))
+
+
+def _bounds(starts: Sequence[int], job: Job) -> list[int]:
+    """Return the times that divide traces by start among all partitions of all shares."""
+    count = job.shares * job.partitions
+    return [starts[len(starts) * number // count] for number in range(1, count)] if starts else []
+
+
+def _by_file(job: Job, *rows: Sequence[SpanRows]) -> Any:
+    """Return for each share the spans of its groups of files, which count, with what their trees show."""
+    parts = list[SpanRows]()
+    with reader_of(job) as reader:
+        for partition in zip(*rows, strict=True):
+            joined = joined_rows(partition)
+            store = store_of(joined, reader)
+            numbers = np.unique(joined.columns["source"]).tolist()
+            own, warnings = map(np.array, known_by_trees(store, range(len(store.spans))))
+            decided = rows_of(store, numbers, joined.packed)
+            parts.append(decided.with_columns(self_time_ns=own, of_trees=warnings))
+    # As many groups for each partition; the last ones may have none.
+    groups = np.repeat(np.arange(len(job.groups)), [len(group) for group in job.groups])
+    return _divided(job, parts, [groups[part.columns["source"]] * _count(job) // len(job.groups) for part in parts])
+
+
+def _by_start(job: Job, bounds: Sequence[int], *rows: Sequence[SpanRows]) -> Any:
+    """Return for each share the traces that start in its time; those without a start or an id come last."""
+    parts = [joined_rows(partition) for partition in zip(*rows, strict=True)]
+    limits = np.array(bounds, np.int64)
+    return _divided(job, parts, [np.searchsorted(limits, _starts_of_traces(part), "right") for part in parts])
+
+
+def _starts_of_traces(rows: SpanRows) -> Places:
+    """Return for each span the start of its trace."""
+    high, low, starts = (rows.columns[name] for name in ("trace_high", "trace_low", "start_ns"))
+    order, firsts = grouped_ids(high, low)
+    known = np.where((starts == NO_TIME) | ((high | low) == 0), _LATEST, starts)[order]
+    of_traces = np.empty(len(order), np.int64)
+    if len(order):
+        of_traces[order] = np.minimum.reduceat(known, np.flatnonzero(firsts))[np.cumsum(firsts) - 1]
+    return of_traces
+
+
+def _count(job: Job) -> int:
+    return job.shares * job.partitions
+
+
+def _divided(job: Job, parts: Sequence[SpanRows], numbers: Sequence[Places]) -> Any:
+    """Return rows by share, in a list for each of its partitions.
+
+    Args:
+        parts: The rows.
+        numbers: The partition of each row, among those of all shares.
+    """
+    divided = [part.divided(of_part, _count(job)) for part, of_part in zip(parts, numbers, strict=True)]
+    partitions = [joined_rows(partition) for partition in zip(*divided, strict=True)]
+    shares = [partitions[first : first + job.partitions] for first in range(0, len(partitions), job.partitions)]
+    return shares if len(shares) > 1 else shares[0]
+
+
+def _write(job: Job, form: str, *rows: Sequence[SpanRows]) -> Iterator[bytes | Counter[str]]:
+    """Yield what a share has in the file, and at last what was lost."""
+    losses = Counter[str]()
+    pending, size = list[bytes](), 0
+    for piece in _text(job, form, rows, losses):
+        pending.append(piece)
+        size += len(piece)
+        if size >= _PIECE_BYTES:
+            yield b"".join(pending)
+            pending, size = [], 0
+    yield b"".join(pending)
+    yield losses
+
+
+def _write_part(job: Job, form: str, path: str, *rows: Sequence[SpanRows]) -> Counter[str]:
+    """Write a share into a file of its own, and return what was lost."""
+    losses = Counter[str]()
+    chunks = _text(job, form, rows, losses)
+    if form == "parquet":
+        from spanview.exports.parquet import file_of
+
+        chunks = file_of(chunks)
+    write_atomically(path, chunks, force=False)
+    return losses
+
+
+def _text(job: Job, form: str, rows: Sequence[Sequence[SpanRows]], losses: Counter[str]) -> Iterator[bytes]:
+    def lose(sentence: str) -> None:
+        losses[sentence] += 1
+
+    with reader_of(job) as reader:
+        for partition in zip(*rows, strict=True):
+            yield from filter(None, _text_of(form, joined_rows(partition), reader, lose))
+
+
+def _text_of(form: str, rows: SpanRows, reader: SharedReader, lose: Callable[[str], None]) -> Iterable[bytes]:
+    if form == "jsonl":
+        store, columns = settled_store_of(rows, reader)
+        known = array("Q", columns["self_time_ns"].tobytes()), array("H", columns["of_trees"].tobytes())
+        return jsonl_chunks(store, range(len(store.spans)), lose, known, forks=False)
+    store = store_of(rows, reader)
+    traces = store.traces_in_order()
+    if form == "otlp":
+        return otlp_chunks(store, traces, lose, forks=False)
+    from spanview.exports.parquet import messages_of
+
+    return messages_of(store, traces, lose, forks=False)

@@ -1,0 +1,271 @@
+"""Spans of many files brought together by their traces, in tasks of a cluster.
+
+files       in groups of some size: a task for each reads them into a store, as one machine does with all
+shares      rows of all groups, those of whole traces, in partitions: what a task does with each is up to who asks
+driver      says who gets what, and holds none of it
+
+No process holds more than the columns of one group of files, or of one partition; what waits in between is in Ray's
+object store, which puts on a disk what it has no room for. A file isn't divided, and neither is a trace.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+import numpy as np
+
+from spanview.cluster.shared_files import SharedReader
+from spanview.cluster.span_rows import partitions_of, undecided_rows_of
+from spanview.index.store import Store
+from spanview.model.problems import CollectError, ProblemKind, SpanviewError
+from spanview.model.times import NO_TIME
+from spanview.sources.details import RecordReader
+from spanview.sources.discover import Listing
+from spanview.sources.session import Session
+from spanview.sources.terms import SCAN_FROM_BYTES, ReadOptions
+from spanview.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from spanview.cluster.shared_files import SharedFile
+    from spanview.cluster.span_rows import SpanRows
+
+_GROUP_BYTES: Final = 128 * 1024 * 1024
+"""Bytes of files that are read together, unless one has more."""
+_MAX_GROUPS: Final = 1024
+"""Groups have more bytes, rather than to be more than this."""
+_SHARE_BYTES: Final = 512 * 1024 * 1024
+"""Bytes of files whose spans one task takes together, on average: an eighth of that in columns."""
+_MAX_SHARES: Final = 64
+"""Shares have more, rather than to be more than this: what is small, Ray keeps in the driver's memory."""
+_PARTITION_BYTES: Final = 64 * 1024 * 1024
+"""Bytes of files whose spans make one partition, on average; a share has several, one after the other."""
+_MAX_STARTS: Final = 512
+"""Starts of spans that a group reports."""
+
+
+class Tasks(Protocol):
+    """What runs functions elsewhere; what they answer is asked for by references."""
+
+    def share(self, value: Any) -> Any:
+        """Return a reference to a value that many tasks take."""
+
+    def start(self, function: Callable[..., Any], *arguments: Any, answers: int = 1) -> list[Any]:
+        """Have a function called, with the values of references among its arguments.
+
+        Args:
+            answers: How many values it returns, in a sequence if it isn't one.
+
+        Returns:
+            A reference to each.
+        """
+
+    def take(self, reference: Any) -> Any:
+        """Wait for a value.
+
+        Raises:
+            CollectError: The function has failed, or can't be called.
+        """
+
+    def start_stream(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> Any:
+        """Have a function called that yields values."""
+
+    def take_stream(self, reference: Any) -> Iterator[Any]:
+        """Wait for each value that such a function yields.
+
+        Raises:
+            CollectError: As above.
+        """
+
+    @property
+    def at_once(self) -> int:
+        """How many tasks run at the same time."""
+
+
+class RayTasks:
+    """The tasks of the Ray cluster that this process is connected to."""
+
+    def __init__(self) -> None:
+        # What Ray says of its own types doesn't know streaming tasks.
+        self._ray: Any = import_module("ray")
+        self._functions: dict[Callable[..., Any], Any] = {}
+
+    def share(self, value: Any) -> Any:
+        """Return a reference, as `Tasks` has it."""
+        return self._ray.put(value)
+
+    def start(self, function: Callable[..., Any], *arguments: Any, answers: int = 1) -> list[Any]:
+        """Submit a task, as `Tasks` has it."""
+        references = self._remote(function).options(num_returns=answers).remote(*arguments)
+        return references if answers > 1 else [references]
+
+    def take(self, reference: Any) -> Any:
+        """Wait for a value, as `Tasks` has it."""
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
+            raise CollectError(_reason(error)) from None
+
+    def start_stream(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> Any:
+        """Submit a task, as `Tasks` has it."""
+        return self._remote(function).options(num_returns="streaming").remote(*arguments)
+
+    def take_stream(self, reference: Any) -> Iterator[Any]:
+        """Wait for the values of a task, as `Tasks` has it."""
+        for value in reference:
+            yield self.take(value)
+
+    @property
+    def at_once(self) -> int:
+        """The CPUs of all nodes."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def _remote(self, function: Callable[..., Any]) -> Any:
+        if function not in self._functions:
+            self._functions[function] = self._ray.remote(function)
+        return self._functions[function]
+
+
+def _reason(error: Exception) -> str:
+    cause = getattr(error, "cause", None) or error
+    # Ray adds lines of advice.
+    text = str(cause).strip().partition("\n")[0]
+    if isinstance(cause, SpanviewError):
+        return text
+    if "No module named" in text:
+        return f"a node lacks what this needs: pip install 'spanview[ray]=={__version__}' on every node ({text})"
+    return f"a task of the cluster failed: {type(cause).__name__}: {text}"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is read."""
+
+    files: Sequence[SharedFile]
+    groups: Sequence[range]
+    """Numbers of the files that are read together."""
+    shares: int
+    partitions: int
+    """Of each share."""
+    cap: int
+    """Bytes of the longest record that is kept."""
+    quick_from: int
+    """As in `ReadOptions`."""
+    version: str = __version__
+
+
+class Report(NamedTuple):
+    """What was counted in a group of files."""
+
+    tallies: dict[str, Any]
+    """As `Tallies.state` returns them."""
+    starts_ns: list[int]
+    """The starts of some spans, evenly chosen, in order."""
+
+
+def job_of(files: Sequence[SharedFile], cap: int) -> Job:
+    """Return how some files are read.
+
+    Args:
+        files: As `search` returns them, at least one.
+        cap: Bytes of the longest record that is kept.
+    """
+    size = sum(file.content for file in files)
+    shares = min(1 + size // _SHARE_BYTES, _MAX_SHARES)
+    return Job(
+        files=files,
+        groups=_groups(files, max(_GROUP_BYTES, size // _MAX_GROUPS)),
+        shares=shares,
+        partitions=1 + size // (shares * _PARTITION_BYTES),
+        cap=cap,
+        # Every group is read as one machine would read all.
+        quick_from=0 if size >= SCAN_FROM_BYTES else sys.maxsize,
+    )
+
+
+def _groups(files: Sequence[SharedFile], most_bytes: int) -> list[range]:
+    groups, first, size = list[range](), 0, 0
+    for number, file in enumerate(files):
+        if size and size + file.content > most_bytes:
+            groups.append(range(first, number))
+            first, size = number, 0
+        size += file.content
+    return [*groups, range(first, len(files))]
+
+
+def read_on(tasks: Tasks, job: Job) -> tuple[list[Report], list[list[Any]]]:
+    """Have all groups read; return their reports, and references to the rows of each share, one from each group.
+
+    What such a reference leads to is a list of `SpanRows`, one for each partition of the share.
+
+    Raises:
+        CollectError: A node can't read a file, or has another spanview, or none.
+    """
+    shared = tasks.share(job)
+    answers = [tasks.start(_read, shared, number, answers=1 + job.shares) for number in range(len(job.groups))]
+    return [tasks.take(report) for report, *_ in answers], [[*rows] for rows in zip(*answers, strict=True)][1:]
+
+
+def _read(job: Job, number: int) -> list[Report | list[SpanRows]]:
+    """Return the report of a group of files, and its rows of each share."""
+    if job.version != __version__:
+        raise CollectError(f"a node has spanview {__version__}, and here is {job.version}: they have to be the same")
+    with group_of(job, number) as group:
+        rows, count = undecided_rows_of(group.store, group.numbers, group.packed), job.shares * job.partitions
+        report = Report(group.store.tallies.state([*ProblemKind]), _some_of(rows.columns["start_ns"]))
+        parts = rows.divided(partitions_of(rows, count), count)
+        return [report, *(parts[first : first + job.partitions] for first in range(0, count, job.partitions))]
+
+
+class FileGroup(NamedTuple):
+    """Files that were read together."""
+
+    store: Store
+    numbers: list[int]
+    """Which number each of its files has everywhere."""
+    packed: list[int]
+    """Which of these are compressed."""
+
+
+@contextmanager
+def group_of(job: Job, number: int) -> Iterator[FileGroup]:
+    """Read a group of files, as one machine does.
+
+    Raises:
+        CollectError: This node can't see one of them.
+    """
+    details = RecordReader()
+    store = Store(details)
+    with TemporaryDirectory(prefix="spanview-") as folder:
+        files = {job.files[file].shown: file for file in job.groups[number]}
+        found = [job.files[file].found(folder) for file in job.groups[number]]
+        session = Session(ReadOptions((), cap=job.cap, quick_from=job.quick_from), store, details)
+        for _ in session.load(Listing(files=found)):
+            pass
+        session.close()
+        numbers = [files[source.path] for source in store.sources]
+        yield FileGroup(store, numbers, [numbers[file] for file in range(len(numbers)) if details.spool.has(file)])
+    details.close()
+
+
+@contextmanager
+def reader_of(job: Job) -> Iterator[SharedReader]:
+    """Read records of a job's files again."""
+    with TemporaryDirectory(prefix="spanview-") as folder:
+        reader = SharedReader(job.files, folder)
+        yield reader
+        reader.close()
+
+
+def _some_of(starts: NDArray[np.int64]) -> list[int]:
+    known = np.sort(starts[starts != NO_TIME])
+    chosen: list[int] = known[np.linspace(0, len(known) - 1, min(_MAX_STARTS, len(known))).astype(np.int64)].tolist()
+    return chosen

@@ -1,0 +1,330 @@
+"""`spanview push`: spans sent to an OTLP endpoint, once or for as long as new ones come."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from spanview.commands.following import until_interrupted, updates
+from spanview.commands.reading import begin, places, read_all
+from spanview.commands.selection import Selection
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.display.units import count, duration, size
+from spanview.exports.losses import Losses
+from spanview.formats.otlp_out import JsonForm
+from spanview.model.problems import PushError
+from spanview.otlp.acknowledged import Acknowledged
+from spanview.otlp.batches import Batches
+from spanview.otlp.endpoint import EndpointOptions, OtlpProtocol, endpoint_of
+from spanview.otlp.sender import Sender, StoppedError
+from spanview.otlp.unsent import Unsent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from spanview.commands.options import Options
+    from spanview.formats.otlp_out import Form
+    from spanview.index.store import Store
+    from spanview.otlp.endpoint import Endpoint
+    from spanview.otlp.sender import Surroundings, Transport
+
+    Show: TypeAlias = Callable[[int, int], None]
+    """Shows how many spans were sent or refused, and of how many."""
+
+_LINGER_S: Final = 0.2
+"""While following, so long is waited for spans that can be sent together."""
+_GRACE_S: Final = 5.0
+"""After an interrupt, what was read while following is sent for so long."""
+_ROUNDS_PER_S: Final = 4
+"""How often a second something is sent, where the rate is limited."""
+_BAR_AFTER_S: Final = 0.5
+_MAX_REASONS_SHOWN: Final = 5
+_INTERRUPTED: Final = 130
+_WITHOUT_IDS: Final = "no usable trace id or span id, without which OTLP can't say what a span is"
+
+
+def run(options: Options) -> int:
+    """Send the chosen spans; end with 1 where some were refused.
+
+    Raises:
+        PushError: There is nowhere to send to, or nothing is taken there.
+    """
+    given = EndpointOptions(options.endpoint, options.protocol, options.headers, options.timeout, options.compression)
+    endpoint = endpoint_of(given, options.environment)
+    selection = Selection(options)
+    with ExitStack() as stack:
+        state = None if options.state is None else stack.enter_context(Acknowledged(options.state, endpoint.shown))
+        transport = _transport(endpoint)
+        stack.callback(transport.close)
+        if options.follow:
+            store, session = begin(options)
+        else:
+            store = read_all(options)
+            notice(store.tallies, places(options))
+        stop = stack.enter_context(until_interrupted())
+        surroundings = _Terminal(endpoint.shown, stop, stack.enter_context(_progress()))
+        sender = Sender(transport, _form(endpoint), surroundings, is_patient=options.follow)
+        push = _Push(store, sender, surroundings, options, state)
+        with _reporting(push, endpoint.shown):
+            if options.follow:
+                with _sending_meanwhile(push, store, selection, stop):
+                    for _ in updates(session, store.tallies, stop):
+                        pass
+                    session.close()
+            else:
+                traces = selection.traces(store)
+                say_if_nothing_matches(store, traces, selection.query)
+                push.send(traces)
+        if stop.is_set() and not options.follow:
+            return _INTERRUPTED
+    return int(bool(sender.refused))
+
+
+def _transport(endpoint: Endpoint) -> Transport:
+    if endpoint.protocol is OtlpProtocol.GRPC:
+        from spanview.otlp.over_grpc import OverGrpc
+
+        return OverGrpc(endpoint)
+    from spanview.otlp.over_http import OverHttp
+
+    return OverHttp(endpoint)
+
+
+def _form(endpoint: Endpoint) -> Form:
+    if endpoint.protocol is OtlpProtocol.HTTP_JSON:
+        return JsonForm()
+    from spanview.otlp.to_proto import ProtobufForm
+
+    return ProtobufForm()
+
+
+@contextmanager
+def _sending_meanwhile(push: _Push, store: Store, selection: Selection, stop: threading.Event) -> Iterator[None]:
+    """Send in a thread what is there and what comes, so that nothing goes unread while an endpoint is away.
+
+    Raises:
+        SpanviewError: What ended the sending, which ends the reading too.
+    """
+    is_read = threading.Event()
+    errors: list[Exception] = []
+
+    def send() -> None:
+        try:
+            store.take_changed()
+            push.send(selection.traces(store))
+            is_last = False
+            while not is_last:
+                is_last = is_read.wait(_LINGER_S)
+                if changed := store.take_changed():
+                    push.send(selection.traces(store, sorted(changed)))
+        except Exception as error:  # noqa: BLE001 - the top of a thread; raised again below
+            errors.append(error)
+            stop.set()
+
+    store.is_growing = True
+    thread = threading.Thread(target=send, name="spanview-push", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_read.set()
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+class _Terminal:
+    """The time, and the person who has called.
+
+    Args:
+        where: The endpoint that is spoken of.
+        stop: Ends waiting.
+        show: Shows how far sending is.
+    """
+
+    def __init__(self, where: str, stop: threading.Event, show: Show) -> None:
+        self._where = where
+        self._stop = stop
+        self.show = show
+        self.clock = time.monotonic
+
+    def wait(self, seconds: float) -> bool:
+        """Wait; return at once, and True, where sending is to end."""
+        return self._stop.wait(seconds)
+
+    def say(self, text: str) -> None:
+        """Tell about the endpoint."""
+        say(f"{self._where}: {text}")
+
+
+class _Push:
+    """Sends spans of a store, as the options say.
+
+    Args:
+        store: Where they are.
+        sender: Sends them.
+        surroundings: Time, and a person.
+        options: What was given.
+        state: What was sent in earlier calls; None where that isn't kept.
+    """
+
+    def __init__(
+        self, store: Store, sender: Sender, surroundings: Surroundings, options: Options, state: Acknowledged | None
+    ) -> None:
+        self._store = store
+        self._surroundings = surroundings
+        self._options = options
+        self._state = state
+        self.sender = sender
+        self.unsent = Unsent(store, None if state is None else state.among)
+        self.losses = Losses("otlp")
+        self.total = 0
+        """Spans that were to be sent so far."""
+        self.began_s = surroundings.clock()
+        self._next_s = self.began_s
+        """From this time on, the next batch may be sent."""
+        self._last_s = float("inf")
+        """From this time on, no further batch is sent."""
+        self._batches: Batches | None = None
+
+    @property
+    def has_state(self) -> bool:
+        """Whether a later call knows what was sent."""
+        return self._state is not None
+
+    def send(self, traces: Sequence[int]) -> None:
+        """Send what of traces wasn't sent yet.
+
+        Raises:
+            PushError: The endpoint takes nothing, or hasn't answered for too long.
+        """
+        without_ids = self.unsent.without_ids
+        rows = self.unsent.take(traces)
+        if without_ids := self.unsent.without_ids - without_ids:
+            self.sender.refuse(_WITHOUT_IDS, without_ids)
+        self.total += len(rows) + without_ids
+        if self._batches is None:
+            self._batches = self._settled(traces)
+        for batch in self._batches.of(rows):
+            try:
+                if not self._is_time(len(batch.rows)):
+                    return
+                self.sender.send(batch, self._acknowledge)
+            except StoppedError:
+                return
+            self._surroundings.show(self.sender.finished, self.total)
+
+    def _is_time(self, spans: int) -> bool:
+        """Wait until so many spans may be sent; return whether they still may be."""
+        rate, clock = self._options.rate, self._surroundings.clock
+        if self._surroundings.wait(max(0.0, self._next_s - clock())):
+            if rate is not None or not self._options.follow:
+                return False
+            self._last_s = min(self._last_s, clock() + _GRACE_S)
+        if rate is not None:
+            # While nothing was there to be sent, nothing was saved for later.
+            self._next_s = max(self._next_s, clock()) + spans / rate
+        return clock() < self._last_s
+
+    def _acknowledge(self, rows: Sequence[int]) -> None:
+        if self._state is not None:
+            self._state.add(self._store, rows)
+
+    def _settled(self, traces: Sequence[int]) -> Batches:
+        """Settle what is the same for all that is sent."""
+        rate, spans = self._options.rate, self._options.batch
+        if rate is not None:
+            spans = max(1, min(spans, int(rate / _ROUNDS_PER_S)))
+        return Batches(self._store, self.sender.form, self.losses, spans, self._settled_shift(traces))
+
+    def _settled_shift(self, traces: Sequence[int]) -> int:
+        """Return what is added to all times, and say so."""
+        is_wanted, state = self._options.shift_to_now, self._state
+        if state is not None and state.shift_ns is not None:
+            if is_wanted and not state.shift_ns:
+                raise PushError(
+                    f"{self._options.state} is of spans that were sent with their own times: leave out --shift-to-now, "
+                    "or give another --state"
+                )
+            shift_ns = state.shift_ns
+        else:
+            newest = max(map(self._store.trace_table.end_ns.__getitem__, traces), default=0) if is_wanted else 0
+            shift_ns = time.time_ns() - newest if newest > 0 else 0
+            if state is not None:
+                state.begin(shift_ns)
+        if shift_ns:
+            direction = "later" if shift_ns > 0 else "earlier"
+            say(f"all times are sent {duration(abs(shift_ns))} {direction} than they are in the files")
+        return shift_ns
+
+
+@contextmanager
+def _reporting(push: _Push, where: str) -> Iterator[None]:
+    """Say at the end what has become of the spans, however that comes.
+
+    Raises:
+        PushError: As it was raised within, and with the endpoint before it.
+    """
+    try:
+        yield
+    except PushError as error:
+        if push.sender.has_answered:
+            _report(push, where)
+        raise PushError(f"{where}: {error}") from None
+    _report(push, where)
+
+
+def _report(push: _Push, where: str) -> None:
+    for line in push.losses.lines():
+        say(line)
+    for warning in push.sender.warnings[:_MAX_REASONS_SHOWN]:
+        say(f"{where} says: {warning}")
+    reasons = push.sender.refused.most_common()
+    for reason, spans in reasons[:_MAX_REASONS_SHOWN]:
+        say(f"refused {count(spans, 'span')}: {reason}")
+    if others := sum(spans for _, spans in reasons[_MAX_REASONS_SHOWN:]):
+        say(f"refused {count(others, 'span')} for other reasons")
+    say(_summary(push, where))
+
+
+def _summary(push: _Push, where: str) -> str:
+    """Return what has become of the spans: `http://…: sent 1,234 spans, 1.2 MiB, in 0.81 s; 3 refused; 2 left`."""
+    sender, unsent = push.sender, push.unsent
+    took_ns = int((time.monotonic() - push.began_s) * 1e9)
+    parts = [f"{where}: sent {count(sender.sent, 'span')}, {size(sender.bytes)}, in {duration(took_ns)}"]
+    if sender.refused:
+        parts.append(f"{sender.refused.total():,} refused")
+    if unsent.known:
+        parts.append(f"{unsent.known:,} sent before")
+    if unsent.unended:
+        parts.append(f"{unsent.unended:,} without an end left out: still running, or lost with their processes")
+    if left := push.total - sender.finished:
+        how = "the same command goes on from there" if push.has_state else "with --state FILE it could go on from there"
+        parts.append(f"{left:,} left; {how}")
+    return "; ".join(parts)
+
+
+@contextmanager
+def _progress() -> Iterator[Show]:
+    """Give what shows on a terminal's standard error how far sending is, once it takes long; nothing elsewhere."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("sending"), BarColumn(), MofNCompleteColumn(), TextColumn("spans"), TimeRemainingColumn()
+    late_s = time.monotonic() + _BAR_AFTER_S
+    with ExitStack() as stack:
+        bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        task = bar.add_task("sending", total=None)
+
+        def show(finished: int, total: int) -> None:
+            if not bar.live.is_started and time.monotonic() >= late_s:
+                stack.enter_context(bar)
+            bar.update(task, completed=finished, total=total)
+
+        yield show

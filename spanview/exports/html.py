@@ -1,0 +1,96 @@
+"""Traces as one page for a browser: a single file that asks nothing of anybody, and draws what Python has found out.
+
+The page's own files, in `page/`, are plain sources: they are put together here, with what they show between them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.unended import NO_UNENDED
+from spanview.display.colors import COLORS
+from spanview.display.units import count
+from spanview.exports.page.columns import Columns
+from spanview.exports.page.conclusions import conclusions
+from spanview.exports.page.details import detail_blocks
+from spanview.exports.page.packed import block
+from spanview.exports.shares import shares_of_rows, written
+from spanview.model.problems import ExportError
+from spanview.version import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from spanview.analysis.unended import Unended
+    from spanview.index.store import Store
+
+MAX_SPANS: Final = 200_000
+"""Spans of a page."""
+_DATA: Final = "<!-- data -->"
+"""Where the page has what it shows."""
+
+
+def html_chunks(
+    store: Store,
+    traces: Sequence[int],
+    lose: Callable[[str], None],
+    unended_in: Callable[[Store], Mapping[int, Unended]] = lambda _: NO_UNENDED,
+) -> Iterator[bytes]:
+    """Yield the page of some traces.
+
+    Args:
+        store: Where they are.
+        traces: Their numbers.
+        lose: Takes note of what the page leaves out.
+        unended_in: Returns what has become of a store's spans without an end, by row; by default, nobody is asked.
+
+    Raises:
+        ExportError: There are more spans than a browser shows at ease.
+    """
+    spans = sum(map(store.trace_table.span_count.__getitem__, traces))
+    if spans > MAX_SPANS:
+        raise ExportError(
+            f"{count(spans, 'span')}, and a page has room for {MAX_SPANS:,}: "
+            "choose fewer, with a filter, -q, --since or --trace"
+        )
+    return _chunks(store, traces, lose, unended_in)
+
+
+def _chunks(
+    store: Store,
+    traces: Sequence[int],
+    lose: Callable[[str], None],
+    unended_in: Callable[[Store], Mapping[int, Unended]],
+) -> Iterator[bytes]:
+    before, behind = _page().split(_DATA)
+    yield before.encode()
+    columns = Columns(store, traces, unended_in(store), lose)
+    overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
+    yield block("overview", overview | conclusions(store, traces, unended_in), lose)
+    yield block("rows", columns.rows, lose)
+    # The same rows, also where more came meanwhile.
+    rows = columns.span_rows
+    yield from written(shares_of_rows(range(len(rows))), partial(detail_blocks, store, rows), lose)
+    yield behind.encode()
+
+
+def _page() -> str:
+    """Return the page without data, with its style and its script, and with a policy that allows nothing else."""
+    folder = files("spanview.exports.page")
+    page, style, script = (
+        folder.joinpath(f"page.{ending}").read_text(encoding="utf-8") for ending in ("html", "css", "js")
+    )
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'; style-src '{_digest(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    return page.replace("{policy}", policy).replace("{style}", style).replace("{script}", script)
+
+
+def _digest(text: str) -> str:
+    """Return how a content security policy names a script or a style of exactly this text."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

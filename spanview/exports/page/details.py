@@ -1,0 +1,135 @@
+"""The details of spans as a page shows them: texts, cut where they are too long for one, and stack traces by line."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.workers import writer_of
+from spanview.display.stacks import BEGINS, LineKind, library_of, lines_of
+from spanview.exports.page.packed import block
+from spanview.exports.walks import spans_at
+from spanview.formats.jsontext import dumps_strict
+from spanview.formats.own_value import warning_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from spanview.display.stacks import StackLine
+    from spanview.index.store import Store
+    from spanview.model.span import Event, Link, Resource, Scope, Span
+
+BLOCK_SPANS: Final = 128
+"""Spans of a block: few enough to be read within a frame."""
+MAX_TEXT_LENGTH: Final = 32_768
+"""Characters of one value that a page has."""
+MAX_VALUES: Final = 1_000
+"""Attributes of a span, or of an event, and events, and links, that a page has."""
+_CUT_TEXT: Final = f"texts of more than {MAX_TEXT_LENGTH:,} characters cut"
+_CUT_LIST: Final = f"attributes, events and links beyond {MAX_VALUES:,} left out"
+_PLAIN, _OWN, _DIM, _ERROR = range(4)
+"""Tones of lines: of a program's own frames, of libraries', of what was raised."""
+
+
+def detail_blocks(
+    store: Store, rows: Sequence[int], share: Sequence[int], lose: Callable[[str], None]
+) -> Iterator[bytes]:
+    """Yield the details of some of a page's spans in blocks.
+
+    Args:
+        store: Where they are.
+        rows: The rows of all spans of the page, in its order.
+        share: Positions among them, one after the other.
+        lose: Takes note of what is cut.
+    """
+    first, spans = share[0], spans_at(store, [rows[position] for position in share])
+    while batch := [*islice(spans, BLOCK_SPANS)]:
+        yield block("details", _Details(lose).of(batch), lose, first)
+        first += len(batch)
+
+
+class _Details:
+    """Makes the values of one block, in which resources and scopes that spans share are written once."""
+
+    def __init__(self, lose: Callable[[str], None]) -> None:
+        self._lose = lose
+        self._shared: dict[bytes, int] = {}
+        self._values: list[object] = []
+
+    def of(self, spans: Iterable[Span]) -> dict[str, object]:
+        """Return the value of a block: what spans share, and for each span a list as the page's script reads it."""
+        return {"spans": [*map(self._span, spans)], "shared": self._values}
+
+    def _span(self, span: Span) -> list[object]:
+        source, writer = span.source, writer_of(span, span.source.file)
+        return [
+            self._text(span.status.description or ""),
+            [*self._fields(span.attributes), *self._fields(span.extra, extra=True)],
+            [self._event(event, span) for event in self._some(span.events)],
+            [self._link(link) for link in self._some(span.links)],
+            self._share(self._resource(span.resource)),
+            self._share(self._scope(span.scope)),
+            [*self._fields(span.trace_state)],
+            warning_names(span.warnings.value),
+            [source.file, source.offset, source.length],
+            None if writer is None else [writer.pid, writer.host],
+        ]
+
+    def _event(self, event: Event, span: Span) -> list[object]:
+        after = None
+        if event.timestamp_ns is not None and span.start_ns is not None:
+            after = event.timestamp_ns - span.start_ns
+        fields = [*self._fields(event.attributes), *self._fields(event.extra, extra=True)]
+        return [self._text(event.name), after, fields]
+
+    def _link(self, link: Link) -> list[object]:
+        fields = [*self._fields(link.trace_state), *self._fields(link.attributes)]
+        return [link.trace_id, link.span_id, [*fields, *self._fields(link.extra, extra=True)]]
+
+    def _resource(self, resource: Resource) -> list[object]:
+        schema = {"schema_url": resource.schema_url} if resource.schema_url else {}
+        return [*self._fields(resource.attributes), *self._fields(schema), *self._fields(resource.extra, extra=True)]
+
+    def _scope(self, scope: Scope | None) -> list[object]:
+        if scope is None:
+            return []
+        named = {"name": scope.name, "version": scope.version, "schema_url": scope.schema_url}
+        fields = self._fields({key: value for key, value in named.items() if value})
+        return [*fields, *self._fields(scope.attributes), *self._fields(scope.extra, extra=True)]
+
+    def _share(self, value: list[object]) -> int:
+        """Return the number of a value among those that spans share."""
+        number = self._shared.setdefault(dumps_strict(value), len(self._values))
+        if number == len(self._values):
+            self._values.append(value)
+        return number
+
+    def _fields(self, mapping: Mapping[str, Any], *, extra: bool = False) -> Iterator[list[object]]:
+        """Yield keys and values; what a format adds is marked."""
+        for key in self._some([*mapping]):
+            yield [self._text(f"· {key}" if extra else key), self._value(mapping[key])]
+
+    def _some(self, values: Sequence[Any]) -> Sequence[Any]:
+        if len(values) > MAX_VALUES:
+            self._lose(_CUT_LIST)
+            return values[:MAX_VALUES]
+        return values
+
+    def _value(self, value: Any) -> str | list[list[object]]:
+        """Return a text, or the lines of a stack trace, each with its tone."""
+        text = self._text(value if isinstance(value, str) else dumps_strict(value).decode())
+        return [[_tone_of(line), line.text] for line in lines_of(text)] if BEGINS in text else text
+
+    def _text(self, text: str) -> str:
+        if len(text) <= MAX_TEXT_LENGTH:
+            return text
+        self._lose(_CUT_TEXT)
+        return f"{text[:MAX_TEXT_LENGTH]}… {len(text):,} characters in all"
+
+
+def _tone_of(line: StackLine) -> int:
+    if line.kind is LineKind.FRAME and line.match is not None:
+        return _DIM if library_of(line.match) else _OWN
+    if line.kind is LineKind.RAISED or (line.match is not None and line.match[1]):
+        return _ERROR
+    return _PLAIN

@@ -1,0 +1,31 @@
+"""Data as a block of an HTML page: JSON, compressed, in base64, so that nothing of it is ever parsed as HTML.
+
+Source: RFC 1950, which browsers inflate as `DecompressionStream("deflate")`; in HTML, a script of a type that isn't a
+script's is data, and is not run.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.formats.jsontext import dumps_reporting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LEVEL: Final = 6
+
+
+def block(kind: str, value: Any, lose: Callable[[str], None], first: int = 0) -> bytes:
+    """Return an element with a value in it.
+
+    Args:
+        kind: What it is, as the page asks for it.
+        value: Texts, integers, truth values and None, in lists and dicts.
+        lose: Takes note of texts that can't be written as they are.
+        first: The number of the first row that it is about.
+    """
+    text = base64.b64encode(zlib.compress(dumps_reporting(value, lose, has_non_finite=False), _LEVEL))
+    return b'<script type="text/plain" data-kind="%b" data-first="%d">%b</script>\n' % (kind.encode(), first, text)

@@ -1,0 +1,1498 @@
+"use strict";
+/* Draws what the page carries. Every figure was found out before: here it is only laid out, searched and zoomed.
+   Texts of the data become text nodes and nothing else, whatever is in them. */
+(() => {
+const MISSING = 1, CYCLE = 2, SUBMITS = 4, JOINED = 8;  // bits of a row's flags
+const ERROR = 2;  // of a span's status
+const ROW = 24;  // pixels, as the style has them
+const MOST_PRINTED = 1000, MOST_BLOCKS = 150, BINS = 300;
+
+// -- texts ------------------------------------------------------------------------------------------------------------
+
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Z}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0\u{e0100}-\u{e01ef}]/gu;
+
+/** A text in which nothing is invisible: control characters become their pictures, others their hexadecimal form, as in
+    `display/sanitise.py`. */
+function visible(text, keeps = "") {
+  return String(text).replace(HIDDEN, character => {
+    if (keeps.includes(character)) return character;
+    const code = character.codePointAt(0);
+    if (code < 0x20) return String.fromCharCode(0x2400 + code);
+    if (code === 0x7f) return "\u2421";
+    if (/\p{Zs}/u.test(character)) return " ";
+    const [letter, digits] = code <= 0xff ? ["x", 2] : code <= 0xffff ? ["u", 4] : ["U", 8];
+    return `\\${letter}${code.toString(16).padStart(digits, "0")}`;
+  });
+}
+const lines = text => visible(text, "\n\t");
+
+/** A number with decimals, where halves go to the even digit, as Python rounds. */
+function fixed(number, decimals) {
+  const step = 10 ** -decimals;
+  const is_tie = number % [1, .5, .25][decimals] === [.5, .25, .125][decimals];
+  if (!is_tie) return number.toFixed(decimals);
+  const low = Math.floor(number / step);
+  return ((low % 2 ? low + 1 : low) * step).toFixed(decimals);
+}
+function three_digits(number) {
+  if (number === Math.trunc(number) && number < 1000) return String(number);
+  return fixed(number, number < 9.995 ? 2 : number < 99.95 ? 1 : 0);
+}
+const two = number => String(number).padStart(2, "0");
+const whole = number => number.toLocaleString("en-US");
+const count = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : /(s|ch)$/.test(noun) ? "es" : "s"}`;
+const known = number => number !== null && !Number.isNaN(number);
+
+/** Nanoseconds as spanview writes them everywhere: `17 µs`, `41.2 ms`, `2 m 05 s`. */
+function duration(ns) {
+  if (!known(ns)) return "–";
+  if (ns < 0) return "-" + duration(-ns);
+  for (const [unit, size] of [["ns", 1], ["µs", 1e3], ["ms", 1e6], ["s", 1e9]]) {
+    const text = three_digits(ns / size);
+    if (Number(text) < (unit === "s" ? 60 : 1000) && (unit !== "ns" || ns % 1000)) return `${text} ${unit}`;
+  }
+  const seconds = Math.round(ns / 1e9), days = Math.floor(seconds / 86400);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} m ${two(seconds % 60)} s`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${two(Math.floor(seconds % 3600 / 60))} m`;
+  return days < 100 ? `${days} d ${two(Math.floor(seconds % 86400 / 3600))} h` : `${whole(days)} d`;
+}
+
+/** A time of this zone. */
+function moment(second, nanosecond, with_date = true) {
+  if (second === null) return "–";
+  const date = new Date(second * 1000);
+  if (Number.isNaN(date.getTime())) return "–";
+  const time = `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} `;
+  return `${with_date ? day : ""}${time}.${String(Math.floor(nanosecond / 1000)).padStart(6, "0")}`;
+}
+
+// -- elements ---------------------------------------------------------------------------------------------------------
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element: `make("p.dim", "text", child)`. What isn't an element becomes a text. */
+function make(what, ...children) {
+  const [tag, ...classes] = what.split(".");
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(" ");
+  if (tag === "button") element.type = "button";
+  element.append(...children.filter(child => child !== null && child !== ""));
+  return element;
+}
+function draw(tag, attributes = {}) {
+  const element = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  return element;
+}
+function button(text, title, run) {
+  const element = make("button", text);
+  element.title = title;
+  element.addEventListener("click", run);
+  return element;
+}
+const set = (element, text) => { if (element.textContent !== text) element.textContent = text; };
+
+let silence = 0;
+function say(text) {
+  const said = document.getElementById("said");
+  said.textContent = text;
+  clearTimeout(silence);
+  silence = setTimeout(() => { said.textContent = ""; }, 3000);
+}
+async function copy(text, what) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = make("textarea", text);
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  say(`copied the ${what}`);
+}
+
+// -- data -------------------------------------------------------------------------------------------------------------
+
+async function unpacked(element) {
+  const text = atob(element.textContent), bytes = new Uint8Array(text.length);
+  for (let index = 0; index < bytes.length; index++) bytes[index] = text.charCodeAt(index);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return JSON.parse(await new Response(stream).text());
+}
+const block = kind => document.querySelector(`script[data-kind="${kind}"]`);
+const numbers = values => Float64Array.from(values, value => value === null ? NaN : value);
+
+/** The traces, and the rows once they are read. */
+const data = { rows: null };
+
+async function read_overview() {
+  Object.assign(data, await unpacked(block("overview")));
+  data.count = data.traces.id.length;
+  data.numbers = new Map(data.traces.id.map((id, trace) => [id || "none", trace]));
+}
+
+async function read_rows() {
+  const read = await unpacked(block("rows")), size = read.depth ? read.depth.length : 0, rows = { size };
+  for (const column of ["depth", "flags", "name", "service", "kind", "status", "file"])
+    rows[column] = Int32Array.from(read[column] || []);
+  for (const column of ["length", "own", "wait"]) rows[column] = numbers(read[column] || []);
+  rows.span_id = read.span_id;
+  rows.path = read.path || [];
+  rows.start = new Float64Array(size);
+  rows.parent = new Int32Array(size);
+  rows.end = new Int32Array(size);
+  rows.joined_above = new Int32Array(size);
+  rows.detail = new Int32Array(size);
+  for (const sparse of ["mark", "note", "silent", "own"]) {
+    const [keys, values] = read.sparse[sparse] || [[], []];
+    rows[sparse === "own" ? "stretches" : sparse] = new Map(keys.map((key, index) => [key, values[index]]));
+  }
+  const above = [];
+  let spans = 0;
+  for (let trace = 0; trace < data.count; trace++) {
+    let time = 0;
+    for (let row = data.traces.first[trace]; row < after(trace, size); row++) {
+      const depth = rows.depth[row], change = read.start[row];
+      for (const ended of above.splice(depth)) rows.end[ended] = row;
+      const parent = rows.parent[row] = depth ? above[depth - 1] : -1;
+      above.push(row);
+      if (change !== null) time += change;
+      rows.start[row] = change === null ? NaN : time;
+      if (depth) rows.joined_above[row] = rows.joined_above[parent] + (rows.flags[parent] & JOINED ? 1 : 0);
+      rows.detail[row] = spans;
+      if (!(rows.flags[row] & MISSING)) spans++;
+    }
+    for (const ended of above.splice(0)) rows.end[ended] = after(trace, size);
+  }
+  data.rows = rows;
+}
+const after = (trace, size = data.rows.size) => trace + 1 < data.count ? data.traces.first[trace + 1] : size;
+
+/** Blocks of details, read when somebody looks, of which the last ones are kept. */
+const details = {
+  elements: [], firsts: [], read: new Map(),
+  find() {
+    this.elements = [...document.querySelectorAll('script[data-kind="details"]')];
+    this.firsts = this.elements.map(element => Number(element.dataset.first));
+  },
+  block_of(detail) {
+    let low = 0, high = this.firsts.length;
+    while (high - low > 1) {
+      const middle = (low + high) >> 1;
+      if (this.firsts[middle] <= detail) low = middle; else high = middle;
+    }
+    return low;
+  },
+  /** What is known of a row at once: null where its block isn't read. */
+  now(row) {
+    if (data.rows.flags[row] & MISSING) return null;
+    const number = this.block_of(data.rows.detail[row]), read = this.read.get(number);
+    return read && read.value ? this.span(read.value, data.rows.detail[row] - this.firsts[number]) : null;
+  },
+  span(value, index) {
+    const [description, attributes, events, links, resource, scope, state, warnings, source, process] =
+      value.spans[index];
+    return { description, attributes, events, links, resource: value.shared[resource], scope: value.shared[scope],
+      state, warnings, source, process };
+  },
+  async of(row) {
+    await this.load(this.block_of(data.rows.detail[row]));
+    return this.now(row);
+  },
+  async load(number) {
+    if (!this.elements[number]) return;
+    let read = this.read.get(number);
+    if (!read) {
+      read = { value: null };
+      read.done = unpacked(this.elements[number]).then(value => { read.value = value; });
+      this.read.set(number, read);
+      if (this.read.size > MOST_BLOCKS) this.read.delete(this.read.keys().next().value);
+    }
+    await read.done;
+  },
+};
+
+const trace_key = trace => data.traces.id[trace] || "none";
+const trace_name = trace => {
+  const name = data.traces.name[trace];
+  return visible(data.short[name] ?? data.names[name]) || "(no name)";
+};
+const span_id = row => data.rows.span_id.slice(16 * row, 16 * row + 16);
+
+// -- a list that draws the rows in sight, and only those ----------------------------------------------------------------
+
+class List {
+  /**
+   * columns: the heads, as { text, width, sort, wide, number }; `fill(element, index)` draws a row, `opened(index)` is
+   * called for a chosen one, `moved(index)` for the one under the cursor.
+   */
+  constructor({ role = "grid", label, heads, columns, build, fill, opened, moved, id }) {
+    Object.assign(this, { build, fill, opened, moved, id });
+    this.count = 0;
+    this.cursor = 0;
+    this.drawn = new Map();
+    this.spare = [];
+    this.is_printing = false;
+    this.rows = make("div.rows");
+    this.heads = heads;
+    this.element = make("div.list", heads, this.rows);
+    this.element.tabIndex = 0;
+    this.element.setAttribute("role", role);
+    this.element.setAttribute("aria-label", label);
+    this.element.style.setProperty("--columns", columns);
+    this.element.addEventListener("scroll", () => this.later(), { passive: true });
+    this.rows.addEventListener("click", event => this.clicked(event));
+    this.rows.addEventListener("dblclick", event => this.chosen(event));
+    this.watch = new ResizeObserver(() => { this.resized?.(); this.reveal(); this.redraw(); });
+    this.watch.observe(this.element);
+  }
+  close() { this.watch.disconnect(); }
+  index_at(event) {
+    const row = event.target.closest(".row");
+    return row ? Number(row.dataset.index) : -1;
+  }
+  clicked(event) {
+    const index = this.index_at(event);
+    if (index < 0 || event.target.closest("a")) return;
+    this.go(index);
+    this.pressed?.(index, event);
+  }
+  chosen(event) {
+    const index = this.index_at(event);
+    if (index >= 0) this.opened?.(index);
+  }
+  set_count(number, cursor = this.cursor) {
+    this.count = number;
+    this.cursor = Math.max(0, Math.min(cursor, number - 1));
+    this.element.setAttribute("aria-rowcount", number);
+    this.redraw();
+  }
+  later() {
+    if (!this.frame) this.frame = requestAnimationFrame(() => { this.frame = 0; this.paint(); });
+  }
+  /** Draw everything in sight anew. */
+  redraw() {
+    this.rows.style.height = `${this.count * ROW}px`;
+    for (const element of this.drawn.values()) { element.hidden = true; this.spare.push(element); }
+    this.drawn.clear();
+    this.paint();
+  }
+  paint() {
+    const top = this.element.scrollTop, room = this.element.clientHeight - this.heads.offsetHeight;
+    let first = Math.max(0, Math.floor(top / ROW) - 4), last = Math.min(this.count, Math.ceil((top + room) / ROW) + 4);
+    if (this.is_printing) { first = 0; last = Math.min(this.count, MOST_PRINTED); }
+    for (const [index, element] of this.drawn)
+      if (index < first || index >= last) {
+        this.drawn.delete(index);
+        element.hidden = true;
+        this.spare.push(element);
+      }
+    for (let index = first; index < last; index++) {
+      if (this.drawn.has(index)) continue;
+      let element = this.spare.shift();
+      if (!element) {
+        element = this.build();
+        element.classList.add("row");
+        element.setAttribute("role", "row");
+        this.rows.append(element);
+      }
+      element.hidden = false;
+      element.id = `${this.id}-${index}`;
+      element.dataset.index = index;
+      element.setAttribute("aria-rowindex", index + 1);
+      element.style.transform = `translateY(${index * ROW}px)`;
+      this.drawn.set(index, element);
+      this.fill(element, index);
+      element.setAttribute("aria-selected", index === this.cursor);
+    }
+    if (this.is_printing) this.rows.append(...[...this.drawn.keys()].sort((a, b) => a - b).map(i => this.drawn.get(i)));
+    this.element.setAttribute("aria-activedescendant", this.count ? `${this.id}-${this.cursor}` : "");
+    this.painted?.(first, last);
+  }
+  go(index, in_the_middle = false) {
+    if (!this.count) return;
+    this.drawn.get(this.cursor)?.setAttribute("aria-selected", false);
+    this.cursor = Math.max(0, Math.min(index, this.count - 1));
+    this.drawn.get(this.cursor)?.setAttribute("aria-selected", true);
+    this.reveal(in_the_middle);
+    this.later();
+    this.moved?.(this.cursor);
+  }
+  /** Scroll to the cursor, where it is out of sight. */
+  reveal(in_the_middle = false) {
+    const top = this.element.scrollTop, room = this.element.clientHeight - this.heads.offsetHeight;
+    const place = this.cursor * ROW;
+    if (place < top || place + ROW > top + room) {
+      const aligned = in_the_middle ? place - room / 2 : place < top ? place : place + ROW - room;
+      this.element.scrollTop = Math.max(0, aligned);
+    }
+  }
+  page() { return Math.max(1, Math.floor((this.element.clientHeight - this.heads.offsetHeight) / ROW) - 1); }
+  print(is_printing) {
+    this.is_printing = is_printing;
+    this.redraw();
+  }
+}
+
+/** The heads of a table that can be sorted. */
+function sortable_heads(columns, order, sort) {
+  const heads = make("div.heads");
+  heads.setAttribute("role", "row");
+  for (const column of columns) {
+    const head = make(`button${column.number ? ".number" : ""}${column.wide ? ".wide" : ""}`, column.text);
+    head.setAttribute("role", "columnheader");
+    head.addEventListener("click", () => sort(column.key));
+    column.head = head;
+    heads.append(head);
+  }
+  show_order(columns, order);
+  return heads;
+}
+function show_order(columns, order) {
+  for (const column of columns) {
+    const is_it = column.key === order.key;
+    set(column.head, column.text + (is_it ? (order.up ? " ▴" : " ▾") : ""));
+    if (is_it) column.head.setAttribute("aria-sort", order.up ? "ascending" : "descending");
+    else column.head.removeAttribute("aria-sort");
+  }
+}
+function compare(a, b) {
+  if (typeof a === "string") return a < b ? -1 : a > b ? 1 : 0;
+  return (a ?? -Infinity) - (b ?? -Infinity);
+}
+const grid_of = columns =>
+  (innerWidth <= 900 ? columns.filter(column => !column.wide) : columns).map(column => column.width).join(" ");
+
+// -- the traces -------------------------------------------------------------------------------------------------------
+
+class TracesView {
+  constructor() {
+    const traces = data.traces;
+    this.columns = [
+      { key: "start", text: "START", width: "minmax(110px, 200px)", of: trace => start_of(trace) },
+      { key: "length", text: "DURATION", width: "minmax(80px, 220px)", of: trace => traces.length[trace] },
+      { key: "spans", text: "SPANS", width: "70px", number: true, of: trace => traces.spans[trace] },
+      { key: "errors", text: "ERR", width: "52px", number: true, of: trace => traces.errors[trace] },
+      { key: "processes", text: "PROCS", width: "62px", number: true, wide: true, of: trace => traces.processes[trace] },
+      { key: "name", text: "TRACE", width: "minmax(120px, 1fr)", of: trace => trace_name(trace) },
+    ];
+    this.order = { key: "start", up: false };
+    this.text = "";
+    this.only_failed = false;
+    this.picked = null;
+    this.listed = [];
+    this.longest = Math.max(1, ...sample(traces.length));
+    const days = new Set(traces.second.filter(second => second !== null).map(second => new Date(second * 1000).toDateString()));
+    this.has_days = days.size > 1;
+  }
+  open(main) {
+    this.find = make("input");
+    this.find.type = "search";
+    this.find.placeholder = "filter: words of names, services, ids  ( / )";
+    this.find.setAttribute("aria-label", "filter the traces");
+    this.find.value = this.text;
+    this.find.addEventListener("input", () => { this.text = this.find.value; this.apply(); });
+    this.failed = button("only failed", "only traces that failed (f)", () => this.toggle_failed());
+    this.failed.setAttribute("aria-pressed", this.only_failed);
+    this.counted = make("span.count");
+    this.plot = draw("svg", { class: "plot", role: "img", "aria-label": "duration of the traces over time" });
+    this.drag(this.plot);
+    this.list = new List({
+      id: "trace", label: "traces", columns: grid_of(this.columns),
+      heads: sortable_heads(this.columns, this.order, key => this.sort(key)),
+      build: () => this.build(), fill: (element, index) => this.fill(element, index),
+      opened: index => { location.hash = trace_key(this.listed[index]); },
+    });
+    this.list.resized = () => {
+      this.list.element.style.setProperty("--columns", grid_of(this.columns));
+      this.draw_plot();
+    };
+    this.list.pressed = index => { location.hash = trace_key(this.listed[index]); };
+    main.replaceChildren(
+      make("div.bar", this.find, this.failed, this.counted), this.plot, make("div.split", this.list.element),
+    );
+    document.title = `${count(data.count, "trace")} · spanview`;
+    this.apply(this.current);
+  }
+  close() { this.list.close(); }
+  /** List what the filter leaves, in the order of the list. */
+  apply(current = this.listed[this.list.cursor]) {
+    const terms = this.text.toLowerCase().split(/\s+/).filter(Boolean);
+    const all = [...Array(data.count).keys()];
+    const is_failed = trace => data.traces.errors[trace] || data.traces.silent[trace];
+    const matching = matcher(terms);
+    this.listed = all.filter(trace => (!this.only_failed || is_failed(trace)) && this.is_picked(trace) && matching(trace));
+    this.put_in_order();
+    this.list.set_count(this.listed.length, Math.max(0, this.listed.indexOf(current)));
+    if (current !== undefined) this.list.go(this.list.cursor, true);
+    const is_less = this.listed.length < data.count;
+    set(this.counted, is_less ? `${whole(this.listed.length)} of ${count(data.count, "trace")}` : count(data.count, "trace"));
+    this.draw_plot();
+  }
+  put_in_order() {
+    const { of } = this.columns.find(column => column.key === this.order.key), sign = this.order.up ? 1 : -1;
+    const keys = new Map(this.listed.map(trace => [trace, of(trace)]));
+    this.listed.sort((a, b) => sign * compare(keys.get(a), keys.get(b)) || a - b);
+  }
+  sort(key, up) {
+    const is_same = key === this.order.key;
+    this.order = { key, up: up ?? (is_same ? !this.order.up : key === "name") };
+    show_order(this.columns, this.order);
+    const current = this.listed[this.list.cursor];
+    this.put_in_order();
+    this.list.set_count(this.listed.length, this.listed.indexOf(current));
+  }
+  toggle_failed() {
+    this.only_failed = !this.only_failed;
+    this.failed.setAttribute("aria-pressed", this.only_failed);
+    this.apply();
+  }
+  build() {
+    const parts = ["span.mono", "span", "span.number", "span.number.error", "span.number.wide", "span"].map(what => make(what));
+    for (const part of parts) part.setAttribute("role", "gridcell");
+    parts[1].append(make("span.mono.time-of"), make("span.gauge"));
+    parts[5].append(make("span.mark"), make("span.name"), make("span.dim"));
+    return make("div", ...parts);
+  }
+  fill(element, index) {
+    const trace = this.listed[index], traces = data.traces, [start, time, spans, errors, processes, name] = element.children;
+    set(start, moment(traces.second[trace], traces.nanosecond[trace], this.has_days));
+    set(time.firstChild, duration(traces.length[trace]));
+    const share = known(traces.length[trace]) ? Math.max(0, traces.length[trace]) / this.longest : 0;
+    time.lastChild.style.width = share ? `${Math.max(2, share * 110)}px` : "0";
+    set(spans, whole(traces.spans[trace]));
+    set(errors, traces.errors[trace] ? whole(traces.errors[trace]) : "");
+    set(processes, whole(traces.processes[trace]));
+    const [mark, title, rest] = name.children;
+    const has_failed = traces.errors[trace] || traces.silent[trace];
+    set(mark, traces.errors[trace] ? "✖ " : has_failed ? "! " : "");
+    mark.className = traces.errors[trace] ? "mark error" : "mark warning";
+    set(title, trace_name(trace));
+    set(rest, [...whole_words(trace)].map(text => `  ${text}`).join(""));
+    name.title = trace_name(trace);
+  }
+  // -- the plot of durations over time
+  is_picked(trace) {
+    return !this.picked || (start_of(trace) >= this.picked[0] && start_of(trace) <= this.picked[1]);
+  }
+  draw_plot() {
+    const timed = [...Array(data.count).keys()].filter(trace => start_of(trace) !== null && known(data.traces.length[trace]));
+    this.plot.toggleAttribute("hidden", timed.length < 2);
+    if (timed.length < 2) return;
+    const wide = this.plot.clientWidth || 800, left = 72, right = wide - 14, top = 10, bottom = 88;
+    const starts = timed.map(start_of), first = Math.min(...sample(starts)), last = Math.max(first + 1e-6, ...sample(starts));
+    const logs = timed.map(trace => Math.log10(Math.max(1, data.traces.length[trace])));
+    const low = Math.floor(Math.min(...sample(logs))), high = Math.max(low + 1, Math.ceil(Math.max(...sample(logs))));
+    const x = start => left + (start - first) / (last - first) * (right - left);
+    const y = log => bottom - (log - low) / (high - low) * (bottom - top);
+    const points = { ok: "", bad: "" }, listed = new Set(this.listed);
+    timed.forEach((trace, index) => {
+      if (!listed.has(trace)) return;
+      const kind = data.traces.errors[trace] || data.traces.silent[trace] ? "bad" : "ok";
+      points[kind] += `M${x(starts[index]).toFixed(1)} ${y(logs[index]).toFixed(1)}m-2-2h4v4h-4z`;
+    });
+    const parts = [];
+    const step = Math.ceil((high - low) / 4);
+    for (let power = low; power <= high; power += step) {
+      parts.push(draw("path", { class: "grid", d: `M${left} ${y(power)}H${right}` }));
+      const label = draw("text", { x: left - 6, y: y(power) + 4, "text-anchor": "end" });
+      label.textContent = duration(10 ** power);
+      parts.push(label);
+    }
+    for (const [place, anchor, start] of [[left, "start", first], [right, "end", last]]) {
+      const label = draw("text", { x: place, y: 104, "text-anchor": anchor });
+      label.textContent = moment(Math.floor(start), Math.round((start % 1) * 1e9), this.has_days).slice(0, -3);
+      parts.push(label);
+    }
+    parts.push(draw("path", { class: "ok", d: points.ok }), draw("path", { class: "bad", d: points.bad }));
+    this.places = { left, right, first, last };
+    if (this.picked) {
+      const [from, to] = this.picked.map(start => Math.max(left, Math.min(right, x(start))));
+      parts.push(draw("rect", { class: "picked", x: from, y: top, width: Math.max(1, to - from), height: bottom - top }));
+    }
+    this.plot.replaceChildren(...parts);
+  }
+  drag(plot) {
+    const time = event => {
+      const { left, right, first, last } = this.places;
+      const place = Math.max(0, Math.min(1, (event.clientX - plot.getBoundingClientRect().left - left) / (right - left)));
+      return first + place * (last - first);
+    };
+    dragged(plot, (from, to) => { this.picked = [Math.min(time(from), time(to)), Math.max(time(from), time(to))]; this.apply(); },
+      event => {
+        if (this.picked) { this.picked = null; this.apply(); return; }
+        const wanted = time(event), nearest = this.listed.reduce((best, trace) =>
+          best === null || Math.abs(start_of(trace) - wanted) < Math.abs(start_of(best) - wanted) ? trace : best, null);
+        if (nearest !== null) this.list.go(this.listed.indexOf(nearest), true);
+      });
+  }
+  back() {
+    if (this.text || this.only_failed || this.picked) {
+      this.text = this.find.value = "";
+      this.picked = null;
+      this.only_failed = true;
+      this.toggle_failed();
+      this.list.element.focus();
+      return true;
+    }
+    return false;
+  }
+  next_error() {
+    const failed = this.listed.filter(trace => data.traces.errors[trace] || data.traces.silent[trace]);
+    if (!failed.length) { say("no trace failed"); return; }
+    const newest = failed.reduce((best, trace) => (start_of(trace) > start_of(best) ? trace : best));
+    at_error = true;
+    location.hash = trace_key(newest);
+  }
+  filter_by(text) { this.text = text; }
+}
+let at_error = false;
+
+/** At most some thousand of many values, the greatest and the least among them, to be spread as arguments. */
+function sample(values) {
+  let low = Infinity, high = -Infinity;
+  for (const value of values) if (known(value)) { low = Math.min(low, value); high = Math.max(high, value); }
+  return low === Infinity ? [0] : [low, high];
+}
+function start_of(trace) {
+  const second = data.traces.second[trace];
+  return second === null ? null : second + data.traces.nanosecond[trace] / 1e9;
+}
+/** What is said of a trace that isn't whole. */
+function* whole_words(trace) {
+  const { complete, missing, unended } = data.traces;
+  if (missing[trace]) yield `? ${count(missing[trace], "missing parent")}`;
+  else if (!complete[trace]) yield "incomplete";
+  if (unended[trace]) yield `◌ ${count(unended[trace], "span")} without an end`;
+}
+/** A test of a trace for words, each of which is in a name, a service or the beginning of an id. */
+function matcher(terms) {
+  if (!terms.length) return () => true;
+  const texts = data.names.map((name, number) => `${name}\n${data.short[number] ?? ""}`.toLowerCase());
+  const services = data.services.map(service => service.toLowerCase());
+  const tests = terms.map(term => ({
+    term, names: texts.map(text => text.includes(term)), services: services.map(text => text.includes(term)),
+  }));
+  return trace => tests.every(({ term, names, services }) => {
+    if (names[data.traces.name[trace]] || data.traces.id[trace].startsWith(term)) return true;
+    if (data.traces.services[trace].some(service => services[service])) return true;
+    if (!data.rows) return false;
+    for (let row = data.traces.first[trace]; row < after(trace); row++) if (names[data.rows.name[row]] && !(data.rows.flags[row] & MISSING)) return true;
+    return false;
+  });
+}
+
+/** Call `done` with the first and the last event of a drag, or `click`. */
+function dragged(element, done, click, moving = () => {}) {
+  let from = null;
+  element.addEventListener("pointerdown", event => {
+    if (event.button) return;
+    from = event;
+    element.setPointerCapture(event.pointerId);
+  });
+  element.addEventListener("pointermove", event => { if (from) moving(from, event); });
+  element.addEventListener("pointerup", event => {
+    if (!from) return;
+    const first = from;
+    from = null;
+    if (Math.abs(event.clientX - first.clientX) > 3) done(first, event); else click?.(event);
+  });
+  element.addEventListener("pointercancel", () => { from = null; moving(null, null); });
+}
+
+// -- one trace --------------------------------------------------------------------------------------------------------
+
+const COLOR_BY = ["service", "file", "kind"], COLOR_NAMES = { service: "service", file: "process", kind: "kind" };
+
+class TraceView {
+  constructor(trace) {
+    this.trace = trace;
+    this.first = data.traces.first[trace];
+    this.last = after(trace);
+    this.collapsed = new Set();
+    this.matches = [];
+    this.text = "";
+    this.is_lit = false;
+    const length = data.traces.length[trace];
+    this.whole = [0, known(length) && length > 0 ? length : 1];
+    this.window = [...this.whole];
+    const rows = data.rows, used = column => new Set(rows[column].subarray(this.first, this.last));
+    this.has_calls = false;
+    for (let row = this.first; row < this.last; row++) if (rows.flags[row] & (SUBMITS | JOINED)) this.has_calls = true;
+    this.has_waits = this.has_calls || rows.wait.subarray(this.first, this.last).some(wait => wait > 0);
+    this.joins = this.has_calls;
+    this.color_by = used("service").size > 1 ? "service" : used("file").size > 1 ? "file" : "service";
+    this.path = this.read_path();
+  }
+  /** When the critical path is at each row, as starts and ends. */
+  read_path() {
+    const path = new Map(), [start = 0, ...pairs] = data.rows.path[this.trace] || [];
+    for (let index = 0, time = start; index < pairs.length; index += 2) {
+      const row = this.first + (pairs[index] >> 1), end = time + pairs[index + 1];
+      if (!path.has(row)) path.set(row, []);
+      path.get(row).push([time, end]);
+      time = end;
+    }
+    return path;
+  }
+  // -- what a row says
+  is_hidden(row) { return this.joins && (data.rows.flags[row] & JOINED) !== 0; }
+  /** The row that shows another one: a call is shown by its attempt. */
+  shown(row) { return this.is_hidden(row) ? row + 1 : row; }
+  submitted(row) { return this.joins && row > this.first && data.rows.flags[row - 1] & JOINED ? row - 1 : row; }
+  name(row) {
+    const rows = data.rows;
+    if (rows.flags[row] & MISSING) {
+      const guess = rows.note.get(row);
+      return guess ? `? probably ${visible(guess)}, not seen` : `? parent not seen ${span_id(row).slice(0, 8)}`;
+    }
+    const number = rows.name[this.submitted(row)];
+    return visible((this.joins && data.short[number]) || data.names[number]) || "(no name)";
+  }
+  has_failed(row) {
+    const rows = data.rows;
+    return rows.status[row] === ERROR || rows.status[this.submitted(row)] === ERROR;
+  }
+  is_bad(row) { return this.has_failed(row) || data.rows.silent.has(row); }
+  is_open(row) { return Number.isNaN(data.rows.length[row]) && !(data.rows.flags[row] & MISSING); }
+  has_children(row) { return data.rows.end[row] > row + 1; }
+  ran(row) {
+    const rows = data.rows;
+    if (rows.flags[row] & MISSING || (this.joins && rows.flags[row] & SUBMITS)) return "";
+    if (this.is_open(row)) return rows.note.get(row)?.split(/[:,]/)[0] ?? "no end";
+    return duration(rows.length[row]);
+  }
+  marks(row) {
+    const rows = data.rows, marks = [];
+    if (this.has_failed(row)) marks.push("✖");
+    const silent = rows.silent.get(row), mark = rows.mark.get(row);
+    if (silent) marks.push(`! ${visible(silent)}`);
+    if (mark) marks.push(visible(mark));
+    if (rows.flags[row] & CYCLE) marks.push("↻ cycle");
+    if (this.collapsed.has(row)) {
+      let below = 0, errors = 0;
+      for (let other = row + 1; other < rows.end[row]; other++) {
+        if (!this.is_hidden(other)) below++;
+        if (rows.status[other] === ERROR) errors++;
+      }
+      marks.push(`+${whole(below)}`);
+      if (errors) marks.push(`✖${whole(errors)}`);
+    }
+    return marks.join(" ");
+  }
+  // -- the page
+  open(main) {
+    const traces = data.traces, trace = this.trace, id = traces.id[trace];
+    const facts = [
+      moment(traces.second[trace], traces.nanosecond[trace]), duration(traces.length[trace]),
+      count(traces.spans[trace], "span"), traces.processes[trace] === 1 ? "1 process" : `${whole(traces.processes[trace])} processes`,
+    ];
+    const line = make("p.dim", facts.join(" · "));
+    if (traces.errors[trace]) line.append(" · ", make("span.error", `✖ ${count(traces.errors[trace], "error")}`));
+    const words = [...whole_words(trace)];
+    line.append(" · ", make(words.length ? "span.warning" : "span", words.join(" · ") || "complete"), " · ", make("span.mono", id || "no trace id"));
+    this.find = make("input");
+    this.find.type = "search";
+    this.find.placeholder = "search names and details  ( / )";
+    this.find.setAttribute("aria-label", "search in the trace");
+    this.find.addEventListener("input", () => this.search(this.find.value));
+    this.counted = make("span.count");
+    this.buttons = {
+      path: button("critical path", "highlight the critical path (c)", () => this.toggle_path()),
+      calls: button("calls as rows", "one row for each Ray call, or one for each span (a)", () => this.toggle_calls()),
+      details: button("details", "show or hide the details of the span (d)", () => this.toggle_details()),
+      color: button("", "colour by service, process or kind (C)", () => this.next_color()),
+    };
+    this.buttons.calls.hidden = !this.has_calls;
+    this.buttons.details.setAttribute("aria-pressed", true);
+    const tools = [
+      this.buttons.path, this.buttons.calls, this.buttons.details, this.buttons.color,
+      button("−", "zoom out (-)", () => this.zoom(-1)), button("+", "zoom in (+)", () => this.zoom(1)),
+      button("fit", "fit the selected span (f)", () => this.fit()), button("whole", "the whole trace (0)", () => this.show(this.whole)),
+    ];
+    this.said_path = make("p.dim");
+    this.said_path.hidden = true;
+    this.legend = make("div.legend");
+    this.ruler = draw("svg", { class: "ruler" });
+    this.details = make("aside.details");
+    this.details.setAttribute("aria-label", "details of the span");
+    this.details.tabIndex = 0;
+    this.heads = make("div.heads");
+    this.list = new List({
+      id: "span", role: "treegrid", label: "spans", heads: this.heads, columns: "", build: () => this.build(),
+      fill: (element, index) => this.fill(element, index), opened: () => this.fit(), moved: () => this.select(),
+    });
+    this.list.resized = () => this.measure();
+    this.list.pressed = (index, event) => { if (event.target.closest(".arrow")) this.toggle(this.visible[index]); };
+    this.list.painted = (first, last) => this.want_events(first, last);
+    main.replaceChildren(
+      make("div.head", make("h1", trace_name(trace)), line, make("p.answer", visible(traces.answer[trace])), this.said_path),
+      make("div.bar", this.find, this.counted, ...tools), this.legend, make("div.split", this.list.element, this.details),
+    );
+    document.title = `${trace_name(trace)} · spanview`;
+    this.drag();
+    this.list.element.addEventListener("wheel", event => this.wheel(event), { passive: false });
+    this.set_heads();
+    this.color();
+    this.lay_out(this.selected ?? this.first);
+  }
+  close() { this.list.close(); }
+  set_heads() {
+    const head = text => { const cell = make("span", text); cell.setAttribute("role", "columnheader"); return cell; };
+    const heads = this.joins ? ["CALL", "WAIT", "RUN"] : this.has_waits ? ["SPAN", "WAIT", "DURATION"] : ["SPAN", "DURATION"];
+    const cells = heads.map((text, index) => { const cell = head(text); if (index) cell.classList.add("number"); return cell; });
+    if (this.has_waits) cells[1].classList.add("wide");
+    this.heads.replaceChildren(...cells, this.ruler);
+    this.ruler.classList.add("time");
+    this.buttons.calls.setAttribute("aria-pressed", this.joins);
+    this.measure();
+  }
+  measure() {
+    const is_narrow = innerWidth <= 900, figures = this.has_waits && !is_narrow ? "84px 84px" : "84px";
+    this.list.element.style.setProperty("--columns", `minmax(130px, ${is_narrow ? 40 : 35}%) ${figures} minmax(0, 1fr)`);
+    this.wide = Math.max(40, this.ruler.clientWidth || 400);
+    this.draw_ruler();
+  }
+  /** List the rows that nothing collapsed hides. */
+  lay_out(selected = this.selected) {
+    const rows = data.rows, listed = [];
+    for (let row = this.first; row < this.last;) {
+      if (!this.is_hidden(row)) listed.push(row);
+      row = this.collapsed.has(row) ? rows.end[row] : row + 1;
+    }
+    this.visible = listed;
+    const are_listed = new Set(listed);
+    let shown = this.shown(selected);
+    while (!are_listed.has(shown) && rows.parent[shown] >= 0) shown = rows.parent[shown];
+    this.list.set_count(listed.length, Math.max(0, listed.indexOf(shown)));
+    this.list.go(this.list.cursor, true);
+  }
+  build() {
+    const tree = make("span.tree", make("span.indent"), make("span.arrow"), make("span.name"), make("span.mark"));
+    const bar = draw("svg");
+    for (const kind of ["inferred", "waited", "below", "self", "path", "event", "cross"]) bar.append(draw("path", { class: kind }));
+    const cells = [tree, ...(this.has_waits ? [make("span.number.wide")] : []), make("span.number"), bar];
+    for (const cell of cells) cell.setAttribute("role", "gridcell");
+    return make("div", ...cells);
+  }
+  fill(element, index) {
+    const row = this.visible[index], rows = data.rows;
+    const depth = rows.depth[row] - (this.joins ? rows.joined_above[row] : 0), [tree] = element.children;
+    const [indent, arrow, name, mark] = tree.children;
+    indent.style.width = `${Math.min(depth, 12) * 12}px`;
+    set(indent, depth > 12 ? `${whole(depth)} ` : "");
+    const has_children = this.has_children(row);
+    set(arrow, has_children ? (this.collapsed.has(row) ? "▸" : "▾") : "");
+    set(name, this.name(row));
+    set(mark, this.marks(row));
+    mark.className = `mark${this.has_failed(row) ? " error" : rows.silent.has(row) ? " warning" : ""}`;
+    tree.title = `${this.name(row)} ${mark.textContent}`.trim();
+    const figures = element.children.length - 2;
+    if (figures === 2) set(element.children[1], known(rows.wait[row]) ? duration(rows.wait[row]) : "");
+    set(element.children[figures], this.ran(row));
+    element.children[figures].classList.toggle("warning", this.is_open(row));
+    element.setAttribute("aria-level", depth + 1);
+    if (has_children) element.setAttribute("aria-expanded", !this.collapsed.has(row)); else element.removeAttribute("aria-expanded");
+    element.classList.toggle("found", this.is_match?.has(row) ?? false);
+    this.draw_bar(element.lastChild, row);
+  }
+  // -- bars
+  x(time) { return (time - this.window[0]) / (this.window[1] - this.window[0]) * this.wide; }
+  /** Boxes of stretches as a path, what touches within half a pixel as one. */
+  boxes(stretches, top, high) {
+    let path = "", from = null, to = null;
+    const close = () => { if (from !== null) path += `M${from.toFixed(1)} ${top}h${Math.max(1, to - from).toFixed(1)}v${high}H${from.toFixed(1)}z`; };
+    for (const [start, end] of stretches) {
+      const left = this.x(start), right = this.x(end);
+      if (right < 0 || left > this.wide) continue;
+      const begin = Math.min(Math.max(0, left), this.wide - 1), stop = Math.min(this.wide, right);
+      if (from !== null && begin - to < .5) { to = Math.max(to, stop); continue; }
+      close();
+      from = begin; to = stop;
+    }
+    close();
+    return path;
+  }
+  line(start, end) {
+    const left = Math.max(0, this.x(start)), right = Math.min(this.wide, this.x(end));
+    return right >= left ? `M${left.toFixed(1)} 12H${Math.max(left + 1, right).toFixed(1)}` : "";
+  }
+  draw_bar(bar, row) {
+    const rows = data.rows, start = rows.start[row], length = rows.length[row], wait = rows.wait[row];
+    const [inferred, waited, below, self, path, events, cross] = bar.children;
+    const is_missing = (rows.flags[row] & MISSING) !== 0, is_open = this.is_open(row), is_drawn = known(start) && known(length) && !is_missing;
+    const end = start + Math.max(0, length), has_below = rows.stretches.has(row) || this.has_children(row);
+    fit_to(bar, this.wide, ROW);
+    inferred.setAttribute("class", is_open ? "open" : "inferred");
+    inferred.setAttribute("d", known(start) && (is_missing || is_open) ? this.line(start, is_missing ? this.end_of_missing(row) : this.whole[1]) : "");
+    waited.setAttribute("d", known(start) && wait > 0 ? this.line(start - wait, start) : "");
+    below.setAttribute("d", is_drawn && has_below ? this.boxes([[start, end]], 6, 12) : "");
+    self.setAttribute("d", is_drawn ? this.boxes(has_below ? this.own(row) : [[start, end]], 6, 12) : "");
+    const color = data.colors[this.number_of_color(row) % data.colors.length];
+    below.style.fill = self.style.fill = color;
+    const lit = this.is_lit ? [...(this.path.get(row) || []), ...(this.submitted(row) !== row ? this.path.get(this.submitted(row)) || [] : [])] : [];
+    path.setAttribute("d", lit.length ? this.boxes(lit.sort((a, b) => a[0] - b[0]), 9, 6) : "");
+    bar.classList.toggle("lit", this.is_lit);
+    this.draw_events(events, row);
+    const place = this.x(is_drawn ? end : start);
+    cross.setAttribute("d", this.has_failed(row) && place >= 0 && place <= this.wide ? `M${Math.min(this.wide - 5, place + 8) - 4} 8l8 8m0-8l-8 8` : "");
+  }
+  /** When the last of a missing parent's children ended, of calls as rows their attempts. */
+  end_of_missing(row) {
+    const rows = data.rows;
+    let last = rows.start[row];
+    for (let child = row + 1; child < rows.end[row]; child = rows.end[child]) {
+      const shown = this.shown(child), end = rows.start[shown] + rows.length[shown];
+      if (end > last) last = end;
+    }
+    return last;
+  }
+  *own(row) {
+    const pairs = data.rows.stretches.get(row) || [];
+    for (let index = 0, time = data.rows.start[row]; index < pairs.length; index += 2) {
+      const start = time + pairs[index];
+      time = start + pairs[index + 1];
+      yield [start, time];
+    }
+  }
+  draw_events(element, row) {
+    const known_details = details.now(row);
+    let path = "", last = -9;
+    for (const [, after] of known_details?.events ?? []) {
+      const place = after === null ? -1 : this.x(data.rows.start[row] + after);
+      if (place < 0 || place > this.wide || Math.abs(place - last) < 2) continue;
+      path += `M${(place - 4).toFixed(1)} 12l4-4 4 4-4 4z`;
+      last = place;
+    }
+    element.setAttribute("d", path);
+  }
+  /** Read the details of the rows in sight once they stay there, for the marks of their events. */
+  want_events(first, last) {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(async () => {
+      const blocks = new Set();
+      for (let index = first; index < last; index++) {
+        const row = this.visible[index];
+        if (!(data.rows.flags[row] & MISSING) && !details.now(row)) blocks.add(details.block_of(data.rows.detail[row]));
+      }
+      if (!blocks.size) return;
+      for (const number of blocks) await details.load(number);
+      for (const [index, element] of this.list.drawn) this.draw_events(element.lastChild.children[5], this.visible[index]);
+    }, 60);
+  }
+  // -- the line of time
+  draw_ruler() {
+    const parts = [], [from, to] = this.window, step = round_step((to - from) / Math.max(2, this.wide / 80));
+    for (let time = Math.ceil(from / step) * step; time <= to; time += step) {
+      const place = this.x(time);
+      parts.push(draw("path", { class: "grid", d: `M${place.toFixed(1)} 24V46` }));
+      if (place > this.wide - 60) continue;
+      const label = draw("text", { x: place + 3, y: 42 });
+      label.textContent = duration(Math.round(time));
+      parts.push(label);
+    }
+    const profile = this.profile ??= this.count_running(), most = Math.max(1, ...profile);
+    const bin = this.wide / BINS;
+    parts.push(draw("path", { class: "mini", d: [...profile].map((number, index) =>
+      number ? `M${(index * bin).toFixed(1)} 22v-${Math.max(1, number / most * 20).toFixed(1)}h${bin.toFixed(1)}V22z` : "").join("") }));
+    const [left, right] = this.window.map(time => (time - this.whole[0]) / (this.whole[1] - this.whole[0]) * this.wide);
+    if (right - left < this.wide - 1) parts.push(draw("rect", { class: "window", x: left, y: 1, width: Math.max(2, right - left), height: 21 }));
+    if (this.marked) {
+      const [start, end] = this.marked;
+      parts.push(draw("rect", { class: "picked", x: Math.min(start, end), y: 0, width: Math.abs(end - start), height: 46 }));
+    }
+    fit_to(this.ruler, this.wide, 46);
+    this.ruler.replaceChildren(...parts);
+  }
+  /** How many spans run in each part of the trace. */
+  count_running() {
+    const changes = new Int32Array(BINS + 1), rows = data.rows, share = BINS / (this.whole[1] - this.whole[0]);
+    for (let row = this.first; row < this.last; row++) {
+      if (!known(rows.start[row]) || !known(rows.length[row]) || rows.flags[row] & MISSING) continue;
+      const first = Math.floor(rows.start[row] * share), last = Math.floor((rows.start[row] + Math.max(0, rows.length[row])) * share);
+      if (last < 0 || first >= BINS) continue;
+      changes[Math.max(0, first)]++;
+      changes[Math.min(BINS, last + 1)]--;
+    }
+    let running = 0;
+    return changes.subarray(0, BINS).map(change => (running += change));
+  }
+  drag() {
+    const local = event => event.clientX - this.ruler.getBoundingClientRect().left;
+    const is_upper = event => event.clientY - this.ruler.getBoundingClientRect().top < 23;
+    const time = (event, upper) => {
+      const [from, to] = upper ? this.whole : this.window;
+      return from + Math.max(0, Math.min(1, local(event) / this.wide)) * (to - from);
+    };
+    dragged(this.ruler, (from, to) => {
+      const upper = is_upper(from), ends = [time(from, upper), time(to, upper)];
+      this.marked = null;
+      this.show([Math.min(...ends), Math.max(...ends)]);
+    }, event => {
+      this.marked = null;
+      if (!is_upper(event)) { this.draw_ruler(); return; }
+      const middle = time(event, true), half = (this.window[1] - this.window[0]) / 2;
+      this.show([middle - half, middle + half]);
+    }, (from, to) => { this.marked = from && [local(from), local(to)]; this.draw_ruler(); });
+    this.ruler.addEventListener("dblclick", () => this.show(this.whole));
+  }
+  wheel(event) {
+    if (event.ctrlKey) {
+      const bounds = this.ruler.getBoundingClientRect();
+      if (event.clientX < bounds.left) return;
+      event.preventDefault();
+      this.zoom(event.deltaY < 0 ? .5 : -.5, (event.clientX - bounds.left) / this.wide);
+    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
+      event.preventDefault();
+      this.pan((event.deltaX || event.deltaY) / this.wide);
+    }
+  }
+  /** Show a stretch of the trace, at least a nanosecond of it. */
+  show([from, to]) {
+    const most = this.whole[1] - this.whole[0], long = Math.min(most, Math.max(1, to - from));
+    const start = Math.max(this.whole[0], Math.min(from, this.whole[1] - long));
+    this.window = [start, start + long];
+    this.draw_ruler();
+    for (const [index, element] of this.list.drawn) this.draw_bar(element.lastChild, this.visible[index]);
+  }
+  zoom(by, around) {
+    const [from, to] = this.window, rows = data.rows, start = rows.start[this.selected];
+    const middle = around !== undefined ? from + around * (to - from)
+      : known(start) && start >= from && start <= to ? start : (from + to) / 2;
+    const share = (middle - from) / (to - from), long = (to - from) * 2 ** -by;
+    this.show([middle - share * long, middle + (1 - share) * long]);
+  }
+  pan(by) {
+    const step = (this.window[1] - this.window[0]) * by;
+    this.show([this.window[0] + step, this.window[1] + step]);
+  }
+  fit() {
+    const rows = data.rows, row = this.selected, wait = rows.wait[row] > 0 ? rows.wait[row] : 0;
+    if (!known(rows.start[row])) return;
+    const long = known(rows.length[row]) ? Math.max(1, rows.length[row]) : this.whole[1] - rows.start[row];
+    this.show([rows.start[row] - wait - long * .05, rows.start[row] + long * 1.05]);
+  }
+  // -- colours
+  number_of_color(row) { return this.colors.get(data.rows[this.color_by][row]) ?? 0; }
+  color() {
+    const values = data.rows[this.color_by], texts = { service: data.services, file: data.files, kind: data.kinds }[this.color_by];
+    this.colors = new Map();
+    for (let row = this.first; row < this.last; row++)
+      if (!(data.rows.flags[row] & MISSING) && !this.colors.has(values[row])) this.colors.set(values[row], this.colors.size);
+    set(this.buttons.color, `colour: ${COLOR_NAMES[this.color_by]}`);
+    const shown = [...this.colors].slice(0, 12).map(([value, number]) => {
+      const swatch = make("i");
+      swatch.style.background = data.colors[number % data.colors.length];
+      const text = visible(texts[value] ?? "none") || "none";
+      return make("span", swatch, this.color_by === "file" ? text.split("/").pop() : text);
+    });
+    if (this.colors.size > shown.length) shown.push(make("span.dim", `and ${whole(this.colors.size - shown.length)} more`));
+    this.legend.replaceChildren(...(this.colors.size > 1 ? shown : []));
+  }
+  next_color() {
+    this.color_by = COLOR_BY[(COLOR_BY.indexOf(this.color_by) + 1) % COLOR_BY.length];
+    this.color();
+    this.list.redraw();
+    say(`colours stand for the ${COLOR_NAMES[this.color_by]}`);
+  }
+  toggle_path() {
+    this.is_lit = !this.is_lit;
+    this.buttons.path.setAttribute("aria-pressed", this.is_lit);
+    this.said_path.hidden = !this.is_lit;
+    set(this.said_path, visible(data.traces.path[this.trace]));
+    this.list.redraw();
+  }
+  toggle_calls() {
+    if (!this.has_calls) { say("no Ray calls"); return; }
+    this.joins = !this.joins;
+    this.set_heads();
+    this.lay_out();
+  }
+  toggle_details() {
+    this.details.hidden = !this.details.hidden;
+    this.buttons.details.setAttribute("aria-pressed", !this.details.hidden);
+  }
+  // -- moving about
+  toggle(row, is_collapsed = !this.collapsed.has(row)) {
+    if (!this.has_children(row)) return;
+    if (is_collapsed) this.collapsed.add(row); else this.collapsed.delete(row);
+    const top = this.list.element.scrollTop;
+    this.lay_out(row);
+    this.list.element.scrollTop = top;
+  }
+  collapse() {
+    const row = this.selected;
+    if (this.has_children(row) && !this.collapsed.has(row)) this.toggle(row, true); else this.go_to_parent();
+  }
+  expand() {
+    const row = this.selected;
+    if (this.collapsed.has(row)) this.toggle(row, false);
+    else if (this.has_children(row)) this.list.go(this.list.cursor + 1);
+  }
+  collapse_all() {
+    for (let row = this.first; row < this.last; row++) if (this.has_children(row) && !this.is_hidden(row)) this.collapsed.add(row);
+    this.lay_out();
+  }
+  expand_all() { this.collapsed.clear(); this.lay_out(); }
+  parent(row) {
+    const above = data.rows.parent[this.submitted(row)];
+    return above < 0 ? above : this.shown(above);
+  }
+  go_to_parent() {
+    const parent = this.parent(this.selected);
+    if (parent >= 0) this.go_to(parent);
+  }
+  /** Select a row, with all above it expanded. */
+  go_to(row) {
+    let is_new = false;
+    for (let above = data.rows.parent[row]; above >= 0; above = data.rows.parent[above]) is_new = this.collapsed.delete(above) || is_new;
+    if (is_new) this.lay_out(row); else this.list.go(this.visible.indexOf(this.shown(row)), true);
+  }
+  next(test, by, nothing) {
+    const size = this.last - this.first;
+    for (let step = 1; step <= size; step++) {
+      const row = this.first + (((this.selected - this.first + by * step) % size) + size) % size;
+      if (!this.is_hidden(row) && test(row)) { this.go_to(row); return; }
+    }
+    say(nothing);
+  }
+  next_error(by = 1) { this.next(row => this.is_bad(row), by, "nothing failed in this trace"); }
+  next_match(by) { if (this.text) this.next(row => this.is_match.has(row), by, "no match"); }
+  same_name(by) { this.next(row => this.name(row) === this.name(this.selected), by, "no other span with this name"); }
+  // -- search
+  async search(text) {
+    this.text = text.trim().toLowerCase();
+    const wanted = this.text, found = this.is_match = new Set();
+    const tell = is_done => {
+      if (this.text !== wanted) return;
+      set(this.counted, wanted ? `${count(found.size, "match")}${is_done ? "" : " …"}` : "");
+      for (const [index, element] of this.list.drawn) element.classList.toggle("found", found.has(this.visible[index]));
+    };
+    for (let row = this.first; wanted && row < this.last; row++)
+      if (this.name(row).toLowerCase().includes(wanted) || span_id(row).startsWith(wanted)) found.add(this.shown(row));
+    tell(!wanted);
+    if (found.size && !found.has(this.selected)) this.next_match(1);
+    const had_any = found.size > 0;
+    for (let row = this.first; wanted && row < this.last;) {
+      const number = details.block_of(data.rows.detail[row]), end = details.firsts[number + 1] ?? Infinity;
+      if (data.rows.flags[row] & MISSING) { row++; continue; }
+      await details.load(number);
+      if (this.text !== wanted) return;
+      for (; row < this.last && data.rows.detail[row] < end; row++) {
+        const known_details = details.now(row);
+        if (known_details && Object.values(known_details).flat(Infinity).join("\n").toLowerCase().includes(wanted)) found.add(this.shown(row));
+      }
+      tell(false);
+    }
+    tell(true);
+    if (!had_any && found.size) this.next_match(1);
+  }
+  back() {
+    if (!this.text) return false;
+    this.find.value = "";
+    this.search("");
+    this.list.element.focus();
+    return true;
+  }
+  // -- the selected span
+  async select() {
+    const row = this.selected = this.visible[this.list.cursor];
+    if (!this.is_placed) this.is_placed = true;
+    else {
+      const hash = `#${trace_key(this.trace)}/${span_id(row)}`;
+      if (location.hash !== hash) history.replaceState(null, "", hash);
+    }
+    // Who runs through the list with a key held down has nothing to read yet.
+    if (data.rows.flags[row] & MISSING || details.now(row)) { this.show_details(row, details.now(row)); return; }
+    const read = await details.of(row);
+    if (this.selected === row && current === this) this.show_details(row, read);
+  }
+  show_details(row, span) {
+    const rows = data.rows, id = span_id(row), trace_id = data.traces.id[this.trace], parts = [make("h2", this.name(row))];
+    const link = `#${trace_key(this.trace)}/${id}`;
+    const facts = [], fact = (key, value) => { if (value !== "" && value !== null) facts.push([key, value]); };
+    parts.push(make("div.tools",
+      button("copy span id", id, () => copy(id, "span id")), button("copy trace id", trace_id, () => copy(trace_id, "trace id")),
+      button("copy link", "the address of this span in this page", () => copy(location.href.split("#")[0] + link, "link")),
+    ));
+    const start = rows.start[row], length = rows.length[row], submitted = this.submitted(row);
+    if (span?.description) parts.push(make("p.error", `✖ ${lines(span.description)}`));
+    if (rows.silent.has(row)) parts.push(make("p.warning", `! ${visible(rows.silent.get(row))}`));
+    if (rows.flags[row] & MISSING) fact("parent", "not ended, or lost: no file holds it");
+    else {
+      fact("status", ["UNSET", "OK", "ERROR"][rows.status[row]]);
+      fact("kind", data.kinds[rows.kind[row]] ?? "none");
+      fact("service", visible(data.services[rows.service[row]] ?? ""));
+    }
+    if (known(start)) {
+      fact("start", moment(...this.absolute(start)));
+      fact("after", `${duration(start - this.whole[0])} after the trace began`);
+    }
+    if (!(rows.flags[row] & MISSING)) {
+      fact(this.joins && submitted !== row ? "run" : "duration", this.is_open(row) ? visible(rows.note.get(row) ?? "no end") : duration(length));
+      if (known(rows.own[row]) && known(length)) fact("self time", `${duration(rows.own[row])}${length > 0 ? ` (${Math.round(rows.own[row] / length * 100)}%)` : ""}`);
+      if (known(rows.wait[row])) fact("waited", duration(rows.wait[row]));
+      if (submitted !== row) fact("submitted by", this.link(submitted, `${visible(data.names[rows.name[submitted]])}  ${span_id(submitted)}`));
+    }
+    if (span?.process) fact("process", visible(`pid ${span.process[0]}${span.process[1] ? ` on ${span.process[1]}` : ""}`));
+    fact("span id", id);
+    const parent = this.parent(row);
+    if (parent >= 0) fact("parent", this.link(parent, this.name(parent)));
+    parts.push(table(facts));
+    if (!span) { this.details.replaceChildren(...parts); return; }
+    const attributes = section("Attributes", span.attributes.length, fields(span.attributes), true);
+    const events = span.events.map(([name, after, pairs]) => make("div",
+      make("h3", make(name === "exception" ? "span.error" : "span", name === "exception" ? "✖ " : "", visible(name) || "(no name)"), make("span.dim", after === null ? "" : `  +${duration(after)}`)),
+      fields(pairs)));
+    const of_events = section("Events", events.length, make("div", ...events), true);
+    // What was raised comes first.
+    parts.push(...(this.has_failed(row) ? [of_events, attributes] : [attributes, of_events]));
+    const links = span.links.map(([trace, linked, attributes]) => make("div", make("h3", this.link_to(trace, linked)), fields(attributes)));
+    parts.push(section("Links", links.length, make("div", ...links), true));
+    parts.push(section("Resource", span.resource.length, fields(span.resource)));
+    parts.push(section("Scope", span.scope.length, fields(span.scope)));
+    parts.push(section("Trace state", span.state.length, fields(span.state)));
+    const [file, offset, size] = span.source;
+    parts.push(section("Source", 1, table([["file", visible(file)], ["offset", `${whole(offset)}, ${count(size, "byte")}`], ...span.warnings.map(warning => ["warning", warning])])));
+    this.details.replaceChildren(...parts.filter(Boolean));
+  }
+  link(row, text) {
+    const element = make("a", text);
+    element.href = `#${trace_key(this.trace)}/${span_id(row)}`;
+    element.addEventListener("click", event => { event.preventDefault(); this.go_to(row); });
+    return element;
+  }
+  link_to(trace, span) {
+    const text = `${trace === data.traces.id[this.trace] ? "this trace" : trace ?? "unknown trace"} / ${span ?? "unknown span"}`;
+    if (!data.numbers.has(trace)) return make("span.mono", `${text}  (not in this page)`);
+    const element = make("a.mono", text);
+    element.href = `#${trace}/${span}`;
+    return element;
+  }
+  /** The second and the nanosecond of a time of this trace. */
+  absolute(time) {
+    const second = data.traces.second[this.trace];
+    if (second === null) return [null, 0];
+    const nanoseconds = data.traces.nanosecond[this.trace] + time;
+    return [second + Math.floor(nanoseconds / 1e9), ((nanoseconds % 1e9) + 1e9) % 1e9];
+  }
+}
+
+/** Let a drawing fill its place also where that gets another width than it was drawn for, as on paper. */
+function fit_to(drawing, wide, high) {
+  drawing.setAttribute("viewBox", `0 0 ${wide} ${high}`);
+  drawing.setAttribute("preserveAspectRatio", "none");
+}
+function round_step(least) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, least)));
+  return [1, 2, 5, 10].map(factor => factor * power).find(step => step >= least) ?? power * 10;
+}
+function table(pairs) {
+  return make("table", make("tbody", ...pairs.map(([key, value]) => {
+    const head = make("th", key);
+    head.scope = "row";
+    return make("tr", head, make("td", value));
+  })));
+}
+/** Attributes: a key and a text each, or the lines of a stack trace with their tones. */
+function fields(pairs) {
+  const parts = [];
+  let texts = [];
+  const flush = () => { if (texts.length) parts.push(table(texts)); texts = []; };
+  for (const [key, value] of pairs) {
+    if (typeof value === "string") { texts.push([visible(key), lines(value)]); continue; }
+    flush();
+    const stack = make("pre");
+    for (const [tone, text] of value) stack.append(make(["span", "span.own", "span.dim", "span.error"][tone], lines(text)), "\n");
+    parts.push(make("div.dim", visible(key)), stack);
+  }
+  flush();
+  return make("div", ...parts);
+}
+function section(title, number, content, is_open = false) {
+  if (!number) return null;
+  const element = make("details", make("summary", number > 1 ? `${title} ${whole(number)}` : title), content);
+  element.open = is_open;
+  return element;
+}
+
+// -- statistics -------------------------------------------------------------------------------------------------------
+
+class StatisticsView {
+  constructor() {
+    const figure = (text, index, of = duration) => ({ key: index, text, width: "minmax(64px, 96px)", number: true, show: of, wide: [5, 6, 8].includes(index) });
+    const blank = number => (number ? whole(number) : "");
+    this.columns = [
+      { key: 0, text: "NAME", width: "minmax(140px, 1fr)" }, figure("COUNT", 1, whole), figure("ERRORS", 2, blank), figure("TOTAL", 3), figure("SELF", 4),
+      figure("MIN", 5), figure("P50", 6), figure("P95", 7), figure("P99", 8), figure("MAX", 9),
+    ];
+    this.order = { key: 3, up: false };
+    this.by = "name";
+  }
+  open(main) {
+    this.buttons = Object.keys(data.statistics).map(by => button(by, `group by ${by} (b)`, () => this.group(by)));
+    this.counted = make("span.count");
+    this.list = new List({
+      id: "group", label: "statistics", columns: grid_of(this.columns), heads: sortable_heads(this.columns, this.order, key => this.sort(key)),
+      build: () => {
+        const cells = this.columns.map(column => make(`span${column.number ? ".number" : ""}${column.wide ? ".wide" : ""}${column.key === 2 ? ".error" : ""}`));
+        for (const cell of cells) cell.setAttribute("role", "gridcell");
+        return make("div", ...cells);
+      },
+      fill: (element, index) => {
+        const group = this.groups[index];
+        this.columns.forEach((column, place) => set(element.children[place], place ? column.show(group[place]) : visible(group[0]) || "(none)"));
+        element.firstChild.title = visible(group[0]);
+      },
+      opened: index => this.show_traces(index),
+    });
+    this.list.resized = () => this.list.element.style.setProperty("--columns", grid_of(this.columns));
+    main.replaceChildren(make("div.bar", make("span.dim", "group by"), ...this.buttons, this.counted), make("div.split", this.list.element));
+    document.title = "Statistics · spanview";
+    this.group(this.by);
+  }
+  close() { this.list.close(); }
+  group(by) {
+    this.by = by;
+    for (const one of this.buttons) one.setAttribute("aria-pressed", one.textContent === by);
+    this.groups = [...data.statistics[by]];
+    this.columns[0].text = by.toUpperCase();
+    set(this.counted, count(this.groups.length, "group"));
+    this.put_in_order();
+  }
+  next_group() {
+    const all = Object.keys(data.statistics);
+    this.group(all[(all.indexOf(this.by) + 1) % all.length]);
+  }
+  sort(key, up) {
+    this.order = { key, up: up ?? (key === this.order.key ? !this.order.up : key === 0) };
+    this.put_in_order();
+  }
+  put_in_order() {
+    const { key, up } = this.order, sign = up ? 1 : -1;
+    this.groups.sort((a, b) => sign * compare(a[key], b[key]));
+    show_order(this.columns, this.order);
+    this.list.set_count(this.groups.length, 0);
+  }
+  /** List the traces in which a name or a service is. */
+  show_traces(index) {
+    if (this.by === "kind") return;
+    views.traces.filter_by(this.groups[index][0].toLowerCase());
+    location.hash = "";
+  }
+  back() { return false; }
+  next_error() {
+    const index = this.groups.findIndex((group, place) => place > this.list.cursor && group[2]);
+    const first = index < 0 ? this.groups.findIndex(group => group[2]) : index;
+    if (first < 0) say("no errors"); else this.list.go(first, true);
+  }
+}
+
+// -- what check found -------------------------------------------------------------------------------------------------
+
+class CheckView {
+  open(main) {
+    const findings = data.findings.map(([kind, severity, certainty, number, detail, advice, places]) => {
+      const shade = { error: "span.error", warning: "span.warning" }[severity] ?? "span.dim";
+      const list = make("ul", ...places.map(place => make("li", this.place(place))));
+      const where = make("details", make("summary", `${number > places.length ? "the first " : ""}${count(places.length, "place")}`), list);
+      return make("article",
+        make("p", make(shade, `${severity}: ${kind}`), ` ×${whole(number)}${certainty === "likely" ? " (likely)" : ""}`), make("p", visible(detail)),
+        make("p.dim", `do: ${visible(advice)}`), places.length ? where : "");
+    });
+    const problems = data.problems.map(([kind, severity, file, offset, detail]) => make("article",
+      make("p", make(severity === "info" ? "span.dim" : "span.warning", `${severity}: ${kind}`), ` ${visible(file)}${file ? ` @ ${whole(offset)}` : ""}`), make("p", visible(detail))));
+    if (data.problem_count > problems.length) problems.push(make("p.dim", `and ${whole(data.problem_count - problems.length)} more problems`));
+    if (!findings.length && !problems.length) findings.push(make("p", "nothing odd was found"));
+    const { files, spans, traces, missing_parents, duplicates, torn } = data.summary;
+    const summary = `${count(files, "file")} · ${count(spans, "span")} · ${count(traces, "trace")} · ${count(missing_parents, "missing parent")} · ${count(duplicates, "duplicate")} · ${whole(torn)} torn`;
+    main.replaceChildren(make("div.findings", make("p.dim", summary), ...findings, ...problems));
+    main.firstChild.tabIndex = 0;
+    document.title = "Check · spanview";
+  }
+  place([trace, span, name, file, offset]) {
+    if (!trace) return make("span.mono", visible(file) + (offset === null ? "" : ` @ ${whole(offset)}`));
+    const text = `${visible(name) || "trace"}  ${trace}${span ? ` / ${span}` : ""}`;
+    if (!data.numbers.has(trace)) return make("span", text);
+    const element = make("a", text);
+    element.href = `#${trace}${span ? `/${span}` : ""}`;
+    return element;
+  }
+  close() {}
+  back() { return false; }
+}
+
+// -- which view is shown ----------------------------------------------------------------------------------------------
+
+const views = {};
+let current = null;
+
+function route() {
+  const [where, span = ""] = location.hash.slice(1).split("/"), main = document.getElementById("main");
+  const trace = data.numbers.get(where);
+  if (current instanceof TraceView && trace === current.trace) {
+    if (span) find_span(current, span);
+    return;
+  }
+  current?.close();
+  if (current instanceof TracesView) current.current = current.listed[current.list.cursor];
+  if (trace !== undefined) {
+    current = new TraceView(trace);
+    views.traces.current = trace;
+  } else current = { stats: views.stats, check: views.check }[where] ?? views.traces;
+  current.open(main);
+  if (span && trace !== undefined) find_span(current, span);
+  else if (trace !== undefined && at_error) current.is_bad(current.first) || current.next_error();
+  else if (where && current === views.traces) say("this page has no such trace");
+  at_error = false;
+  for (const link of document.querySelectorAll("#views a")) {
+    const is_it = link.hash === (current === views.stats ? "#stats" : current === views.check ? "#check" : "") || (link.hash === "" && current instanceof TraceView);
+    if (is_it) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+  }
+  (current.list?.element ?? main.firstChild).focus({ preventScroll: true });
+}
+function find_span(view, id) {
+  for (let row = view.first; row < view.last; row++) if (span_id(row) === id) { view.go_to(row); return; }
+  say("this trace has no such span");
+}
+function back() {
+  if (current.back?.()) return;
+  if (current !== views.traces) location.hash = "";
+}
+
+// -- keys -------------------------------------------------------------------------------------------------------------
+
+const on = (kind, run) => () => { if (current instanceof kind) run(current); };
+const in_list = run => () => { if (current.list) run(current.list); };
+const KEYS = [
+  ["↑ k", ["ArrowUp", "k"], "one row up", in_list(list => list.go(list.cursor - 1))],
+  ["↓ j", ["ArrowDown", "j"], "one row down", in_list(list => list.go(list.cursor + 1))],
+  ["PgUp", ["PageUp"], "one page up", in_list(list => list.go(list.cursor - list.page()))],
+  ["PgDn", ["PageDown"], "one page down", in_list(list => list.go(list.cursor + list.page()))],
+  ["g Home", ["g", "Home"], "to the first row", in_list(list => list.go(0))],
+  ["G End", ["G", "End"], "to the last row", in_list(list => list.go(list.count - 1))],
+  ["Enter", ["Enter"], "open the trace; fit the span into view; list the traces of a group", in_list(list => list.count && list.opened(list.cursor))],
+  ["Esc q", ["Escape", "q"], "back; clears the filter or the search first", back],
+  ["/ Ctrl+F", ["/"], "filter the traces; in a trace: search names and details", () => { current.find?.focus(); current.find?.select(); }],
+  ["n N", ["n"], "next and previous match", on(TraceView, view => view.next_match(1))],
+  ["", ["N"], "", on(TraceView, view => view.next_match(-1))],
+  ["e E", ["e"], "next and previous failure; in the list: open the newest", () => current.next_error?.(1)],
+  ["", ["E"], "", on(TraceView, view => view.next_error(-1))],
+  ["f", ["f"], "only traces that failed; in a trace: fit the selected span", () => (current instanceof TraceView ? current.fit() : current.toggle_failed?.())],
+  ["← h", ["ArrowLeft", "h"], "collapse, or go to the parent", on(TraceView, view => view.collapse())],
+  ["→ l", ["ArrowRight", "l"], "expand, or go to the first child", on(TraceView, view => view.expand())],
+  ["[ ]", ["["], "collapse all, expand all", on(TraceView, view => view.collapse_all())],
+  ["", ["]"], "", on(TraceView, view => view.expand_all())],
+  ["p", ["p"], "go to the parent", on(TraceView, view => view.go_to_parent())],
+  ["w W", ["w"], "next and previous span with the same name", on(TraceView, view => view.same_name(1))],
+  ["", ["W"], "", on(TraceView, view => view.same_name(-1))],
+  ["c", ["c"], "highlight the critical path", on(TraceView, view => view.toggle_path())],
+  ["a", ["a"], "one row for each Ray call, or one for each span", on(TraceView, view => view.toggle_calls())],
+  ["d", ["d"], "show or hide the details of the span", on(TraceView, view => view.toggle_details())],
+  ["C", ["C"], "colour by service, process or kind", on(TraceView, view => view.next_color())],
+  ["+ -", ["+", "="], "zoom in and out; also Ctrl and the wheel, or a drag on the ruler", on(TraceView, view => view.zoom(1))],
+  ["", ["-"], "", on(TraceView, view => view.zoom(-1))],
+  ["< >", ["<"], "earlier, later; also Shift and the wheel", on(TraceView, view => view.pan(-.25))],
+  ["", [">"], "", on(TraceView, view => view.pan(.25))],
+  ["0", ["0"], "the whole trace", on(TraceView, view => view.show(view.whole))],
+  ["s S", ["s"], "sort by the next column; reverse the order", () => next_order(1)],
+  ["", ["S"], "", () => next_order(0)],
+  ["b", ["b"], "group by the next thing", on(StatisticsView, view => view.next_group())],
+  ["y", ["y"], "copy the span id, or the trace id", copy_id],
+  ["t", ["t"], "statistics", () => { location.hash = current === views.stats ? "" : "stats"; }],
+  ["!", ["!"], "what check found", () => { location.hash = current === views.check ? "" : "check"; }],
+  ["T", ["T"], "light or dark", next_theme],
+  ["?", ["?"], "these keys", show_help],
+];
+const ACTIONS = new Map(KEYS.flatMap(([, names, , run]) => names.map(name => [name, run])));
+
+function next_order(by) {
+  if (!current.order) return;
+  if (!by) { current.sort(current.order.key, !current.order.up); return; }
+  const keys = current.columns.map(column => column.key);
+  const key = keys[(keys.indexOf(current.order.key) + 1) % keys.length];
+  current.sort(key, key === "name" || key === 0);
+}
+function copy_id() {
+  if (current instanceof TraceView) copy(span_id(current.selected), "span id");
+  else if (current === views.traces && current.listed.length) copy(data.traces.id[current.listed[current.list.cursor]], "trace id");
+}
+function next_theme() {
+  const root = document.documentElement, is_dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = is_dark ? "light" : "dark";
+}
+function show_help() {
+  const help = document.getElementById("help");
+  if (help.open) { help.close(); return; }
+  const rows = KEYS.filter(([shown]) => shown).map(([shown, , text]) => make("tr", make("td", shown), make("td", text)));
+  const note = `One file, written by spanview ${data.version}: it fetches nothing, and works offline. Times are of this browser's time zone.`;
+  help.replaceChildren(make("table", make("tbody", ...rows)), make("p.dim", note), button("close", "Esc", () => help.close()));
+  help.showModal();
+  help.scrollTop = 0;
+}
+function pressed(event) {
+  if (event.isComposing || event.altKey || document.getElementById("help").open) {
+    if (event.key === "?" && document.getElementById("help").open) show_help();
+    return;
+  }
+  const is_typing = event.target instanceof HTMLInputElement;
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "f" && current?.find && !is_typing) {
+    // The browser would find in the rows in sight only. Pressed again, it is the browser's own.
+    event.preventDefault();
+    ACTIONS.get("/")();
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || !current) return;
+  if (is_typing) {
+    if (event.key === "Escape") { if (!current.back()) event.target.blur(); current.list.element.focus(); }
+    else if (event.key === "Enter") { current.list.element.focus(); if (current instanceof TraceView) current.next_match(event.shiftKey ? -1 : 1); }
+    else if (event.key === "ArrowDown") current.list.element.focus();
+    else return;
+    event.preventDefault();
+    return;
+  }
+  if (event.key === "Enter" && event.target.closest("a, button, summary")) return;
+  const run = ACTIONS.get(event.key);
+  // Details and findings scroll by the keys of the browser.
+  if (!run || (event.key.length > 1 && event.key !== "Escape" && event.target.closest(".details, .findings"))) return;
+  event.preventDefault();
+  run();
+}
+
+// -- the beginning ----------------------------------------------------------------------------------------------------
+
+function print(is_printing) {
+  current?.list?.print(is_printing);
+  if (is_printing && current?.list?.count > MOST_PRINTED) say(`the first ${whole(MOST_PRINTED)} rows are printed`);
+}
+async function begin() {
+  await read_overview();
+  details.find();
+  const bad = data.findings.filter(([, severity]) => severity !== "info").length;
+  const link = (text, hash) => { const element = make("a", text); element.href = `#${hash}`; return element; };
+  document.getElementById("views").replaceChildren(link("Traces", ""), link("Stats", "stats"), link(bad ? `Check ${whole(bad)}` : "Check", "check"));
+  const errors = data.traces.errors.reduce((sum, number) => sum + number, 0), spans = data.traces.spans.reduce((sum, number) => sum + number, 0);
+  set(document.getElementById("totals"), `${count(data.count, "trace")} · ${count(spans, "span")}${errors ? ` · ✖ ${count(errors, "error")}` : ""}`);
+  Object.assign(views, { traces: new TracesView(), stats: new StatisticsView(), check: new CheckView() });
+  document.getElementById("theme").addEventListener("click", next_theme);
+  document.getElementById("keys").addEventListener("click", show_help);
+  addEventListener("keydown", pressed);
+  // A page of one trace shows it; back leads to the list of one.
+  if (data.count === 1 && !location.hash) history.replaceState(null, "", `#${trace_key(0)}`);
+  const is_list = !data.numbers.has(location.hash.slice(1).split("/")[0]);
+  // The list is there before the rows of its traces are read.
+  if (is_list) route();
+  await read_rows();
+  addEventListener("hashchange", route);
+  if (!is_list || data.numbers.has(location.hash.slice(1))) route();
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
+  document.body.dataset.ready = "true";
+}
+begin().catch(error => {
+  document.getElementById("main").replaceChildren(make("p.wait", `this page can't be shown: ${error.message}`));
+  throw error;
+});
+})();

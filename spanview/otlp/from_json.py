@@ -1,0 +1,294 @@
+"""Bodies of JSON to lines of OTLP's JSON, each field in the one spelling that all readers take.
+
+Names in camel and in snake case, enums by name or number, integers as text or number and ids in hex digits or base64
+are taken. A field that is null counts as absent, and unknown ones are kept. A value of another type than the protocol's
+makes a span malformed.
+
+Source: "JSON Protobuf Encoding" in the OTLP specification, and protobuf's JSON mapping.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import orjson
+
+from spanview.formats.otlp import DOCUMENT_KEYS, KINDS, RESOURCE_KEYS
+from spanview.formats.otlp_value import INT64, NUMBER, UINT32, bytes_of, integer, snake_case
+from spanview.model.codes import STATUS_NAMES
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
+from spanview.otlp.body import MalformedError, RefusedError
+from spanview.otlp.span_lines import Json, LineFrame, frame_of, lines_of, most_parts, without
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from spanview.otlp.body import Outcome
+
+    Convert: TypeAlias = Callable[[Any], Any]
+    """Returns a value as it is written; raises `RefusedError` for one of another type."""
+    Fields: TypeAlias = Mapping[str, tuple[str, Convert]]
+    """By each spelling of a field's name how it is written, and what converts its value."""
+
+_UINT64: Final = range(2**64)
+_INT32: Final = range(-(2**31), 2**31)
+_SCOPE_KEYS: Final = ("scope", "instrumentationLibrary", "instrumentation_library")
+_FIRST: Final = (
+    *("traceId", "spanId", "parentSpanId", "flags", "name", "kind", "startTimeUnixNano", "endTimeUnixNano"),
+    *("status", "attributes"),
+)
+"""Fields of a span in the order in which they are written."""
+_DEFAULTS: Final[Json] = {"name": "", "kind": 0, "startTimeUnixNano": "0", "status": {}, "attributes": []}
+"""What is written of a span in any case."""
+
+
+def lines_of_json(data: bytes, outcome: Outcome) -> Iterator[bytes]:
+    """Yield the lines of a body, an `ExportTraceServiceRequest`, and count what becomes of its spans.
+
+    Raises:
+        MalformedError: It isn't one; then no line was yielded.
+    """
+    document = document_of(data)
+    # Nothing of it is kept meanwhile: frames take many times as much as scopes without spans.
+    parts = most_parts(len(data))
+    for _ in _scopes_of(document, parts):
+        pass
+    for frame, spans in _scopes_of(document, parts):
+        yield from lines_of(frame, map(_span, spans), outcome)
+
+
+def _scopes_of(document: Json, parts_left: int) -> Iterator[tuple[LineFrame, list[Any]]]:
+    """Yield the frame of each scope that has spans, and these, of no more resources and scopes than there may be."""
+    for of_resource in lists_in(document, DOCUMENT_KEYS):
+        parts_left -= 1
+        beside_resource = without(of_resource, ("resource", *RESOURCE_KEYS))
+        for of_scope in lists_in(of_resource, RESOURCE_KEYS):
+            parts_left -= 1
+            if parts_left < 0:
+                raise MalformedError("resources and scopes that are mostly empty")
+            spans = of_scope.get("spans")
+            if not isinstance(spans, list | None):
+                raise MalformedError("spans that aren't a list")
+            if not spans:
+                continue
+            scope: Any = next((of_scope[name] for name in _SCOPE_KEYS if of_scope.get(name) is not None), {})
+            try:
+                frame = frame_of(
+                    _resource(of_resource.get("resource") or {}),
+                    _beside(beside_resource),
+                    _scope(scope),
+                    _beside(without(of_scope, ("spans", *_SCOPE_KEYS))),
+                )
+            except RefusedError as error:
+                raise MalformedError(f"a resource or scope with {error}") from None
+            except RecursionError:
+                raise MalformedError("a resource or scope that nests too deep") from None
+            yield frame, spans
+
+
+def document_of(data: bytes) -> Json:
+    """Return the object that a body is.
+
+    Raises:
+        MalformedError: It isn't one.
+    """
+    try:
+        document = orjson.loads(data or b"{}")
+    except orjson.JSONDecodeError as error:
+        raise MalformedError(f"a body that isn't JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise MalformedError("a body that isn't a JSON object")
+    return document
+
+
+def lists_in(holder: Json, names: Sequence[str]) -> Iterator[Json]:
+    """Yield the objects in the lists under some names.
+
+    Raises:
+        MalformedError: There is something else.
+    """
+    for name in names:
+        items = holder.get(name)
+        if not isinstance(items, list | None):
+            raise MalformedError(f"{name} that isn't a list")
+        for item in items or ():
+            if not isinstance(item, dict):
+                raise MalformedError(f"{name} with something else than objects")
+            yield item
+
+
+def _span(value: Any) -> Json | str:
+    """Return the object of a span, or a sentence where it isn't kept."""
+    try:
+        span = _object(_SPAN, value)
+    except RefusedError as error:
+        return str(error)
+    except RecursionError:
+        return "values that nest too deep"
+    for name in ("traceId", "spanId"):
+        if not span.get(name):
+            return f"{name} that is all zeros or missing"
+    if not span.get("parentSpanId"):
+        span.pop("parentSpanId", None)
+    if span.get("endTimeUnixNano") == "0":
+        del span["endTimeUnixNano"]
+    whole = _DEFAULTS | span
+    return {name: whole.pop(name) for name in _FIRST if name in whole} | whole
+
+
+def _object(fields: Fields, value: Any) -> Json:
+    """Return an object with known names and values of the right types, and what isn't known as it is."""
+    if type(value) is not dict:
+        raise RefusedError("something else where an object belongs")
+    result = {}
+    for name, part in value.items():
+        known = fields.get(name)
+        if known is None:
+            result[name] = part
+        elif part is not None:
+            try:
+                result[known[0]] = known[1](part)
+            except _TypeError:
+                raise RefusedError(f"{known[0]} of a wrong type or size") from None
+    return result
+
+
+class _TypeError(RefusedError):
+    """A value of another type than its field's."""
+
+
+def _text(value: Any) -> str:
+    if type(value) is not str:
+        raise _TypeError
+    return value
+
+
+def _bool(value: Any) -> bool:
+    if type(value) is not bool:
+        raise _TypeError
+    return value
+
+
+def _number(limits: range, value: Any) -> int:
+    number = integer(value)
+    if number is None or number not in limits:
+        raise _TypeError
+    return number
+
+
+def _number_text(limits: range, value: Any) -> str:
+    """Return an integer of 64 bits, which JSON's numbers can't hold."""
+    return str(_number(limits, value))
+
+
+def _double(value: Any) -> float | str:
+    if type(value) not in {int, float} and not (isinstance(value, str) and NUMBER.fullmatch(value)):
+        raise _TypeError
+    number: float | str = value
+    return number
+
+
+def _bytes(value: Any) -> str:
+    if type(value) is not str or bytes_of(value) is None:
+        raise _TypeError
+    return value
+
+
+def _id(digits: int, value: Any) -> str:
+    """Return an id in hex digits; empty for zeros and for none."""
+    if type(value) is not str:
+        raise _TypeError
+    if not value.strip("0"):
+        return ""
+    try:
+        raw = bytes.fromhex(value) if len(value) == digits else bytes_of(value)
+    except ValueError:
+        raw = None
+    if raw is None or len(raw) != digits // 2:
+        raise _TypeError
+    return raw.hex() if any(raw) else ""
+
+
+def _enum(prefix: str, names: Sequence[str], value: Any) -> int:
+    """Return the number of an enum; one that isn't known is kept, as protobuf has it."""
+    if isinstance(value, str):
+        name = value.upper().removeprefix(prefix)
+        if name in names:
+            return names.index(name)
+    return _number(_INT32, value)
+
+
+def _list(convert: Convert, value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise _TypeError
+    return [convert(item) for item in value]
+
+
+def _fields(**converts: Convert) -> Fields:
+    return {spelling: (name, convert) for name, convert in converts.items() for spelling in (name, snake_case(name))}
+
+
+def _value(value: Any) -> Json:
+    """Return an `AnyValue`."""
+    return _object(_VALUE, value)
+
+
+def _pair(value: Any) -> Json:
+    return _object(_PAIR, value)
+
+
+_COUNT: Final = partial(_number, UINT32)
+_TIME: Final = partial(_number_text, _UINT64)
+_TRACE_ID: Final = partial(_id, TRACE_ID_DIGITS)
+_SPAN_ID: Final = partial(_id, SPAN_ID_DIGITS)
+_PAIRS: Final = partial(_list, _pair)
+_VALUES: Final = partial(_object, _fields(values=partial(_list, _value)))
+_VALUE: Final = _fields(
+    stringValue=_text,
+    boolValue=_bool,
+    intValue=partial(_number_text, INT64),
+    doubleValue=_double,
+    bytesValue=_bytes,
+    arrayValue=_VALUES,
+    kvlistValue=partial(_object, _fields(values=_PAIRS)),
+)
+_PAIR: Final = _fields(key=_text, value=_value)
+_EVENT: Final = _fields(timeUnixNano=_TIME, name=_text, attributes=_PAIRS, droppedAttributesCount=_COUNT)
+_LINK: Final = _fields(
+    traceId=_TRACE_ID,
+    spanId=_SPAN_ID,
+    traceState=_text,
+    attributes=_PAIRS,
+    droppedAttributesCount=_COUNT,
+    flags=_COUNT,
+)
+_STATUS: Final = _fields(message=_text, code=partial(_enum, "STATUS_CODE_", STATUS_NAMES))
+_SPAN: Final = _fields(
+    traceId=_TRACE_ID,
+    spanId=_SPAN_ID,
+    parentSpanId=_SPAN_ID,
+    traceState=_text,
+    flags=_COUNT,
+    name=_text,
+    kind=partial(_enum, "SPAN_KIND_", KINDS),
+    startTimeUnixNano=_TIME,
+    endTimeUnixNano=_TIME,
+    attributes=_PAIRS,
+    droppedAttributesCount=_COUNT,
+    events=partial(_list, partial(_object, _EVENT)),
+    droppedEventsCount=_COUNT,
+    links=partial(_list, partial(_object, _LINK)),
+    droppedLinksCount=_COUNT,
+    status=partial(_object, _STATUS),
+)
+_TEXTS: Final = partial(_list, _text)
+_ENTITY: Final = _fields(schemaUrl=_text, type=_text, idKeys=_TEXTS, descriptionKeys=_TEXTS)
+_resource: Final[Convert] = partial(
+    _object,
+    _fields(attributes=_PAIRS, droppedAttributesCount=_COUNT, entityRefs=partial(_list, partial(_object, _ENTITY))),
+)
+_scope: Final[Convert] = partial(
+    _object, _fields(name=_text, version=_text, attributes=_PAIRS, droppedAttributesCount=_COUNT)
+)
+_beside: Final[Convert] = partial(_object, _fields(schemaUrl=_text))

@@ -1,0 +1,55 @@
+"""What `e` does on screens that count: it opens the trace of what failed behind a row, at the span that did.
+
+Where a view has no failure behind any row, it opens that of the traces that it is of: a silent one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from spanview.tui.widgets.base_screen import BaseScreen
+
+
+class NextFailure:
+    """Opens what failed behind the selected row, one after the other; then that behind the next row with a failure.
+
+    Args:
+        screen: Whose key it is.
+        failed: Returns the spans that failed behind the selected row, by their rows, in the order of visits.
+        move_on: Selects the next row behind which something failed; returns False where there is none.
+        nothing: What to say where nothing failed at all.
+        is_whole: Whether the rows are of all that the bar names.
+    """
+
+    def __init__(
+        self,
+        screen: BaseScreen,
+        failed: Callable[[], Sequence[int]],
+        move_on: Callable[[], bool],
+        nothing: str,
+        *,
+        is_whole: bool = False,
+    ) -> None:
+        self._screen = screen
+        self._failed = failed
+        self._move_on = move_on
+        self._nothing = nothing
+        self._is_whole = is_whole
+        self._opened: int | None = None
+        """The span that was opened last."""
+
+    async def open(self) -> None:
+        """Open the next failure, the newest of the selected row first."""
+        failed = self._failed()
+        number = failed.index(self._opened) + 1 if self._opened in failed else 0
+        if number >= len(failed):
+            failed, number = self._failed() if self._move_on() else (), 0
+        viewer = self._screen.viewer
+        if failed:
+            self._opened = failed[number]
+            await viewer.open_failed(self._opened)
+        elif not (self._is_whole and await viewer.open_newest_failure()):
+            viewer.say(self._nothing)

@@ -1,0 +1,114 @@
+"""Clusters for tests: one that is this process, and a small one of Ray, for spanview's commands."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from pages import ROOT
+from ray_sessions import RaySession, need
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+_PROGRAM: Final = """
+import sys
+
+from ray.cluster_utils import Cluster
+
+node = dict(num_cpus=1, object_store_memory=100_000_000, include_dashboard=False)
+cluster = Cluster(initialize_head=True, head_node_args=node)
+cluster.add_node(**node)
+print(cluster.address, flush=True)
+sys.stdin.read()
+"""
+"""Starts a cluster of two nodes, prints its address, and keeps it until its standard input is closed."""
+DIVIDING: Final = """
+import sys
+
+from spanview.cli import main
+from spanview.cluster import shuffle
+
+shuffle._GROUP_BYTES, shuffle._SHARE_BYTES, shuffle._PARTITION_BYTES = 20_000, 20_000, 5_000
+sys.exit(main())
+"""
+OF_ANOTHER_VERSION: Final = """
+import sys
+
+from spanview import version
+
+version.__version__ = "9.9"
+from spanview.cli import main
+
+sys.exit(main())
+"""
+
+
+class TasksHere:
+    """Tasks that are done at once in this process, each with values of its own."""
+
+    at_once = 2
+
+    def share(self, value: Any) -> bytes:
+        """Return a value as it travels."""
+        return pickle.dumps(value)
+
+    def start(self, function: Callable[..., Any], *arguments: Any, answers: int = 1) -> list[bytes]:
+        """Call a function."""
+        answer = function(*self._arrived(arguments))
+        values = [answer] if answers == 1 else answer
+        assert len(values) == answers
+        return [pickle.dumps(value) for value in values]
+
+    def take(self, reference: bytes) -> Any:
+        """Return a value."""
+        return pickle.loads(reference)  # noqa: S301 - our own
+
+    def start_stream(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> list[bytes]:
+        """Call a function that yields values."""
+        return [pickle.dumps(value) for value in function(*self._arrived(arguments))]
+
+    def take_stream(self, reference: list[bytes]) -> Iterator[Any]:
+        """Yield values."""
+        return map(self.take, reference)
+
+    def _arrived(self, arguments: Sequence[Any]) -> list[Any]:
+        return [self.take(value) if isinstance(value, bytes) else value for value in arguments]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that runs."""
+
+    address: str
+    environment: Mapping[str, str]
+
+    def spanview(self, command: str, *words: str, code: str = DIVIDING) -> tuple[int, bytes, str]:
+        """Return status, output and standard error of a command with `--ray`."""
+        done = subprocess.run(
+            [sys.executable, "-c", code, command, "--ray", self.address, *words],
+            env=dict(self.environment),
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=200,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr.decode()
+
+
+@contextmanager
+def started(folder: Path) -> Iterator[Cluster]:
+    """Start a cluster of Ray; the context ends it."""
+    need("ray")
+    with RaySession(folder) as session:
+        session.write("cluster.py", _PROGRAM)
+        with session.start("cluster.py") as process:
+            assert process.stdout is not None
+            yield Cluster(process.stdout.readline().strip(), session.environment())
+            process.kill()

@@ -1,0 +1,454 @@
+"""The page of `--format html` in a real browser: it shows what Python has found out, and does nothing else.
+
+page                               held against
+----                               ------------
+of each recording                  `stats --json`, answers, the rows of the trees
+of hostile strings in every field  no element, no dialog and no request that the page hasn't of itself
+of many spans                      rows in the document at a time
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from browsers import NARROW, WIDE, Windows, chromium, shown
+from builders import Builder, file_of, span_id, store_of, time_text, trace_id
+from hostile import ALL, documents
+from hostile import shown as made_visible
+from programs import spanview
+from spanview.analysis.answer import answer_of
+from spanview.analysis.ray_names import short_names
+from spanview.analysis.unended import Fate, Unended
+from spanview.display.answer_text import answer_texts
+from spanview.display.units import duration
+from spanview.exports.html import html_chunks
+from spanview.exports.losses import Losses
+from spanview.model.problems import ExportError
+from spanview.sources.loading import load_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from builders import Document
+
+# One browser for all.
+pytestmark = pytest.mark.xdist_group("browser")
+
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
+RECORDINGS: Final = sorted(path.parent.name for path in FIXTURES.glob("*/spans"))
+FIGURES: Final = ("total_ns", "self_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns")
+HOSTILE_HTML: Final = (
+    "<script>document.title = 'acted'; alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)>"
+    "</script><!--<script>--><style>*{display:none}</style><iframe srcdoc=x></iframe>"
+    '"\'><a href="javascript:alert(4)">{script}{style}{policy}<!-- data -->&lt;b&gt;${alert(5)}`'
+)
+
+
+@pytest.fixture(scope="module")
+def windows() -> Iterator[Windows]:
+    """Start one browser for all tests, and return its windows."""
+    with chromium() as started:
+        yield Windows(started)
+
+
+def page_of(folder: Path, documents: Iterable[Document | bytes], *words: str) -> Path:
+    """Write spans, export them, and return the page."""
+    (folder / "spans").mkdir()
+    (folder / "spans" / "1.json").write_bytes(file_of(documents))
+    path = folder / "page.html"
+    done = spanview("export", "--format", "html", *words, "-o", path, folder / "spans")
+    assert done.status == 0, done.notices
+    return path
+
+
+def drawing() -> list[Document]:
+    """Return two traces, the newer of which failed where its exception was raised."""
+    build = Builder()
+    exception = {
+        "exception.type": "ValueError",
+        "exception.stacktrace": 'Traceback (most recent call last):\n  File "/srv/app.py", line 31, in fail\n'
+        '    raise ValueError("bad")\nValueError: bad',
+    }
+    return [
+        *build.draw("early 0-100\n  read 10-40\n  write 50-90"),
+        *build.draw(
+            "run 1000-2000\n  load 1100-1300\n    read 1120-1200\n  work 1400-1900\n    step 1410-1500", trace=2
+        ),
+        build.span(
+            "fail",
+            trace=2,
+            span=20,
+            parent=4,
+            start=1910,
+            duration=40,
+            status="ERROR",
+            description="bad",
+            service="other",
+            events=[{"name": "exception", "timestamp": time_text(1940), "attributes": exception}],
+            links=[{"context": {"trace_id": trace_id(1), "span_id": span_id(2), "trace_state": "[]"}}],
+        ),
+    ]
+
+
+# -- what it shows -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_the_figures_are_those_of_the_commands(name: str, windows: Windows, tmp_path: Path) -> None:
+    """The statistics, the traces, their answers and their rows are what Python says of a recording."""
+    folder, path = FIXTURES / name / "spans", tmp_path / "page.html"
+    assert spanview("export", "--format", "html", "-o", path, folder).status == 0
+    groups = json.loads(spanview("stats", "--json", folder).output)["groups"]
+    store = load_store([str(folder)])
+    table = store.trace_table
+    with shown(windows, path, "#stats") as look:
+        assert sorted(row[1:] for row in look.rows()) == sorted(
+            [f"{group['count']:,}", f"{group['errors'] or ''}", *(duration(group[figure]) for figure in FIGURES)]
+            for group in groups
+        )
+        look.press("t")
+        look.until("!location.hash && document.querySelector('.plot')")
+        traces = look.rows()
+        assert sorted((row[2], row[3]) for row in traces) == sorted(
+            (f"{table.span_count[trace]:,}", f"{table.error_count[trace] or ''}") for trace in range(len(table))
+        )
+        largest = max(range(len(table)), key=lambda trace: (table.span_count[trace], table.trace_id(trace)))
+        look.page.evaluate("hash => { location.hash = hash }", f"{table.trace_id(largest):032x}")
+        look.until("document.querySelector('.answer')")
+        names = short_names(store.names.texts)
+        assert look.texts(".answer") == [made_visible((answer_texts(answer_of(store, largest), names) or [""])[0])]
+        tree = store.tree(largest)
+        if "calls as rows" in look.texts(".bar button"):
+            look.press("a")
+        assert len(look.rows()) == min(len(tree), 1000)
+
+
+def test_durations_are_rounded_alike(windows: Windows, tmp_path: Path) -> None:
+    """Each duration is written as Python writes it, ties included."""
+    lengths_us = [0, 1, 999, 1000, 9_995, 9_994.9, 12_345, 100_500, 101_500, 99_950, 2_125, 2_135, 1_005, 59_999_000]
+    lengths_us += [60_000_000, 3_599_600_000, 7_384_000_000, 200_000_000_000, 9_000_000_000_000, 33_333, 4_450, 4_350]
+    build = Builder()
+    spans = [build.span(f"s{number}", trace=number + 1, duration=us) for number, us in enumerate(lengths_us)]
+    with shown(windows, page_of(tmp_path, spans), "#stats") as look:
+        by_name = {row[0]: row[3] for row in look.rows()}
+    assert by_name == {f"s{number}": duration(round(us * 1000)) for number, us in enumerate(lengths_us)}
+
+
+def test_a_trace(windows: Windows, tmp_path: Path) -> None:
+    """A trace is its rows with their bars; details have attributes, exceptions with their stack, links that lead on."""
+    with shown(windows, page_of(tmp_path, drawing())) as look:
+        assert [row[-1] for row in look.rows()] == ["✖ run", "early"]
+        look.press("Enter")
+        look.until("document.querySelector('.ruler')")
+        assert look.page.title() == "run · spanview"
+        names = ["run", "load", "read", "work", "step", "fail"]
+        assert look.names == names
+        assert [row[1] for row in look.rows()] == ["1 ms", "200 µs", "80 µs", "500 µs", "90 µs", "40 µs"]
+        bars = look.page.locator(".row .self").evaluate_all("bars => bars.map(bar => bar.getBBox().x)")
+        wide = look.page.locator(".ruler").evaluate("ruler => ruler.clientWidth")
+        starts = [round(1000 * bar / wide) for bar in bars]
+        assert [
+            abs(start - expected) <= 2 for start, expected in zip(starts, (0, 100, 120, 400, 410, 910), strict=True)
+        ]
+        look.press("e")
+        assert look.selected == "fail"
+        look.until("document.querySelector('.details pre')")
+        assert look.texts(".details pre .own") == ['  File "/srv/app.py", line 31, in fail']
+        assert "+30 µs" in look.texts(".details h3")[0]
+        look.until("document.querySelector('.cross[d^=M]') && document.querySelector('.event[d^=M]')")
+        look.page.click(".details a.mono")
+        look.until("document.title === 'early · spanview'")
+        assert look.selected == "read"
+
+
+def test_calls_are_rows(windows: Windows, tmp_path: Path) -> None:
+    """A Ray call is one row with its wait and its run, `a` shows its two spans, and `c` lights the critical path."""
+    build = Builder()
+    spans = [
+        build.span("driver", span=1, start=0, duration=1000),
+        build.span("__main__.f ray.remote", span=2, parent=1, start=10, duration=10, kind="PRODUCER"),
+        build.span("__main__.f ray.remote_worker", span=3, parent=2, start=520, duration=300, kind="CONSUMER"),
+        build.span("work", span=4, parent=3, start=600, duration=100),
+        build.span("__main__.g ray.remote", span=5, parent=1, start=30, duration=10, kind="PRODUCER"),
+    ]
+    with shown(windows, page_of(tmp_path, spans)) as look:
+        assert look.hash == f"#{1:032x}"
+        assert [row[:3] for row in look.rows()] == [
+            ["▾driver", "", "1 ms"],
+            ["▾f", "500 µs", "300 µs"],
+            ["work", "", "100 µs"],
+            ["g◌ no attempt seen", "", ""],
+        ]
+        look.press("a")
+        assert [row[0] for row in look.rows()][1:3] == ["▾__main__.f ray.remote", "▾__main__.f ray.remote_worker"]
+        look.press("a", "c")
+        answer, path = look.texts(".head .answer, .head .answer + p")
+        assert answer.startswith("1 ms = 500 µs running (210 µs in f) + 500 µs waiting before f ran   not sure: g left")
+        assert path.startswith("critical path: 500 µs running, 500 µs waiting")
+        assert look.page.locator(".row .path[d^=M]").count() == 3
+
+
+def test_what_is_missing_is_said(windows: Windows, tmp_path: Path) -> None:
+    """Missing parents, spans without an end and circles stand in their places, in words and in marks."""
+    build = Builder()
+    spans = [
+        build.span("orphan", trace=1, span=1, parent=99),
+        build.span("open", trace=2, span=2, duration=None),
+        build.span("one", trace=3, span=3, parent=4),
+        build.span("two", trace=3, span=4, parent=3),
+    ]
+    with shown(windows, page_of(tmp_path, spans)) as look:
+        assert [row[-1] for row in look.rows()] == [
+            "↻ one  incomplete",
+            "open  ◌ 1 span without an end",
+            "? parent not seen  ? 1 missing parent",
+        ]
+        for trace, expected in ((1, f"? parent not seen {99:016x}"[:26]), (2, "open"), (3, "one↻ cycle")):
+            look.page.evaluate("hash => { location.hash = hash }", f"{trace:032x}")
+            look.until("hash => document.querySelector('.head .mono')?.textContent === hash", f"{trace:032x}")
+            assert look.rows()[0][0].removeprefix("▾") == expected
+        look.press("!")
+        assert any("missing_parents" in text for text in look.texts(".findings article"))
+
+
+def test_what_has_become_of_spans_without_an_end(windows: Windows, tmp_path: Path) -> None:
+    """A page says of a span without an end what was known when it was written: it runs, or is lost, and why."""
+    build = Builder()
+    store = store_of(*build.draw("run 0-?\n  read 10-?\n  write 20-?\n  sum 30-40"))
+    fates = {
+        0: Unended(Fate.RUNS, "its process, pid 7, is running"),
+        1: Unended(Fate.LOST, "its process, pid 8, has ended", is_likely=True),
+    }
+    path = tmp_path / "page.html"
+    path.write_bytes(b"".join(html_chunks(store, store.traces_in_order(), Losses("html"), lambda _: fates)))
+    with shown(windows, path) as look:
+        assert [row[1] for row in look.rows()] == ["running", "lost", "no end", "10 µs"]
+        assert look.page.locator(".row .open[d^=M]").count() == 3
+        look.press("j")
+        assert "lost, likely: its process, pid 8, has ended" in look.texts(".details td")
+
+
+# -- finding one's way -------------------------------------------------------------------------------------------------
+
+
+def test_keys(windows: Windows, tmp_path: Path) -> None:
+    """The keys of the viewer do here what they do there."""
+    with shown(windows, page_of(tmp_path, drawing())) as look:
+        look.press("j")
+        assert look.selected == "early"
+        look.press("g", "e")
+        look.until("document.querySelector('.ruler')")
+        assert look.selected == "fail"
+        for key, name in (("g", "run"), ("j", "load"), ("l", "read"), ("p", "load"), ("G", "fail"), ("k", "step")):
+            look.press(key)
+            assert look.selected == name, key
+        look.press("g", "h")
+        assert look.names == ["run"]
+        look.press("l", "l", "h")
+        assert look.names == ["run", "load", "work", "step", "fail"]
+        look.press("]", "f")
+        spanned = look.texts(".ruler text")
+        look.press("0", "+", "+", ">")
+        assert look.texts(".ruler text") not in (spanned, [])
+        look.press("0", "C", "y")
+        look.until("document.querySelector('#said').textContent === 'copied the span id'")
+        look.press("?")
+        assert "critical path" in look.texts("#help")[0]
+        look.press("Escape", "Escape")
+        look.until("!location.hash")
+        assert look.selected == "run"
+        look.press("s", "s")
+        assert look.texts("[aria-sort]") == ["SPANS ▾"]
+        look.press("S")
+        assert [row[2] for row in look.rows()] == ["3", "6"]
+
+
+def test_search(windows: Windows, tmp_path: Path) -> None:
+    """`/` and Ctrl+F filter the list by names within traces; in a trace they find names and what is in details."""
+    with shown(windows, page_of(tmp_path, drawing())) as look:
+        look.press("Control+f")
+        look.page.keyboard.type("STEP")
+        assert [row[-1] for row in look.rows()] == ["✖ run"]
+        look.press("Escape")
+        assert len(look.rows()) == 2
+        look.press("g", "Enter")
+        look.until("document.querySelector('.ruler')")
+        look.press("/")
+        look.page.keyboard.type('ValueError("bad")')
+        look.until("document.querySelector('.count').textContent === '1 match'")
+        assert look.selected == "fail"
+        look.page.fill("input", "e")
+        look.until("/^[0-9]+ matches$/.test(document.querySelector('.count').textContent)")
+        look.press("Enter", "n")
+        assert look.page.locator(".row.found").count() > 1
+
+
+def test_links_to_spans(windows: Windows, tmp_path: Path) -> None:
+    """An address with a trace and a span opens there, and follows the cursor; back leads to the list."""
+    path = page_of(tmp_path, drawing())
+    with shown(windows, path, f"#{2:032x}/{7:016x}") as look:
+        assert look.selected == "work"
+        look.press("j")
+        assert (look.selected, look.hash) == ("step", f"#{2:032x}/{8:016x}")
+        look.press("Escape", "Enter")
+        look.until("document.querySelector('.ruler')")
+        look.page.go_back()
+        look.until("document.querySelector('.plot')")
+    with shown(windows, path, "#%E0%A4%A/<img src=x>") as look:
+        assert look.texts("#said") == ["this page has no such trace"]
+        assert len(look.rows()) == 2
+
+
+def test_mouse(windows: Windows, tmp_path: Path) -> None:
+    """A click opens a trace and selects a span, a drag on the ruler zooms, and a double click shows all again."""
+    with shown(windows, page_of(tmp_path, drawing())) as look:
+        look.page.click("text=run")
+        look.until("document.querySelector('.ruler')")
+        look.page.locator(".row", has_text="work").click()
+        assert look.selected == "work"
+        look.page.locator(".row .arrow").first.click()
+        assert look.names == ["run"]
+        box = look.page.locator(".ruler").bounding_box()
+        assert box is not None
+        before = look.texts(".ruler text")
+        x, y = box["x"], box["y"] + 35
+        look.page.mouse.move(x + box["width"] * 0.4, y)
+        look.page.mouse.down()
+        look.page.mouse.move(x + box["width"] * 0.6, y)
+        look.page.mouse.up()
+        zoomed = look.texts(".ruler text")
+        assert zoomed
+        assert all(re.fullmatch(r"[45]\d\d µs", text) for text in zoomed)
+        look.page.mouse.dblclick(x + 50, y)
+        assert look.texts(".ruler text") == before
+
+
+# -- what it must not do -----------------------------------------------------------------------------------------------
+
+
+def test_hostile_strings_are_texts(windows: Windows, tmp_path: Path) -> None:
+    """Whatever a field holds, the page has no element of it, does nothing of it, and shows it."""
+    path = page_of(tmp_path, documents(ALL + HOSTILE_HTML))
+    text = path.read_text()
+    assert "alert(" not in text
+    with shown(windows, path) as look:
+        look.press("Escape")
+        look.until("document.querySelector('.plot, .list')")
+        foreign = "main :is(script, img, style, iframe, object, embed, link, meta, a[href]:not([href^='#']))"
+        unsafe = re.compile("[\0-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+
+        def is_harmless() -> None:
+            assert look.page.locator(foreign).count() == 0
+            assert look.page.evaluate("document.querySelectorAll('[onload], [onerror], [onclick]').length") == 0
+            body: str = look.page.evaluate("document.body.querySelector('main').textContent + document.title")
+            assert unsafe.search(body) is None
+
+        is_harmless()
+        look.press("Enter")
+        look.until("document.querySelector('.ruler')")
+        look.press("/")
+        look.page.keyboard.type("onerror=alert")
+        look.press("Enter", "]")
+        for _ in range(6):
+            look.press("j")
+            look.until("document.querySelector('.details table')")
+            look.page.evaluate("document.querySelectorAll('.details details').forEach(one => { one.open = true })")
+            is_harmless()
+        details = look.texts(".details")[0]
+        for tag in ("ak", "av", "ek", "ev", "lk", "lv", "rk", "rv", "sd", "en", "em"):
+            # Surrogates are no Unicode, and lines and tabs are kept in values.
+            assert f"{tag}␛[2J" in details, tag
+        assert "<img src=x onerror=alert(2)>" in details
+        for view in ("t", "b", "b", "!"):
+            look.press(view)
+            is_harmless()
+        assert look.page.title().startswith("Check")
+
+
+def test_nothing_is_too_long(windows: Windows, tmp_path: Path) -> None:
+    """Names and values of ten million characters are cut, and that is said."""
+    build, long = Builder(), "x" * 10_000_000
+    spans = [build.span(long), build.span("b", parent=1, attributes={"k": long, "l" + long[:99_999]: 1})]
+    (tmp_path / "1.json").write_bytes(file_of(spans))
+    path = tmp_path / "page.html"
+    done = spanview("export", "--format", "html", "-o", path, tmp_path / "1.json", "--trace", f"{1:032x}")
+    assert "html: texts of more than 32,768 characters cut: 2" in done.notices
+    assert "html: names of more than 1,000 characters cut: 1" in done.notices
+    assert path.stat().st_size < 400_000
+    with shown(windows, path) as look:
+        look.press("G")
+        look.until("document.querySelector('.details summary')")
+        assert "10,000,000 characters in all" in look.texts(".details")[0]
+
+
+def test_too_many_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More spans than a page has room for are an error that says what to do."""
+    monkeypatch.setattr("spanview.exports.html.MAX_SPANS", 6)
+    store = store_of(*drawing())
+    with pytest.raises(ExportError, match=r"^9 spans, and a page has room for 6: choose fewer, with a filter"):
+        html_chunks(store, store.traces_in_order(), Losses("html"))
+    assert b"".join(html_chunks(store, [1], Losses("html"))).endswith(b"</html>\n")
+
+
+# -- many spans, other windows, paper ----------------------------------------------------------------------------------
+
+
+def test_many_spans(windows: Windows, tmp_path: Path) -> None:
+    """Of 20,000 spans only the rows in sight are in the document, wherever one scrolls, and each draws what it is."""
+    build = Builder()
+    spans = [build.span("root", span=1, start=0, duration=20_000)]
+    spans += [build.span(f"s{number}", span=number, parent=number // 2, start=number) for number in range(2, 20_001)]
+    with shown(windows, page_of(tmp_path, spans)) as look:
+        look.until("document.querySelector('.ruler')")
+        drawn = look.page.evaluate(
+            """async () => {
+              const list = document.querySelector('.list'), most = [];
+              for (let step = 0; step <= 40; step++) {
+                list.scrollTop = list.scrollHeight * step / 40;
+                await new Promise(requestAnimationFrame);
+                await new Promise(requestAnimationFrame);
+                const rows = [...document.querySelectorAll('.row')].filter(row => !row.hidden);
+                most.push([document.querySelectorAll('.row').length, rows.length, rows.at(-1).textContent.length]);
+              }
+              return most;
+            }"""
+        )
+        assert max(most for most, _, _ in drawn) < 100
+        assert min(rows for _, rows, _ in drawn) >= 20
+        assert min(length for _, _, length in drawn) > 2
+        look.press("G")
+        look.until("document.querySelector('.row[aria-selected=true] .name')?.textContent === 's16383'")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_windows(size: tuple[int, int], windows: Windows, tmp_path: Path, *, is_dark: bool) -> None:
+    """Nothing is wider than the window, wide or narrow, and the page is as light or dark as the browser."""
+    with shown(windows, page_of(tmp_path, drawing()), size=size, is_dark=is_dark) as look:
+        for keys in ((), ("Enter",), ("t",), ("!",), ("?",)):
+            look.press(*keys)
+            assert look.page.evaluate("document.documentElement.scrollWidth") <= size[0]
+            assert look.page.evaluate("document.documentElement.scrollHeight") <= size[1]
+        look.press("Escape")
+        background = "getComputedStyle(document.body).backgroundColor"
+        light, dark = "rgb(255, 255, 255)", "rgb(13, 17, 23)"
+        assert look.page.evaluate(background) == (dark if is_dark else light)
+        look.press("T")
+        assert look.page.evaluate(background) == (light if is_dark else dark)
+
+
+def test_paper(windows: Windows, tmp_path: Path) -> None:
+    """All rows are printed, with the details of the selected span; afterwards only those in sight are left."""
+    build = Builder()
+    spans = [build.span("root", span=1, start=0, duration=2_000)]
+    spans += [build.span(f"s{number}", span=number, parent=1, start=number) for number in range(2, 302)]
+    with shown(windows, page_of(tmp_path, spans), is_dark=True) as look:
+        look.until("document.querySelector('.details summary')")
+        pages = len(re.findall(rb"/Type\s*/Page\b", look.page.pdf()))
+        assert pages >= 6
+        look.until("[...document.querySelectorAll('.row')].filter(row => !row.hidden).length < 100")

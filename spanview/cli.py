@@ -74,6 +74,7 @@ options:
       --trace ID         this trace; a unique prefix is enough
       --demo             a recording that comes with spanview, instead of a PATH
       --ray ADDRESS      all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT
+      --web [--port N]   in a browser, on this machine: prints the address
       --color MODE       colours: auto, always or never
       --max-span-size N  longest record to keep, in bytes (default 16MiB)
       --no-cache         neither read nor write a kept index
@@ -247,7 +248,7 @@ def _joined(words: list[str]) -> list[str]:
 
 
 def _options(command: str, words: list[str]) -> Options:
-    from spanview.commands.options import Options, parse_size
+    from spanview.commands.options import SERVED, Options, parse_size
 
     parser = _parser(command)
     # What follows -- is no option, which argparse forgets where PATHs and options are mixed.
@@ -277,17 +278,25 @@ def _options(command: str, words: list[str]) -> Options:
         _check_cluster(parser, given, paths)
     elif given.get("ray") is not None and paths:
         parser.error(f"--ray stands for a PATH: leave out {paths[0]}")
-    if command == "push" and given["follow"] and given["shift_to_now"]:
-        parser.error("--shift-to-now moves what is there: leave out --follow")
+    _check_together(parser, command, given)
     given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
     return Options(
         command=command,
         paths=paths[compared:],
         sides=paths[:compared],
         cap=cap,
+        served=os.environ.get(SERVED),
         environment=dict(os.environ),
         **_without_lists(given),
     )
+
+
+def _check_together(parser: argparse.ArgumentParser, command: str, given: dict[str, Any]) -> None:
+    """Complain about options of which one needs the other, or can't have it."""
+    if command == "push" and given["follow"] and given["shift_to_now"]:
+        parser.error("--shift-to-now moves what is there: leave out --follow")
+    if command == "view" and given["port"] is not None and not given["web"]:
+        parser.error("--port says where --web is to be found: add --web")
 
 
 def _check_cluster(parser: argparse.ArgumentParser, given: dict[str, Any], paths: tuple[str, ...]) -> None:
@@ -382,14 +391,16 @@ def _width(text: str) -> int:
     return int(text)
 
 
-def _port(text: str) -> int | None:
+def _port(text: str) -> int:
     import argparse
 
-    if text == "off":
-        return None
     if not (text.isascii() and text.isdigit() and int(text[:9]) <= _MAX_PORT):
-        raise argparse.ArgumentTypeError(f"{text}: expected a port up to {_MAX_PORT}, 0 for any that is free, or off")
+        raise argparse.ArgumentTypeError(f"{text}: expected a port up to {_MAX_PORT}, or 0 for any that is free")
     return int(text)
+
+
+def _port_or_off(text: str) -> int | None:
+    return None if text == "off" else _port(text)
 
 
 def _size(text: str) -> int:
@@ -492,12 +503,14 @@ _OPTIONS: Final = (
     _option(
         "receive",
         "--http",
-        type=_port,
+        type=_port_or_off,
         default=4318,
         metavar="PORT",
         help="for OTLP over HTTP (default 4318): 0 for any that is free, off for none",
     ),
-    _option("receive", "--grpc", type=_port, default=4317, metavar="PORT", help="for OTLP over gRPC (default 4317)"),
+    _option(
+        "receive", "--grpc", type=_port_or_off, default=4317, metavar="PORT", help="for OTLP over gRPC (default 4317)"
+    ),
     _option(
         "receive",
         "--host",
@@ -606,6 +619,10 @@ _OPTIONS: Final = (
         "--ray",
         metavar="ADDRESS",
         help="write jsonl, otlp or parquet on a Ray cluster, whose nodes can all read the PATHs: auto, or HOST:PORT",
+    ),
+    _option("view", "--web", action="store_true", help="show it in a browser, on this machine: prints the address"),
+    _option(
+        "view", "--port", type=_port, metavar="N", help="where --web is to be found (default: any port that is free)"
     ),
     _option("tree", "--svg", metavar="FILE", help="write the waterfall as a picture, completely or not at all"),
     _option("export tree", "--force", action="store_true", help="overwrite the file"),

@@ -69,7 +69,7 @@ class Server:
             self._scratch = tempfile.TemporaryDirectory()
             self.disk_inside = self._scratch.name
             mount = f'mount -t tmpfs -o size={disk_bytes} none "$0" && exec "$@"'
-            words = [*_apart(), "sh", "-c", mount, self.disk_inside, *words]
+            words = [*apart(), "sh", "-c", mount, self.disk_inside, *words]
         self._process = subprocess.Popen(
             words,
             stdin=subprocess.PIPE,
@@ -135,7 +135,7 @@ def no_disk_of_its_own() -> str:
     """Say why a disk of its own can't be had; empty where it can."""
     if not sys.platform.startswith("linux") or shutil.which("unshare") is None:
         return "a small disk of its own needs Linux and unshare"
-    words = [*_apart(), "mount", "-t", "tmpfs", "none", tempfile.gettempdir()]
+    words = [*apart(), "mount", "-t", "tmpfs", "none", tempfile.gettempdir()]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     return f"a small disk of its own can't be mounted: {done.stderr.strip()}" if done.returncode else ""
 
@@ -146,7 +146,7 @@ def no_failing_calls() -> str:
     return "" if known else "system calls can be made to fail on Linux on x86_64 and aarch64 only"
 
 
-def _apart() -> tuple[str, ...]:
+def apart() -> tuple[str, ...]:
     """Return what runs a program so that nobody else sees what it mounts."""
     return ("unshare", "--mount") if not os.geteuid() else ("unshare", "--mount", "--map-root-user")
 

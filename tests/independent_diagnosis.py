@@ -94,6 +94,13 @@ def _of_serve(files: dict[str, list[Record]], spans: list[Record], counts: Count
         counts["lone_replicas"] = len(lone)
     of_proxies = {name.rpartition("/")[0] for name in proxies}
     counts["no_proxy_file"] = sum(name.rpartition("/")[0] not in of_proxies for name in replicas)
+    is_haproxy = any(span["name"].startswith("HAProxyManager.") for span in spans)
+    if is_haproxy and lone and not requests:
+        counts["haproxy"], counts["no_proxy_file"] = len(lone), 0
+    if not any(re.match("(proxy|replica|route)_", span["name"]) for span in spans):
+        counts["serve_untraced"] = sum(
+            bool(re.match(r"ServeReplica:.*handle_request.* ray\.remote$", span["name"])) for span in spans
+        )
     failed = {(span["trace_id"], span["span_id"]) for span in requests if span["status"] == "ERROR"}
     routes: set[tuple[Any, Any]] = set()
     for start in ("route_to_replica", "proxy_route_to_replica", "replica_handle_request"):

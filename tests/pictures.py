@@ -132,6 +132,8 @@ async def walked(
         await pilot.pause()
         for key in shot.keys:
             await pilot.press(key)
+        # It would begin within a second.
+        app.first_screen.marks.find()
         await pilot.pause(0.2)
         await app.workers.wait_for_complete()
         for field in app.screen.query(Input):

@@ -106,7 +106,7 @@ def post(
         method: How.
         headers: More headers, with underscores for hyphens.
     """
-    connection = http.client.HTTPConnection("localhost", port, timeout=30)
+    connection = http.client.HTTPConnection("localhost", port, timeout=120)
     try:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         if content_type:

@@ -128,6 +128,11 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["collect", "-o", "dir", "--dashboard", "http://head:8265", "--address", "auto"], ["leave out one of them"]),
     (["collect", "-o", "dir", "--dashboard", "head:8265"], ["head:8265: expected the URL of a dashboard"]),
     (["--ray", "auto", "folder"], ["--ray stands for a PATH: leave out folder"]),
+    (["--port", "8123", "1.json"], ["--port", "add --web"]),
+    (["--web", "--port", "65536", "1.json"], ["65536", "expected a port up to 65535"]),
+    (["--web", "no.json"], ["no.json: no such file or folder", "--follow"]),
+    (["--web", "-q", "name=", "1.json"], ["character 6"]),
+    (["tree", "--web", "1.json"], ["unrecognized arguments: --web"]),
     (["tre"], ["there is no command tre", "did you mean `tree`?", "./tre"]),
     (["exprot", "1.json"], ["there is no command exprot", "did you mean `export`?"]),
     (["-q", "tree", "chekc"], ["there is no command chekc", "did you mean `check`?"]),
@@ -634,7 +639,7 @@ def test_help_lists_what_is_built() -> None:
     assert spanview("-h") == done
     listed = [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()]
     assert listed == [*COMMANDS, "push", "collect", "receive", "help"]
-    assert not any(name in done.text for name in ("--web", "--svg", *NO_COMMANDS[1:]))
+    assert not any(name in done.text for name in ("--svg", *NO_COMMANDS[1:]))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -5,7 +5,10 @@ Both are tried in an environment of their own, which uv fills from the index; wi
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
+import signal
 import subprocess
 import sys
 import tarfile
@@ -14,11 +17,14 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import grpc
 import pytest
 from packaging.requirements import Requirement
 
 from every_screen import WAYS
 from programs import environment_with, spanview
+from receivers import JSON, Receiver, document, request_of, span
+from served import Served, open_tab
 from spanview.docs import PAGES
 from spanview.sources.places import DEMO
 from terminals import Terminal
@@ -65,7 +71,14 @@ def lowest() -> list[str]:
     """Return what is installed and what builds it, each in the lowest version that pyproject.toml names."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     pinned = []
-    for requirement in map(Requirement, [*project["project"]["dependencies"], *project["build-system"]["requires"]]):
+    extras = project["project"]["optional-dependencies"]
+    needed = [
+        *project["project"]["dependencies"],
+        *extras["otlp"],
+        *extras["web"],
+        *project["build-system"]["requires"],
+    ]
+    for requirement in map(Requirement, needed):
         (bound,) = requirement.specifier
         assert bound.operator == ">=", requirement
         if requirement.marker is None or requirement.marker.evaluate():
@@ -107,12 +120,48 @@ def test_the_viewer_runs_at_a_terminal_with_the_lowest_versions(python: Path) ->
         assert terminal.wait() == 0
 
 
+async def test_a_tab_shows_the_viewer_with_the_lowest_versions(python: Path) -> None:
+    """The server starts, a tab's viewer paints and takes keys, and everything that its page loads is there."""
+    program = ("/usr/bin/env", f"PYTHONPATH={ROOT}", str(python), "-m", "spanview")
+    with Served(RECORDING, program=program) as served:
+        for name in ("", "files/terminal.js", "files/terminal.css"):
+            assert served.ask(served.path + name).status == 200
+        async with open_tab(served.address) as tab:
+            await tab.until("31 traces")
+            await tab.press("\r")
+            await tab.until("⏎ open", "path")
+
+
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_commands_print_the_same_with_the_lowest_versions(python: Path, words: Sequence[str]) -> None:
     """No command depends on what only later versions do."""
     old = spanview(*words, RECORDING, program=[str(python), "-m", "spanview"], environment={"PYTHONPATH": str(ROOT)})
     assert old == spanview(*words, RECORDING)
     assert old.output
+
+
+def test_spans_are_received_with_the_lowest_versions(
+    python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over HTTP in both encodings and over gRPC, compressed, with what is kept besides and what is declined."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    words = ("--keep", "all", "--max-body", "100000")
+    with Receiver(tmp_path, *words, program=(str(python), "-m", "spanview")) as receiver:
+        body = request_of(1).SerializeToString()
+        assert receiver.post(gzip.compress(body), Content_Encoding="gzip").status == 200
+        assert receiver.post(json.dumps(document(span(2))).encode(), JSON).status == 200
+        assert receiver.post(gzip.compress(bytes(1_000_000)), Content_Encoding="gzip").status == 413
+        assert receiver.post(b"{", JSON).status == 400
+        for kind in ("logs", "metrics"):
+            assert receiver.post(b"", path=f"/v1/{kind}").status == 200
+        with grpc.insecure_channel(f"localhost:{receiver.port('gRPC')}") as channel:
+            export = channel.unary_unary("/opentelemetry.proto.collector.trace.v1.TraceService/Export")
+            export(request_of(3).SerializeToString(), timeout=30, compression=grpc.Compression.Gzip)
+            for large in (bytes(200_000), b"\x0a\x80\x80\x80\x10" + bytes(10 << 20)):
+                with pytest.raises(grpc.RpcError, match="RESOURCE_EXHAUSTED"):
+                    export(large, timeout=30, compression=grpc.Compression.Gzip)
+        assert [found["name"] for found in receiver.written()] == ["span 1", "span 2", "span 3"]
+        assert receiver.stop(signal.SIGTERM).startswith("spanview: received 3 spans in 4 requests")
 
 
 def test_the_wheel_has_the_pages_and_the_demo(python: Path, tmp_path: Path) -> None:

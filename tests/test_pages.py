@@ -69,9 +69,9 @@ def split(words: list[str]) -> tuple[str, list[str]]:
 
 
 def needs_others(command: str) -> bool:
-    """Tell whether a command needs a cluster, senders or an endpoint, as in their tests; its options are parsed."""
+    """Tell whether a command needs a cluster, senders, an endpoint or a browser, as in their tests; it is parsed."""
     words = shlex.split(command)[1:]
-    if not {"collect", "--ray", "receive", "push"} & {*words}:
+    if not {"collect", "--ray", "receive", "push", "--web"} & {*words}:
         return False
     assert cli._options(*split(words)).command in {"collect", "export", "stats", "tree", "view", "receive", "push"}
     return True

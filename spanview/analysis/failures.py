@@ -59,10 +59,9 @@ def newest_failures(
         latest, lasting = (np.full(len(store.trace_table), NO_TIME, np.int64) for _ in range(2))
         np.maximum.at(latest, of_traces, ended)
         np.maximum.at(lasting, of_traces[lasts], ended[lasts])
-        ends = {
-            trace: (lasting[trace] != NO_TIME, int(latest[trace] if lasting[trace] == NO_TIME else lasting[trace]))
-            for trace in wanted
-        }
+        has_lasting = lasting != NO_TIME
+        pairs = [*zip(has_lasting.tolist(), np.where(has_lasting, lasting, latest).tolist(), strict=True)]
+        ends = {trace: pairs[trace] for trace in wanted}
     return {trace: failure for trace, failure in ends.items() if failure[1] != NO_TIME}
 
 

@@ -12,6 +12,7 @@ output          the way out to standard output
 following       following without the viewer
 pictures        traces as pictures and bars of characters
 view            `spanview view`: the viewer
+web             the same in a browser
 tree            `spanview tree`
 spans           `spanview spans`
 export          `spanview export`
@@ -57,8 +58,9 @@ def run(options: Options) -> int:
         SpanviewError: It can't be carried out; the text says what is wrong and how to fix it.
     """
     command = options.command
-    if command == "view" and not sys.stdout.isatty():
-        command = "tree"
+    is_served = command == "view" and options.served is not None
+    if command == "view" and not is_served:
+        command = "web" if options.web else "view" if sys.stdout.isatty() else "tree"
     if command in {"collect", "receive"}:
         # No PATH is read, so standard input isn't, either.
         return _module(command).run(options)
@@ -67,7 +69,7 @@ def run(options: Options) -> int:
 
         with collected(options, whole=command == "tree" and not options.follow) as there:
             # What is still collected while the viewer opens is to be seen, too.
-            return run(replace(there, follow=there.follow or command == "view"))
+            return run(replace(there, follow=there.follow or command != "tree"))
     if options.follow or command == "view":
         from spanview.sources.descriptors import raise_limit
 
@@ -80,7 +82,10 @@ def run(options: Options) -> int:
     module = _module(command)
     from spanview.commands.piped import Unread, with_standard_input
 
-    options = with_standard_input(options, opens_viewer=command == "view")
+    if is_served:
+        # What is there on standard input comes from the server.
+        return module.run(options)
+    options = with_standard_input(options, opens_viewer=command in {"view", "web"})
     unread = Unread(options)
     unread.report()
     try:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+SERVED: Final = "SPANVIEW_SERVED"
+"""The variable that tells a viewer that it is one of a browser's tabs."""
 _SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 """`16MiB`, `16 mb`, `16m`, `500000`; each of them by powers of 1024."""
 
@@ -56,6 +58,12 @@ class Options:
     """Where span files are on each node; empty for the default places."""
     ray: str | None = None
     """The Ray cluster that is shown, or that counts: `auto`, or host and port of its head."""
+    web: bool = False
+    """Whether the viewer is shown in browsers."""
+    port: int | None = None
+    """Where they find it; 0 or None for any port that is free."""
+    served: str | None = None
+    """None for a viewer at a terminal. One in a tab of a browser has the descriptor of what is piped in, or nothing."""
     http: int | None = None
     """The port for OTLP over HTTP: 0 for any that is free, None for none."""
     grpc: int | None = None

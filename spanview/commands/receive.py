@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
@@ -27,6 +28,8 @@ def run(options: Options) -> int:
     Raises:
         ReceiveError: What it needs isn't installed, or nothing can be received.
     """
+    if sys.platform == "win32":
+        raise ReceiveError("spanview receive needs Linux or macOS")
     if not all(map(_is_there, _NEEDED)):
         raise ReceiveError("receiving OTLP needs more than is installed: pip install 'spanview[otlp]'")
     return _shown(options) if options.view else _receive(options)
@@ -62,14 +65,16 @@ def _receive(options: Options) -> int:
     from spanview.otlp.span_log import LogLimits
 
     assert options.output is not None  # noqa: S101 - for type checkers
-    file_bytes = min(options.max_file, options.max_bytes // _FILES_IN_FOLDER or options.max_file)
+    file_bytes = options.max_file
+    if options.max_bytes:
+        file_bytes = max(1, min(file_bytes, options.max_bytes // _FILES_IN_FOLDER))
     receive(
         ReceiveOptions(
             folder=options.output,
             host=options.host,
             http_port=options.http,
             grpc_port=options.grpc,
-            limits=LogLimits(max(file_bytes, 1), options.max_bytes, options.fsync),
+            limits=LogLimits(file_bytes, options.max_bytes, options.fsync),
             http_limits=HttpLimits(options.max_body, frozenset(options.cors)),
             keep={Signal(kind) for kind in ("logs", "metrics") if {kind, "all"} & {*options.keep}},
         ),

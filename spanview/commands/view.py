@@ -31,24 +31,8 @@ _LIGHT: Final = frozenset(("7", "9", "10", "11", "12", "13", "14", "15"))
 
 def run(options: Options) -> int:
     """Show the viewer until it is left."""
-    from spanview.commands.reading import places
-
-    paths = places(options)
-    if not options.follow:
-        for path in paths:
-            if not is_there(path):
-                raise NoSuchPathError(f"{path}: no such file or folder")
-    choose = _choice(options)
-    has_keys = sys.stdin is not None and sys.stdin.isatty()
-    if STANDARD_INPUT in paths and has_keys:
-        raise SpanviewError("- is standard input, which is the terminal: pipe spans in, or give a file")
-    from spanview.commands.piped import is_readable
-
-    if STANDARD_INPUT in paths and not is_readable():
-        raise NoSuchPathError(
-            "-: standard input is closed, or can't be read; pipe spans in, as in: cat 1.txt | spanview"
-        )
-    stream = None if has_keys else _free_standard_input()
+    paths, choose = checked_places(options), _choice(options)
+    stream = _piped(options)
     app = _shown(options, paths, choose, stream, None)
     while app.again is not None:
         again = app.again
@@ -60,6 +44,41 @@ def run(options: Options) -> int:
     if app.failure is not None:
         raise app.failure
     return app.return_code or 0
+
+
+def _piped(options: Options) -> IO[bytes] | None:
+    """Return what is piped in."""
+    if options.served is not None:
+        return os.fdopen(int(options.served), "rb") if options.served else None
+    return None if _has_keys() else _free_standard_input()
+
+
+def checked_places(options: Options) -> tuple[str, ...]:
+    """Return what is read, where it can be; mistakes in the options are reported before anything is shown.
+
+    Raises:
+        SpanviewError: A PATH doesn't exist, standard input can't be read, or a query or a time can't be understood.
+    """
+    from spanview.commands.piped import is_readable
+    from spanview.commands.reading import places
+
+    paths = places(options)
+    if not options.follow:
+        for path in paths:
+            if not is_there(path):
+                raise NoSuchPathError(f"{path}: no such file or folder")
+    _choice(options)
+    if STANDARD_INPUT in paths and _has_keys():
+        raise SpanviewError("- is standard input, which is the terminal: pipe spans in, or give a file")
+    if STANDARD_INPUT in paths and not is_readable():
+        raise NoSuchPathError(
+            "-: standard input is closed, or can't be read; pipe spans in, as in: cat 1.txt | spanview"
+        )
+    return paths
+
+
+def _has_keys() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _shown(
@@ -103,9 +122,10 @@ def _shown(
         nothing=options.nothing or how_to_turn_tracing_on(paths),
         choose=choose,
         session=latest_session(options.environment),
-        settings=_settings(),
+        settings=None if options.served is not None else _settings(),
         theme=_theme_for(options.environment),
         colorless=is_colorless(options),
+        is_served=options.served is not None,
     )
     app = SpanviewApp(store, opening, feed)
     app.run()
@@ -145,7 +165,7 @@ def _theme_for(environment: Mapping[str, str]) -> str:
 
 
 def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
-    """Return what limits the traces by time; mistakes in the options are reported before the screen opens."""
+    """Return what limits the traces by time."""
     if options.queries:
         from spanview.analysis.query import parse_queries
 

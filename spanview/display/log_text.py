@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.log_lines import MOST_LINES, Coverage, LogPlace
@@ -26,13 +27,26 @@ _NOTHING: Final = {
     Coverage.REQUEST: "no line names its request",
     Coverage.PROCESS: "empty",
 }
+_LONGEST_LINE: Final = 10_000
+"""Characters of a line that are shown among the details; a thousand lines can be there."""
+_BYTES_PER_CHARACTER: Final = 8
+"""With colours, and where nearly all characters are none of ASCII."""
 _COLOR: Final = re.compile("\x1b\\[[0-9;]*[mK]")
 # Ray prints these before what a worker prints: `:job_id:01000000`, `:actor_name:Counter`, `:task_name:leaf`
 _RAY_MARK: Final = re.compile(":(?:job_id|actor_name|task_name):")
 
 
-def line_text(line: bytes) -> str:
-    """Return a line of a log without its colours; it is made harmless later."""
+def line_text(line: bytes, longest: int | None = None) -> str:
+    """Return a line of a log without its colours; it is made harmless later.
+
+    Args:
+        line: As the file has it.
+        longest: Characters that are kept, as many as there are without; what is left out needs no decoding.
+    """
+    if longest is not None:
+        text = line_text(line[: _BYTES_PER_CHARACTER * longest])
+        is_whole = len(text) <= longest and len(line) <= _BYTES_PER_CHARACTER * longest
+        return text if is_whole else text[: longest - 1] + "…"
     text = line.decode("utf-8", "replace")
     return _COLOR.sub("", text).expandtabs(8) if "\x1b" in text or "\t" in text else text
 
@@ -67,9 +81,10 @@ def log_parts(log: SpanLog) -> Iterator[DetailPart]:
 
 
 def _line(line: LogLine, part: LogPart, key: str) -> DetailPart:
-    text = line_text(line.text)
+    text = line_text(line.text, _LONGEST_LINE)
     tone = Tone.DIM if _RAY_MARK.match(text) else Tone.PLAIN
-    return DetailPart(key, text, text, tone, hang=4, log_place=LogPlace(part.path, line.offset))
+    whole = partial(line_text, line.text)
+    return DetailPart(key, text, whole, tone, hang=4, log_place=LogPlace(part.path, line.offset))
 
 
 def count_text(log: SpanLog) -> str:

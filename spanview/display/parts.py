@@ -46,7 +46,7 @@ class DetailPart:
     text: str
     """As a file may have it; it is made harmless later."""
     whole: Any
-    """What is copied."""
+    """What is copied; where that is long and seldom wanted, what returns it."""
     tone: Tone = Tone.PLAIN
     fold: Path | None = None
     """What the line folds and unfolds."""
@@ -76,7 +76,8 @@ class DetailLine:
     @property
     def value(self) -> str:
         """The whole value as the file has it: what is copied."""
-        return value_text(self.part.whole)
+        whole = self.part.whole
+        return value_text(whole() if callable(whole) else whole)
 
 
 def value_text(value: Any) -> str:

@@ -47,6 +47,8 @@ _COMPILED: Final = re.compile(r"(?![/\\]|\w:).*\0(\w+)\.[\w.]+")
 """A source path, then a function with its module: Cython's names for frames of compiled modules."""
 _CARETS: Final = " ~^|+\r"
 """What lines are made of that mark a part of the line above, margins of exception groups included."""
+_LONGEST_MESSAGE: Final = 200_000
+"""Characters of a message that is taken apart: ten milliseconds."""
 _REPEATED: Final = re.compile(r"[ |+]*\[Previous line repeated \d+ more times?\]")
 
 
@@ -211,5 +213,6 @@ def _take_source(frame: Frame, line: str) -> None:
 
 def raised_in(text: str) -> list[str]:
     """Return the lines of what a worker raised, of a message in which Ray passes it on; of any other text none."""
-    stacks = stacks_of(text) if _REMOTE.match(text) else []
+    # Each key asks this of what it shows.
+    stacks = stacks_of(text) if len(text) <= _LONGEST_MESSAGE and _REMOTE.match(text) else []
     return stacks[-1].raised if stacks else []

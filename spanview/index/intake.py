@@ -39,8 +39,9 @@ if TYPE_CHECKING:
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
 """Columns that tell apart spans whose records can't be read."""
-_SAME_FACTS: Final = [_FACTS.index(name) for name in ("parent_id", "start_ns", "service", "kind")]
+SAME_COLUMNS: Final = ("parent_id", "start_ns", "service", "kind")
 """What two records of one span have in common, besides the ids."""
+_SAME_FACTS: Final = [_FACTS.index(name) for name in SAME_COLUMNS]
 _MAX_RECENT_TRACES: Final = 32768
 _SIXTY_FOUR_BITS: Final = 2**64 - 1
 _T = TypeVar("_T")

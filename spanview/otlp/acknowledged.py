@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import stat
 from contextlib import suppress
 from hashlib import blake2b
 from struct import Struct
@@ -26,9 +28,10 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
 
-_OPEN: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+_OPEN: Final = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _FACTS: Final = Struct("<QQQqq").pack
 _KEY_SIZE: Final = 8
+_DIGITS: Final = re.compile(rb"(?:[0-9a-f]{16})*")
 _DUPLICATE: Final = Warnings.DUPLICATE_ID.value
 
 
@@ -51,11 +54,23 @@ class Acknowledged:
         self._keys = frozenset[bytes]()
         try:
             self._descriptor = os.open(path, _OPEN, 0o666)
-            _lock(self._descriptor, path)
-            with open(path, "rb") as file:
-                self._take(file.read())
         except OSError as error:
             raise _unusable(path, error) from None
+        try:
+            self._begin()
+        except OSError as error:
+            os.close(self._descriptor)
+            raise _unusable(path, error) from None
+        except PushError:
+            os.close(self._descriptor)
+            raise
+
+    def _begin(self) -> None:
+        if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            raise self._foreign()
+        _lock(self._descriptor, self._path)
+        with open(self._path, "rb") as file:
+            self._take(file.read())
 
     def _take(self, content: bytes) -> None:
         """Take what earlier calls have written, and cut off what a kill has left of a line."""
@@ -77,7 +92,7 @@ class Acknowledged:
         keys = list[bytes]()
         for line in lines[1:-1]:
             checksum, _, digits = line.partition(b" ")
-            if checksum == _checksum(digits):
+            if checksum == _checksum(digits) and _DIGITS.fullmatch(digits):
                 every = bytes.fromhex(digits.decode())
                 keys += (every[first : first + _KEY_SIZE] for first in range(0, len(every), _KEY_SIZE))
         self._keys = frozenset(keys)

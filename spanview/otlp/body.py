@@ -34,7 +34,7 @@ class Body:
 
 @dataclass(slots=True)
 class Outcome:
-    """What has become of the spans of a body, or of its logs or metrics, each resource of which counts as one."""
+    """What has become of the spans of a body."""
 
     accepted: int = 0
     refused: int = 0

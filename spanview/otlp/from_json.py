@@ -19,7 +19,7 @@ from spanview.formats.otlp_value import INT64, NUMBER, UINT32, bytes_of, integer
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
 from spanview.otlp.body import MalformedError, RefusedError
-from spanview.otlp.span_lines import MAX_PARTS, Json, LineFrame, frame_of, lines_of, without
+from spanview.otlp.span_lines import Json, LineFrame, frame_of, lines_of, most_parts, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -51,22 +51,22 @@ def lines_of_json(data: bytes, outcome: Outcome) -> Iterator[bytes]:
     """
     document = document_of(data)
     # Nothing of it is kept meanwhile: frames take many times as much as scopes without spans.
-    for _ in _scopes_of(document):
+    parts = most_parts(len(data))
+    for _ in _scopes_of(document, parts):
         pass
-    for frame, spans in _scopes_of(document):
+    for frame, spans in _scopes_of(document, parts):
         yield from lines_of(frame, map(_span, spans), outcome)
 
 
-def _scopes_of(document: Json) -> Iterator[tuple[LineFrame, list[Any]]]:
-    """Yield the frame of each scope that has spans, and these."""
-    parts_left = MAX_PARTS
+def _scopes_of(document: Json, parts_left: int) -> Iterator[tuple[LineFrame, list[Any]]]:
+    """Yield the frame of each scope that has spans, and these, of no more resources and scopes than there may be."""
     for of_resource in lists_in(document, DOCUMENT_KEYS):
         parts_left -= 1
         beside_resource = without(of_resource, ("resource", *RESOURCE_KEYS))
         for of_scope in lists_in(of_resource, RESOURCE_KEYS):
             parts_left -= 1
             if parts_left < 0:
-                raise MalformedError(f"more than {MAX_PARTS:,} resources and scopes")
+                raise MalformedError("resources and scopes that are mostly empty")
             spans = of_scope.get("spans")
             if not isinstance(spans, list | None):
                 raise MalformedError("spans that aren't a list")
@@ -118,16 +118,17 @@ def lists_in(holder: Json, names: Sequence[str]) -> Iterator[Json]:
             yield item
 
 
-def _span(value: Any) -> Json | RefusedError:
+def _span(value: Any) -> Json | str:
+    """Return the object of a span, or a sentence where it isn't kept."""
     try:
         span = _object(_SPAN, value)
     except RefusedError as error:
-        return error
+        return str(error)
     except RecursionError:
-        return RefusedError("values that nest too deep")
+        return "values that nest too deep"
     for name in ("traceId", "spanId"):
         if not span.get(name):
-            return RefusedError(f"{name} that is all zeros or missing")
+            return f"{name} that is all zeros or missing"
     if not span.get("parentSpanId"):
         span.pop("parentSpanId", None)
     if span.get("endTimeUnixNano") == "0":

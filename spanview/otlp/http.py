@@ -50,6 +50,8 @@ _END_S: Final = 10.0
 _MAX_CONNECTIONS: Final = 1000
 _PIECE_BYTES: Final = 256 * 1024
 """Bytes that are decompressed at a time."""
+_MAX_MEMBERS: Final = 1000
+"""Parts of a body that are compressed on their own: each takes as long as a longer one."""
 _ZLIB_OR_GZIP: Final = 32 + zlib.MAX_WBITS
 _COMPRESSED: Final = frozenset(("gzip", "deflate"))
 _DECLINED: Final = (
@@ -98,22 +100,24 @@ class HttpServer:
         intake: Takes the bodies.
         room: Bytes of bodies that may be in hand.
         limits: What is taken.
+        say: Tells somebody a sentence.
     """
 
-    def __init__(self, intake: Intake, room: Room, limits: HttpLimits) -> None:
+    def __init__(self, intake: Intake, room: Room, limits: HttpLimits, say: Callable[[str], None]) -> None:
         self._intake, self._room, self._limits = intake, room, limits
         self._beginning: dict[object, asyncio.TimerHandle] = {}
         """Connections that no request has come by yet, and what ends them."""
         application = web.Application(middlewares=[self._answered])
         for signal in Signal:
             application.router.add_route("*", f"/v1/{signal}", self._export)
-        # Its own words about requests that aren't HTTP have no place on standard error.
-        quiet = logging.getLogger("spanview.otlp")
-        quiet.disabled = True
+        # What isn't HTTP is answered, and of no concern to whoever runs this; what spanview does wrong is.
+        logger = logging.getLogger("spanview.otlp.http")
+        logger.propagate = False
+        logger.handlers = [_Failures(say)]
         self._runner = web.AppRunner(
             application,
             access_log=None,
-            logger=quiet,
+            logger=logger,
             auto_decompress=False,
             keepalive_timeout=_IDLE_S,
             lingering_time=_LINGER_S,
@@ -183,7 +187,9 @@ class HttpServer:
             status, text, closes = HTTPStatus.SERVICE_UNAVAILABLE, str(error), not request.content.at_eof()
             headers["Retry-After"] = str(RETRY_S)
         except web.HTTPException as error:
-            status, text = HTTPStatus(error.status), f"{request.path}: there are /v1/traces, /v1/metrics and /v1/logs"
+            status, text = HTTPStatus(error.status), error.reason
+            if status is HTTPStatus.NOT_FOUND:
+                text = f"{request.path}: there are /v1/traces, /v1/metrics and /v1/logs"
         finally:
             self._requests -= 1
             self._is_idle.set()
@@ -230,6 +236,24 @@ class HttpServer:
             "Access-Control-Allow-Headers": request.headers.get("Access-Control-Request-Headers", "content-type"),
             "Access-Control-Max-Age": "7200",
         }
+
+
+class _Failures(logging.Handler):
+    """Tells of errors that are spanview's own, of what the server reports.
+
+    Args:
+        say: Tells somebody a sentence.
+    """
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__(logging.ERROR)
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Tell of one."""
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, HttpProcessingError):
+            self._say(f"a request failed: {error!r}")
 
 
 class _Full(asyncio.Protocol):
@@ -317,6 +341,7 @@ class _Inflating:
             raise _DeclinedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, closes=True)
         self._coding = coding
         self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP)
+        self._members = 1
         self.is_whole = True
         """Whether what was fed ends where what was compressed does."""
 
@@ -326,8 +351,7 @@ class _Inflating:
             is_full = False
             while data or is_full:
                 if self._inflate.eof:
-                    # Several may follow each other.
-                    self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP)
+                    self._begin_member()
                 piece = self._inflate.decompress(data, _PIECE_BYTES)
                 yield piece
                 self.is_whole = self._inflate.eof
@@ -337,3 +361,10 @@ class _Inflating:
             raise _DeclinedError(
                 HTTPStatus.BAD_REQUEST, f"a body that isn't {self._coding}, as it says", closes=True
             ) from None
+
+    def _begin_member(self) -> None:
+        """Begin anew: several compressed parts may follow each other."""
+        self._members += 1
+        if self._members > _MAX_MEMBERS:
+            raise zlib.error("too many members")
+        self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP)

@@ -64,10 +64,13 @@ class Received:
     """What was received until now."""
 
     requests: int = 0
-    accepted: Counter[Signal] = field(default_factory=Counter)
-    """Spans, and the resources of what else is kept."""
+    """Those that were written, or refused for good."""
+    spans: int = 0
+    """How many of their spans were written."""
+    kept: Counter[Signal] = field(default_factory=Counter)
+    """Requests of other signals that were written."""
     dropped: Counter[Signal] = field(default_factory=Counter)
-    """Requests that weren't to be kept."""
+    """Requests of other signals that weren't to be kept."""
     refused: int = 0
     reason: str = ""
     """Why the first span was refused."""
@@ -113,7 +116,7 @@ class Intake:
         answer = asyncio.wrap_future(waiting.future)
         done, _ = await asyncio.wait([answer], timeout=_WAIT_S)
         if not done and waiting.future.cancel():
-            raise BusyError("the disk is slow")
+            raise BusyError("what came before takes long")
         return await answer
 
     def _drop(self, signal: Signal) -> None:
@@ -174,11 +177,14 @@ class Intake:
 
     def _answer(self, waiting: _Waiting, failure: str) -> None:
         received, outcome = self.received, waiting.outcome
-        received.requests += 1
         if failure:
             waiting.future.set_exception(BusyError(failure))
             return
-        received.accepted[waiting.body.signal] += outcome.accepted
+        if waiting.body.signal is Signal.TRACES:
+            received.requests += 1
+            received.spans += outcome.accepted
+        elif waiting.error is None:
+            received.kept[waiting.body.signal] += 1
         received.refused += outcome.refused
         received.reason = received.reason or outcome.reason
         if waiting.error is None and outcome.refused and not outcome.accepted:
@@ -196,7 +202,7 @@ def _lines_of(waiting: _Waiting) -> Iterator[bytes]:
         if body.signal is not Signal.TRACES:
             from spanview.otlp.logs_metrics import other_lines_of
 
-            yield from other_lines_of(body, waiting.outcome)
+            yield from other_lines_of(body)
         elif body.encoding is Encoding.JSON:
             yield from lines_of_json(body.data, waiting.outcome)
         else:

@@ -17,7 +17,7 @@ from spanview.otlp.from_json import document_of, lists_in
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview.otlp.body import Body, Outcome
+    from spanview.otlp.body import Body
 
 _REQUESTS: Final[dict[Signal, tuple[type[Message], str]]] = {
     Signal.LOGS: (ExportLogsServiceRequest, "resourceLogs"),
@@ -26,8 +26,8 @@ _REQUESTS: Final[dict[Signal, tuple[type[Message], str]]] = {
 _IDS: Final = frozenset(("traceId", "spanId"))
 
 
-def other_lines_of(body: Body, outcome: Outcome) -> Iterator[bytes]:
-    """Yield the lines of a body of logs or metrics, and count its resources.
+def other_lines_of(body: Body) -> Iterator[bytes]:
+    """Yield the lines of a body of logs or metrics.
 
     Raises:
         MalformedError: It isn't one; then no line was yielded.
@@ -45,7 +45,6 @@ def other_lines_of(body: Body, outcome: Outcome) -> Iterator[bytes]:
         lines = [orjson.dumps({name: [part]}, option=orjson.OPT_APPEND_NEWLINE) for part in lists_in(document, (name,))]
     except orjson.JSONEncodeError:
         raise MalformedError("values that nest too deep") from None
-    outcome.accepted += len(lines)
     yield from lines
 
 

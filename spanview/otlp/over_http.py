@@ -7,7 +7,7 @@ import socket
 import ssl
 import time
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.problems import PushError
@@ -84,8 +84,10 @@ class OverHttp:
         )
         try:
             connection.connect()
-        except ConnectionResetError as error:
-            raise _NotConnectedError(str(error)) from None
+        except TimeoutError:
+            raise _NotConnectedError(f"no connection to port {where[1]} of {where[0]} within {timeout_s:g} s") from None
+        except (ConnectionRefusedError, ConnectionResetError):
+            raise _NotConnectedError(f"nothing listens on port {where[1]} of {where[0]}") from None
         return connection
 
     def _exchange(self, connection: HTTPConnection, body: bytes) -> Response:
@@ -115,14 +117,10 @@ class OverHttp:
             return Response(ResponseKind.UNREACHABLE, f"unknown host {endpoint.host}")
         if isinstance(error, TimeoutError):
             return Response(ResponseKind.RETRY, f"no answer within {endpoint.timeout_s:g} s")
-        if isinstance(error, (ConnectionRefusedError, _NotConnectedError)):
-            return Response(ResponseKind.UNREACHABLE, f"nothing listens on port {endpoint.port} of {endpoint.host}")
-        if isinstance(error, HTTPException):
-            return Response(
-                ResponseKind.RETRY, f"the connection ended without an answer, or with no HTTP{_advice(endpoint)}"
-            )
         if isinstance(error, ConnectionError):
             return Response(ResponseKind.RETRY, f"the connection was lost{_advice(endpoint)}")
+        if isinstance(error, HTTPException):
+            return Response(ResponseKind.UNREACHABLE, f"what answers there speaks no HTTP{_advice(endpoint)}")
         return Response(ResponseKind.UNREACHABLE, error.strerror or str(error))
 
     def close(self) -> None:
@@ -133,7 +131,7 @@ class OverHttp:
 
 
 class _NotConnectedError(OSError):
-    """A connection was refused while it was made."""
+    """There is no connection; the text says why."""
 
 
 def _advice(endpoint: Endpoint) -> str:
@@ -147,10 +145,12 @@ def _content(response: HTTPResponse, deadline_s: float) -> bytes:
         TimeoutError: It doesn't come in time, though something comes all the time.
     """
     content = bytearray()
-    while len(content) < _MAX_ANSWER_BYTES and (block := response.read1(_BLOCK_BYTES)):
-        content += block
-        if time.monotonic() > deadline_s:
-            raise TimeoutError
+    # The status has come: what breaks off behind it is as good as nothing.
+    with suppress(IncompleteRead):
+        while len(content) < _MAX_ANSWER_BYTES and (block := response.read1(_BLOCK_BYTES)):
+            content += block
+            if time.monotonic() > deadline_s:
+                raise TimeoutError
     return bytes(content)
 
 

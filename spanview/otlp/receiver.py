@@ -76,7 +76,7 @@ async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: C
     sockets = [] if options.http_port is None else _bound(addresses, options.http_port)
     intake = Intake(logs, say)
     try:
-        http = HttpServer(intake, room, options.http_limits)
+        http = HttpServer(intake, room, options.http_limits, say)
         grpc = GrpcServer(intake, room, options.http_limits.max_body)
         places = []
         if options.grpc_port is not None:
@@ -140,10 +140,12 @@ def _summary(intake: Intake, log: SpanLog, folder: str) -> str:
     """Return what there was, as `received 1,204 spans in 3 requests, in 1 file of spans; refused 2 spans: …`."""
     received = intake.received
     text = (
-        f"received {count(received.accepted[Signal.TRACES], 'span')} in {count(received.requests, 'request')}, "
+        f"received {count(received.spans, 'span')} in {count(received.requests, 'request')}, "
         f"in {count(log.files, 'file')} of {folder}"
     )
     for kind in (Signal.METRICS, Signal.LOGS):
+        if kept := received.kept[kind]:
+            text += f"; kept {count(kept, 'request')} of {kind}"
         if dropped := received.dropped[kind]:
             text += f"; dropped {count(dropped, 'request')} of {kind}"
     if received.refused:

@@ -28,8 +28,8 @@ Json: TypeAlias = dict[str, Any]
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the longest line: what spanview reads unless it is told otherwise."""
-MAX_PARTS: Final = 65_536
-"""Resources and scopes of a body: each takes as long as many spans, and empty ones take no room."""
+_MIN_PART_BYTES: Final = 16
+"""Bytes of a body for each of its resources and scopes, if not more: empty ones take long to look at, and no room."""
 _MOST_REPEATED: Final = 16
 """How many times as long as its spans the resource and scope of a line may be."""
 
@@ -72,12 +72,12 @@ def _dumps(value: Any) -> bytes:
         raise RefusedError("values that nest too deep") from None
 
 
-def lines_of(frame: LineFrame, spans: Iterable[Json | RefusedError], outcome: Outcome) -> Iterator[bytes]:
+def lines_of(frame: LineFrame, spans: Iterable[Json | str], outcome: Outcome) -> Iterator[bytes]:
     """Yield the lines of spans, and count what becomes of each.
 
     Args:
         frame: That of their resource and scope.
-        spans: Their objects, or why one is none.
+        spans: Their objects, or a sentence where one isn't kept.
         outcome: Counts.
     """
     width = len(frame.before) + len(frame.after)
@@ -85,9 +85,11 @@ def lines_of(frame: LineFrame, spans: Iterable[Json | RefusedError], outcome: Ou
     size = 0
     for span in spans:
         try:
-            text = _text(span, MAX_LINE_BYTES - width)
+            text = span if isinstance(span, str) else _text(span, MAX_LINE_BYTES - width)
         except RefusedError as error:
-            outcome.refuse(str(error))
+            text = str(error)
+        if isinstance(text, str):
+            outcome.refuse(text)
             continue
         outcome.accepted += 1
         waiting.append(text)
@@ -99,13 +101,16 @@ def lines_of(frame: LineFrame, spans: Iterable[Json | RefusedError], outcome: Ou
         yield b"%b%b%b" % (frame.before, b",".join(waiting), frame.after)
 
 
-def _text(span: Json | RefusedError, cap: int) -> bytes:
-    if isinstance(span, RefusedError):
-        raise span
+def _text(span: Json, cap: int) -> bytes:
     text = _dumps(span)
     if len(text) > cap:
         raise RefusedError(f"a span of {len(text):,} bytes, more than readers take")
     return text
+
+
+def most_parts(size: int) -> int:
+    """Return how many resources and scopes a body of a size may have."""
+    return 100 + size // _MIN_PART_BYTES
 
 
 def without(fields: Mapping[str, Any], names: Iterable[str]) -> Json:

@@ -18,6 +18,7 @@ import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from spanview.ray.span_file import FLAGS, append
@@ -67,10 +68,15 @@ class SpanLog:
         Raises:
             OSError: The system doesn't take them.
         """
+        blocks = _blocks(lines)
+        # No file begins without a line.
+        first = next(blocks, None)
+        if first is None:
+            return
         descriptor, size = self._current()
         before = size
         try:
-            for block in _blocks(lines):
+            for block in chain((first,), blocks):
                 append(descriptor, block, size)
                 size += len(block)
             if self._limits.fsync:

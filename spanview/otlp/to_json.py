@@ -4,8 +4,7 @@ The messages around spans are taken apart here, and each span is decoded on its 
 others, and no body becomes messages of many times its size all at once. Spans, resources and scopes themselves are
 decoded by opentelemetry-proto. Protobuf's own way to JSON takes four times as long, and writes ids in base64.
 
-Source: opentelemetry/proto/trace/v1/trace.proto, "JSON Protobuf Encoding" in the OTLP specification, and protobuf's
-"Encoding".
+Source: opentelemetry/proto/trace/v1/trace.proto, and "JSON Protobuf Encoding" in the OTLP specification.
 """
 
 from __future__ import annotations
@@ -23,16 +22,14 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from spanview.formats.otlp_value import non_finite_name
 from spanview.otlp.body import MalformedError, RefusedError
-from spanview.otlp.span_lines import MAX_LINE_BYTES, MAX_PARTS, Json, LineFrame, frame_of, lines_of
+from spanview.otlp.span_lines import MAX_LINE_BYTES, Json, LineFrame, frame_of, lines_of, most_parts
+from spanview.otlp.wire import fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator, Sequence, Sized
 
     from spanview.otlp.body import Outcome
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
-"""Types of fields on the wire."""
-_MAX_VARINT_BYTES: Final = 10
 _RESOURCE_SPANS: Final = 1
 _RESOURCE, _SCOPE_SPANS, _RESOURCE_SCHEMA = 1, 2, 3
 _LIBRARY_SPANS: Final = 1000
@@ -41,6 +38,9 @@ _SCOPE, _SPANS, _SCOPE_SCHEMA = 1, 2, 3
 _MIN_SPAN_BYTES: Final = 28
 """Bytes of a span that has its ids and nothing else."""
 _TRACE_ID_BYTES, _SPAN_ID_BYTES = 16, 8
+_MIN_EVENT_BYTES: Final = len('{"timeUnixNano":"0","name":"","attributes":[]},')
+_MIN_LINK_BYTES: Final = len('{"traceId":"","spanId":"","attributes":[]},')
+_MIN_PAIR_BYTES: Final = len('{"key":"","value":{}},')
 _MAX_CACHED_BYTES: Final = 64 * 1024
 
 
@@ -57,41 +57,19 @@ def lines_of_protobuf(data: bytes, outcome: Outcome) -> Iterator[bytes]:
         yield from lines_of(frame, _spans_of(of_scope), outcome)
 
 
-def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yield number and content of the fields of a message that are messages or texts; the others are passed over."""
-    position, end = 0, len(data)
-    while position < end:
-        tag, position = _varint(data, position)
-        wire_type = tag & 7
-        if wire_type == _BYTES:
-            length, position = _varint(data, position)
-            if length > end - position:
-                raise MalformedError("a field that is longer than the message it is in")
-            yield tag >> 3, data[position : position + length]
-            position += length
-        elif wire_type == _VARINT:
-            position = _varint(data, position)[1]
-        elif wire_type in {_FIXED32, _FIXED64}:
-            position += 4 if wire_type == _FIXED32 else 8
-        else:
-            raise MalformedError(f"a field of the type {wire_type}, which isn't used")
-    if position > end:
-        raise MalformedError("a message that breaks off")
-
-
-def _varint(data: memoryview, position: int) -> tuple[int, int]:
-    """Return a number, and the position after it."""
-    value = 0
-    for index, byte in enumerate(data[position : position + _MAX_VARINT_BYTES]):
-        value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follow
-            return value, position + index + 1
-    raise MalformedError("a number that breaks off")
+def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """Yield number and content of the fields of a message that are messages or texts."""
+    try:
+        for number, content in fields_of(message):
+            if not isinstance(content, int):
+                yield number, content
+    except ValueError as error:
+        raise MalformedError(f"protobuf in which there is {error}") from None
 
 
 def _scopes_of(data: bytes) -> Iterator[tuple[LineFrame, memoryview]]:
     """Yield the frame of each scope, and the message with its spans."""
-    parts_left = MAX_PARTS
+    parts_left = most_parts(len(data))
     for number, of_resource in _fields(memoryview(data)):
         if number == _RESOURCE_SPANS:
             parts_left -= 1
@@ -106,7 +84,7 @@ def _scopes_of(data: bytes) -> Iterator[tuple[LineFrame, memoryview]]:
                     make = _cached_frame if sum(map(len, parts)) <= _MAX_CACHED_BYTES else _frame
                     yield make(*parts), of_scope
         if parts_left < 0:
-            raise MalformedError(f"more than {MAX_PARTS:,} resources and scopes")
+            raise MalformedError("resources and scopes that are mostly empty")
 
 
 def _joined(message: memoryview, number: int, schema_number: int) -> tuple[bytes, bytes]:
@@ -144,13 +122,15 @@ def _schema(url: bytes) -> Json:
     return {"schemaUrl": url.decode()} if url else {}
 
 
-def _spans_of(of_scope: memoryview) -> Iterator[Json | RefusedError]:
+def _spans_of(of_scope: memoryview) -> Iterator[Json | str]:
     for number, content in _fields(of_scope):
         if number == _SPANS:
+            # An error that went on from here would hold the decoded span, which can be large.
             try:
-                yield _decoded(content)
+                span: Json | str = _decoded(content)
             except RefusedError as error:
-                yield error
+                span = str(error)
+            yield span
 
 
 def _decoded(content: memoryview) -> Json:
@@ -181,8 +161,10 @@ def span_object(span: Span) -> Json:
     result["status"] = _status(span.status) if span.HasField("status") else {}
     result["attributes"] = _attributes(span.attributes)
     if events := span.events:
+        _check_count(events, _MIN_EVENT_BYTES)
         result["events"] = [_event(event) for event in events]
     if links := span.links:
+        _check_count(links, _MIN_LINK_BYTES)
         result["links"] = [_link(link) for link in links]
     if state := span.trace_state:
         result["traceState"] = state
@@ -242,7 +224,14 @@ def _link(link: Span.Link) -> Json:
     return result
 
 
-def _attributes(pairs: Iterable[Any]) -> list[Json]:
+def _check_count(parts: Sized, min_bytes: int) -> None:
+    """Refuse what would be too long a line, before it takes a hundred times as much memory as it is long."""
+    if len(parts) * min_bytes > MAX_LINE_BYTES:
+        raise RefusedError(f"a span with {len(parts):,} attributes, events or links in one place")
+
+
+def _attributes(pairs: Sequence[Any]) -> list[Json]:
+    _check_count(pairs, _MIN_PAIR_BYTES)
     result = []
     for pair in pairs:
         value = pair.value

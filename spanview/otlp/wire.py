@@ -10,10 +10,12 @@ Source: https://protobuf.dev/programming-guides/encoding
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+_Bytes = TypeVar("_Bytes", bytes, memoryview)
 
 VARINT: Final = 0
 FIXED_64: Final = 1
@@ -52,11 +54,11 @@ def sized(content: bytes) -> bytes:
     return varint(len(content)) + content
 
 
-def fields_of(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yield the fields of a message: number, and an integer or bytes.
+def fields_of(message: _Bytes) -> Iterator[tuple[int, int | _Bytes]]:
+    """Yield the fields of a message: number, and an integer or bytes; those of a view are views.
 
     Raises:
-        ValueError: It is no message.
+        ValueError: It is no message; the text names what is wrong in it.
     """
     position = 0
     while position < len(message):
@@ -71,15 +73,15 @@ def fields_of(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif kind in _FIXED_BYTES:
             size = _FIXED_BYTES[kind]
         else:
-            raise ValueError("unknown kind of field")
+            raise ValueError("a field of an unknown kind")
         content = message[position : position + size]
         if len(content) < size:
-            raise ValueError("a field breaks off")
+            raise ValueError("a field that breaks off")
         position += size
         yield number, content if kind == DELIMITED else int.from_bytes(content, "little")
 
 
-def _read_varint(message: bytes, position: int) -> tuple[int, int]:
+def _read_varint(message: bytes | memoryview, position: int) -> tuple[int, int]:
     value = shift = 0
     while position < len(message) and shift <= _MAX_SHIFT:
         byte = message[position]
@@ -88,7 +90,7 @@ def _read_varint(message: bytes, position: int) -> tuple[int, int]:
         if byte < 0x80:  # noqa: PLR2004 - the high bit
             return value, position
         shift += 7
-    raise ValueError("an integer breaks off")
+    raise ValueError("an integer that breaks off")
 
 
 def signed(value: int) -> int:

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import orjson
 
 from spanview.index.gather import Template, ids_of
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
@@ -19,7 +20,6 @@ from spanview.quick import layouts
 from spanview.quick.heads import Heads, OtlpLines
 from spanview.quick.known_rows import NO_NUMBER
 from spanview.quick.matches import Matches
-from spanview.quick.texts import TextNumbers
 from spanview.quick.times import NANOSECOND_DIGITS, nanoseconds_of
 
 if TYPE_CHECKING:
@@ -66,7 +66,6 @@ class OtlpScanner:
     def __init__(self, names: Names, number_of: Callable[[str], int], *, cap: int) -> None:
         self._cap = cap
         self._names = names
-        self._descriptions = TextNumbers()
         self._heads = Heads(number_of)
 
     def take(self, data: bytearray, buffer: Bytes, lines: OtlpLines) -> dict[str, NDArray[Any]]:
@@ -168,10 +167,19 @@ class OtlpScanner:
         fits &= statuses < len(STATUS_NAMES)
         for index in np.flatnonzero(is_coded & ~fits).tolist():
             match = _DESCRIBED.match(data, int(begins[index]))
-            if match and self._descriptions[match[2]] >= 0:
+            if match and _is_text(match[2]):
                 fits[index], statuses[index], matches.positions[index] = True, int(match[1]), match.end()
         matches.columns["status"] = statuses
         matches.keep(fits)
+
+
+def _is_text(raw: bytes) -> bool:
+    """Return whether bytes between quotes are a text of JSON."""
+    try:
+        orjson.loads(b'"%b"' % raw)
+    except orjson.JSONDecodeError:
+        return False
+    return True
 
 
 def _taken_where(

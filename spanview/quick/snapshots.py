@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from spanview.index.intake import SAME_COLUMNS
 from spanview.index.room import are_scanned
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags
     from spanview.index.intake import Intake
 
-_SAME: Final = ("parent_id", "start_ns", "service", "kind")
-"""What two records of one span have in common, besides the ids."""
 _REPLACED: Final = ("name", "status", "source", "offset", "length", "end_ns")
 
 
@@ -47,7 +46,7 @@ def join_snapshots(intake: Intake, records: Mapping[str, NDArray[Any]], rows: ND
     joins: Flags = has_end != had_end
     if not joins.any():
         return joins
-    for name in _SAME:
+    for name in SAME_COLUMNS:
         joins &= records[name] == np.asarray(getattr(spans, name))[rows]
     joins &= np.asarray(spans.warnings)[rows] & np.uint16(Warnings.DUPLICATE_ID) == 0
     # Of several records of one span, their order decides.

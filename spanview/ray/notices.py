@@ -7,8 +7,10 @@ from contextlib import suppress
 
 
 def say(text: str) -> None:
-    """Print a line, if that can be done."""
+    """Print one line, if that can be done; what a terminal would act on is escaped."""
+    # Paths and errors have anything in them.
+    harmless = "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
     # It may be closed, full or None.
     with suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"spanview: {text}\n")
+        sys.stderr.write(f"spanview: {harmless}\n")
         sys.stderr.flush()

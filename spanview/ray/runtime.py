@@ -110,6 +110,7 @@ def _ask(worker: Any, node: Any) -> RayProcess:
         ids["ray.node_id"] = node.node_id
         ids["ray.worker_id"] = worker.worker_id if isinstance(worker.worker_id, str) else worker.worker_id.hex()
         ids["ray.job_id"] = worker.current_job_id.hex()
+        ids["ray.version"] = sys.modules["ray"].__version__
     attributes = {name: value for name, value in ids.items() if value and not _NIL.issuperset(value)}
     job = attributes.get("ray.job_id", "")
     if job:

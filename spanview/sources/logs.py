@@ -59,10 +59,12 @@ class Logs:
 
     Args:
         session: The folder of Ray's latest session; the others stand beside it.
+        within: The PATHs, where no file outside of them may be read.
     """
 
-    def __init__(self, session: str) -> None:
+    def __init__(self, session: str, within: Sequence[str] | None = None) -> None:
         self._session = session
+        self._within = None if within is None else [os.path.realpath(path) for path in within]
         self._files: dict[LogOwner, tuple[float, Sequence[str], str]] = {}
         """When the files of a process were looked for, which there are, or why there are none."""
 
@@ -107,20 +109,26 @@ class Logs:
             return (), "of a driver: Ray keeps no log of what it prints"
         folders = [*dict.fromkeys(self._folders(owner.path))]
         look = _worker_logs if owner.worker_id else _serve_logs
-        denied = ""
+        denied = outside = ""
         for folder in folders:
             try:
                 if files := look(folder, owner):
-                    return files, ""
+                    if all(map(self._may_be_read, files)):
+                        return files, ""
+                    outside = outside or f"a viewer in a browser reads no logs elsewhere: they are in {folder}"
             except PermissionError as error:
                 denied = denied or f"{error.filename or folder}: {reason_of(error)}"
             except OSError:
                 # Not there, or no folder.
                 continue
-        if denied:
-            return (), denied
+        if denied or outside:
+            return (), denied or outside
         what = f"worker-{owner.worker_id[:8]}…" if owner.worker_id else "proxy_*.log and replica_*.log"
         return (), f"no {what} beside the spans, nor in the sessions of Ray on this machine"
+
+    def _may_be_read(self, file: str) -> bool:
+        path = os.path.realpath(file)
+        return self._within is None or any(os.path.commonpath((path, folder)) == folder for folder in self._within)
 
     def _folders(self, path: str) -> Iterator[str]:
         """Yield the folders that may be a session's `logs`, those close to a span's file first."""

@@ -110,6 +110,9 @@ class Viewer(Protocol):
     def copy(self, text: str, what: str) -> None:
         """Put a text on the terminal's clipboard, and say what it is."""
 
+    def may_write(self) -> bool:
+        """Tell whether files may be written; where they may not, say so."""
+
     def export(self, name: str) -> None:
         """Write the traces that the bar names to a new file of the current folder, in a format."""
 

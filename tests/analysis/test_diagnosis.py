@@ -233,6 +233,22 @@ def _batched(folder: Path, calls: int = 3, attempts: int = 0) -> None:
         (folder / name).touch()
 
 
+def _of_serves_actors(folder: Path, name: str, version: str = "", *, is_traced: bool = False) -> None:
+    """Write what Ray's hook has of Ray Serve, and Serve's own spans of replicas."""
+    build = Builder()
+    spans = [
+        build.span(f"{name} ray.remote", trace=at, span=at, kind="PRODUCER", resource={"ray.version": version})
+        for at in (1, 2)
+    ]
+    spans += [
+        build.span(f"{name} ray.remote_worker", trace=at, span=9 + at, parent=at, kind="CONSUMER") for at in (1, 2)
+    ]
+    if is_traced:
+        requests = [build.span("replica_handle_request Model", trace=at) for at in (5, 6, 7)]
+        (folder / "replica_app_Model_1_tracing.json").write_bytes(file_of(requests))
+    (folder / "1.jsonl").write_bytes(file_of(spans))
+
+
 def _unwritten(folder: Path) -> None:
     """Write what two hooks say, one of them twice, and a copy of the other one's file made while it was written."""
     once, twice = (file_of([Builder().span(trace=at, span=at)]) for at in (1, 2))
@@ -315,6 +331,12 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "sampled": (partial(_serve, requests=12, lone=13), {"sampling": 2, "lone_replicas": 13}),
     "some by a handle": (partial(_serve, requests=12, lone=12), {"lone_replicas": 12}),
     "no proxy": (partial(_serve, requests=0, lone=30, has_proxy=False), {"no_proxy_file": 1}),
+    "HAProxy": (partial(_of_serves_actors, name="HAProxyManager.ready", is_traced=True), {"haproxy": 3}),
+    "Serve without its exporter": (
+        partial(_of_serves_actors, name="ServeReplica:app:Model.handle_request_with_rejection"),
+        {"serve_untraced": 2},
+    ),
+    "a replica that nobody asks": (partial(_of_serves_actors, name="ServeReplica:app:Model.is_allocated"), {}),
     "failed requests": (partial(_serve, requests=20, lone=0, failed=4), {"unset_requests": 8}),
     "broken streams": (_streams, {"broken_streams": 2, "unset_requests": 2}),
     "broken streams of replicas": (partial(_streams, has_proxy=False), {"broken_streams": 2}),
@@ -410,6 +432,24 @@ def test_every_kind_is_shown() -> None:
 
 def _only(folder: Path, kind: Kind) -> Finding:
     return next(finding for finding in diagnose(load_store(folder)).findings if finding.kind is kind)
+
+
+@pytest.mark.parametrize(
+    ("version", "certainty", "why"),
+    [
+        ("", Certainty.LIKELY, "Serve's exporter isn't set, none was sampled, or Ray is older than 2.55"),
+        ("2.54.1", Certainty.CERTAIN, "Ray 2.54.1 can't trace them"),
+        ("2.55.0", Certainty.LIKELY, "Serve's exporter isn't set, none was sampled"),
+        ("3.0.0.dev0", Certainty.LIKELY, "Serve's exporter isn't set, none was sampled"),
+        ("two", Certainty.LIKELY, "Serve's exporter isn't set, none was sampled, or Ray is older than 2.55"),
+    ],
+)
+def test_why_serve_is_not_traced(tmp_path: Path, version: str, certainty: Certainty, why: str) -> None:
+    """An old Ray is certain where the spans name it, and nothing is said of it where they name a newer one."""
+    _of_serves_actors(tmp_path, "ServeReplica:app:Model.handle_request", version)
+    finding = _only(tmp_path, Kind.SERVE_UNTRACED)
+    detail = f"2 requests were passed to replicas, and have no span of Ray Serve: {why}."
+    assert (finding.certainty, finding.detail) == (certainty, detail)
 
 
 def test_clocks_say_by_how_much(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from . import each_key, following, inside, peers, processes, pushing, trace_keys, viewer, writing
+from . import each_key, following, inside, peers, processes, pushing, receiving, trace_keys, viewer, writing
 from .figures import Figure, as_installed, table
 from .folders import PROCESSES, Form, Layout, Shape, folder_of
 from .key_scripts import LISTED, OPENED
@@ -116,6 +116,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P12", lambda: inside.query(folder_of(Shape(spans, layout=Layout.OTLP)), rounds, " in lines of OTLP")),
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
         ("P14", lambda: trace_keys.keys_of_trace(spans // 2, rounds)),
+        ("P18", lambda: receiving.receive(rounds)),
         ("P18", lambda: pushing.push(spans // 2, rounds)),
         ("P19", lambda: writing.a_span(rounds)),
         ("peers", lambda: peers.peers(folder_of(Shape(spans)), rounds)),

@@ -28,6 +28,7 @@ from spanview import cli
 from spanview.tui.app import app
 from spanview.tui.app.app import SpanviewApp
 from spanview.tui.app.palette import PaletteScreen
+from spanview.tui.calls.call_log import CallLog
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
 
@@ -129,10 +130,11 @@ class TimedViewer(SpanviewApp):
 
     def _say_if_busy(self) -> None:
         screen = self.screen if self.screen_stack else None
-        live = getattr(screen, "live", None)
+        live, log = getattr(screen, "live", None), getattr(screen, "_log", None)
         is_filtering = isinstance(screen, TracesScreen) and screen.filter.left > 0
         is_stitching = isinstance(screen, TraceScreen) and not screen.stitcher.has_rows
-        is_busy = is_filtering or is_stitching or (live is not None and live.is_asked)
+        is_looking = isinstance(log, CallLog) and log._logs._asked is not None
+        is_busy = is_filtering or is_stitching or is_looking or (live is not None and live.is_asked)
         if is_busy != self._is_busy:
             self._is_busy = is_busy
             (self.folder / BUSY).touch() if is_busy else (self.folder / BUSY).unlink()

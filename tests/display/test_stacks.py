@@ -113,6 +113,8 @@ def test_what_a_worker_raised() -> None:
     assert raised_in(f"{message}\n{remote}") == ["ValueError: bad"]
     assert raised_in("RayTaskError(ValueError): " + f"{message}\n{remote}") == ["ValueError: bad"]
     assert raised_in("ray::f is a name") == []
+    # Keys wait for it.
+    assert raised_in(f"{message}\n{remote}{'!' * 1_000_000}") == []
 
 
 def test_long_messages_are_folded() -> None:

@@ -14,13 +14,13 @@ import base64
 import hashlib
 import json
 import re
-import zlib
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import given, settings
 
 from builders import Builder, store_of
+from html_blocks import blocks_of
 from span_graphs import forests, graphs
 from spanview.exports.html import html_chunks
 from spanview.exports.losses import Losses
@@ -33,21 +33,12 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 MAX_CODE_BYTES: Final = 100_000
-_BLOCK: Final = re.compile(rb'<script type="text/plain" data-kind="(\w+)" data-first="(\d+)">([\w+/=]+)</script>\n')
 _MISSING: Final = 1
 
 
 def page_of(store: Store) -> bytes:
     """Return the page of all traces."""
     return b"".join(html_chunks(store, store.traces_in_order(), Losses("html")))
-
-
-def blocks_of(page: bytes) -> list[tuple[str, int, Any]]:
-    """Return what a page carries: the kind of each block, the number of its first span, and its value."""
-    found = _BLOCK.findall(page)
-    return [
-        (kind.decode(), int(first), json.loads(zlib.decompress(base64.b64decode(text)))) for kind, first, text in found
-    ]
 
 
 def nodes_of(store: Store) -> list[list[dict[str, Any]]]:

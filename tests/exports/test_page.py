@@ -23,6 +23,7 @@ from hostile import shown as made_visible
 from programs import spanview
 from spanview.analysis.answer import answer_of
 from spanview.analysis.ray_names import short_names
+from spanview.analysis.unended import Fate, Unended
 from spanview.display.answer_text import answer_texts
 from spanview.display.units import duration
 from spanview.exports.html import html_chunks
@@ -219,6 +220,23 @@ def test_what_is_missing_is_said(browser: Browser, tmp_path: Path) -> None:
         assert any("missing_parents" in text for text in look.texts(".findings article"))
 
 
+def test_what_has_become_of_spans_without_an_end(browser: Browser, tmp_path: Path) -> None:
+    """A page says of a span without an end what was known when it was written: it runs, or is lost, and why."""
+    build = Builder()
+    store = store_of(*build.draw("run 0-?\n  read 10-?\n  write 20-?\n  sum 30-40"))
+    fates = {
+        0: Unended(Fate.RUNS, "its process, pid 7, is running"),
+        1: Unended(Fate.LOST, "its process, pid 8, has ended", is_likely=True),
+    }
+    path = tmp_path / "page.html"
+    path.write_bytes(b"".join(html_chunks(store, store.traces_in_order(), Losses("html"), lambda _: fates)))
+    with shown(browser, path) as look:
+        assert [row[1] for row in look.rows()] == ["running", "lost", "no end", "10 µs"]
+        assert look.page.locator(".row .open[d^=M]").count() == 3
+        look.press("j")
+        assert "lost, likely: its process, pid 8, has ended" in look.texts(".details td")
+
+
 # -- finding one's way -------------------------------------------------------------------------------------------------
 
 
@@ -376,7 +394,7 @@ def test_too_many_spans(monkeypatch: pytest.MonkeyPatch) -> None:
     """More spans than a page has room for are an error that says what to do."""
     monkeypatch.setattr("spanview.exports.html.MAX_SPANS", 6)
     store = store_of(*drawing())
-    with pytest.raises(ExportError, match=r"^9 spans, and a page has room for 6: choose traces with -q, --since or --"):
+    with pytest.raises(ExportError, match=r"^9 spans, and a page has room for 6: choose fewer, with a filter"):
         html_chunks(store, store.traces_in_order(), Losses("html"))
     assert b"".join(html_chunks(store, [1], Losses("html"))).endswith(b"</html>\n")
 

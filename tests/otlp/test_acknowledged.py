@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import TYPE_CHECKING, Any, Final
+from zlib import crc32
 
 import pytest
 
@@ -117,6 +119,19 @@ def test_other_files(tmp_path: Path, content: bytes, said: str) -> None:
     with pytest.raises(PushError, match=said):
         Acknowledged(str(path), URL)
     assert path.read_bytes() == content
+
+
+def test_odd_lines(tmp_path: Path) -> None:
+    """A line that has its checksum, and no keys, says nothing; what is no regular file is no state."""
+    path = tmp_path / "state"
+    content = written(path)
+    for digits in (b"zz", b"00", b"\xff"):
+        path.write_bytes(content + b"%08x %b\n" % (crc32(digits), digits))
+        assert known(path) == [True] * 4 + [False] * 2
+    with pytest.raises(PushError, match="is no state"):
+        Acknowledged(os.devnull, URL)
+    with pytest.raises(PushError, match="can't be used as --state"):
+        Acknowledged(str(tmp_path), URL)
 
 
 def test_in_use(tmp_path: Path) -> None:

@@ -98,11 +98,12 @@ def test_what_is_refused_is_said(receiver: Receiver) -> None:
     [
         (JSON, b"{", {}, 400, 3, "isn't JSON"),
         (JSON, json_of(span(1, traceId="?")), {}, 400, 3, "traceId"),
-        (PROTOBUF, b"\x0a\xff", {}, 400, 3, "breaks off"),
+        (PROTOBUF, b"\x0a\xff", {}, 400, 3, "that breaks off"),
         (PROTOBUF, request_of(1, trace_id=b"?").SerializeToString(), {}, 400, 3, "trace id"),
         (JSON, b"no gzip", {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
         (PROTOBUF, gzip.compress(b"{}")[:-1], {"Content_Encoding": "gzip"}, 400, 3, "isn't whole"),
         (PROTOBUF, gzip.compress(b"") + b"tail", {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
+        (PROTOBUF, gzip.compress(b"") * 1001, {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
         (JSON, json_of(span()), {"Origin": "http://evil"}, 403, 7, "http://evil may not send"),
         (JSON, b"", {"path": "/v1/profiles"}, 404, 5, "/v1/traces"),
         (PROTOBUF, b"", {"path": "/"}, 404, 5, "/v1/traces"),
@@ -175,11 +176,14 @@ def test_what_is_no_http_gets_no_traceback(receiver: Receiver) -> None:
 
 
 @asynccontextmanager
-async def serving(folder: Path, *, room: int = 1 << 26, log: SpanLog | None = None) -> AsyncIterator[int]:
+async def serving(
+    folder: Path, *, room: int = 1 << 26, log: SpanLog | None = None, said: list[str] | None = None
+) -> AsyncIterator[int]:
     """Serve in this process, and give the port."""
     log = log or SpanLog(str(folder), LogLimits(1 << 30), lambda _: None)
-    taking = Intake({Signal.TRACES: log}, lambda _: None)
-    server = HttpServer(taking, Room(room), HttpLimits(MAX_BODY))
+    said = [] if said is None else said
+    taking = Intake({Signal.TRACES: log}, said.append)
+    server = HttpServer(taking, Room(room), HttpLimits(MAX_BODY), said.append)
     listening = socket.create_server(("127.0.0.1", 0))
     port: int = listening.getsockname()[1]
     await server.start([listening])
@@ -277,6 +281,29 @@ async def test_a_slow_disk_declines_what_waits_too_long(tmp_path: Path, monkeypa
         assert (await first).startswith(b"HTTP/1.1 200 ")
         assert (await answered(port, raw(json_of(span(3))))).startswith(b"HTTP/1.1 200 ")
     assert [found["name"] for found in written_in(tmp_path)] == ["span 1", "span 3"]
+
+
+async def test_an_error_of_ours_is_answered_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While it is answered, and while it is written: the sender hears of it, others go on, and it takes one line."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("a mistake")
+
+    said: list[str] = []
+    async with serving(tmp_path, said=said) as port:
+        with monkeypatch.context() as patch:
+            patch.setattr(http, "success", fail)
+            assert (await answered(port, raw(json_of(span(1))))).startswith(b"HTTP/1.1 500 ")
+        with monkeypatch.context() as patch:
+            patch.setattr(intake, "lines_of_json", fail)
+            assert (await answered(port, raw(json_of(span(2))))).startswith(b"HTTP/1.1 503 ")
+        await answered(port, b"no HTTP\r\n\r\n")
+        assert (await answered(port, raw(json_of(span(3))))).startswith(b"HTTP/1.1 200 ")
+    assert [found["name"] for found in written_in(tmp_path)] == ["span 1", "span 3"]
+    assert said == [
+        "a request failed: RuntimeError('a mistake')",
+        "a request can't be taken: RuntimeError('a mistake')",
+    ]
 
 
 async def test_what_is_in_hand_at_the_end_is_answered(tmp_path: Path) -> None:

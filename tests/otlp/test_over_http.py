@@ -8,11 +8,12 @@ import subprocess
 import threading
 from contextlib import contextmanager
 from dataclasses import replace
+from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from endpoints import JSON, PROTOBUF, Reset, Said, Silence, http_endpoint
+from endpoints import JSON, PROTOBUF, Reset, Said, Silence, grpc_endpoint, http_endpoint
 from spanview.model.problems import PushError
 from spanview.otlp.endpoint import Endpoint, OtlpProtocol
 from spanview.otlp.over_http import OverHttp
@@ -160,7 +161,7 @@ def saying(*pieces: bytes, pause_s: float = 0.0) -> Iterator[str]:
                 except OSError:
                     return
                 with connection:
-                    connection.recv(100)
+                    connection.recv(1000)
                     for piece in pieces:
                         try:
                             connection.sendall(piece)
@@ -178,15 +179,30 @@ def saying(*pieces: bytes, pause_s: float = 0.0) -> Iterator[str]:
 
 
 def test_no_http() -> None:
-    """What answers may be anything."""
-    for piece in (
-        b"",
-        b"\x00\x00\x06\x04\x00",
-        b"SSH-2.0-OpenSSH_9.6\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n",
+    """What answers may be anything, or end before it does; then the status counts."""
+    head = b"HTTP/1.1 200 OK\r\n"
+    for piece, kind in (
+        (b"", ResponseKind.RETRY),
+        (b"\x00\x00\x06\x04\x00\n", ResponseKind.UNREACHABLE),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", ResponseKind.UNREACHABLE),
+        (head + b"Content-Length: 9\r\n\r\n{", ResponseKind.ACCEPTED),
+        (head + b"Transfer-Encoding: chunked\r\n\r\n9\r\n{", ResponseKind.ACCEPTED),
     ):
         with saying(piece) as url:
-            assert answers(url)[0].kind is ResponseKind.RETRY
+            assert answers(url)[0].kind is kind
+    with grpc_endpoint() as endpoint:
+        assert answers(endpoint.url)[0].reason.startswith("what answers there speaks no HTTP")
+
+
+def test_no_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address that nothing comes back from is as wrong as one that nobody is at."""
+
+    def connect(_: HTTPConnection) -> None:
+        raise TimeoutError
+
+    monkeypatch.setattr(HTTPConnection, "connect", connect)
+    expected = Response(ResponseKind.UNREACHABLE, "no connection to port 80 of localhost within 5 s")
+    assert answers("http://localhost") == [expected]
 
 
 def test_answers_that_drip() -> None:

@@ -26,6 +26,7 @@ from endpoints import (
 )
 from otlp_messages import message_of, parts_of
 from programs import Following, spanview
+from terminals import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     Words: TypeAlias = list[str | Path]
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
-RECORDINGS: Final = sorted(path.parent.name for path in FIXTURES.glob("*/spans") if path.parent.name != "made")
+RECORDINGS: Final = sorted(path for path in FIXTURES.glob("*/spans") if path.parent.name != "made")
 """All but one in which nothing is as it should be."""
 TASKS: Final = FIXTURES / "ray-tasks-bundled-hook" / "spans"
 PROTOCOLS: Final = ("http/json", "http/protobuf", "grpc")
@@ -59,16 +60,14 @@ def spans_of(count: int, **fields: Any) -> bytes:
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("name", RECORDINGS)
-def test_recordings(name: str, protocol: str) -> None:
-    """Every span of a recording arrives as `export --format otlp` has it, over each protocol."""
-    folder = FIXTURES / name / "spans"
+def test_recordings(protocol: str) -> None:
+    """Every span of all recordings arrives as `export --format otlp` has it, over each protocol."""
     with endpoint_for(protocol) as endpoint:
-        done = spanview("push", folder, "--endpoint", endpoint.url, "--protocol", protocol)
+        done = spanview("push", *RECORDINGS, "--endpoint", endpoint.url, "--protocol", protocol)
     assert done.status == 0, done.notices
-    assert endpoint.spans == exported(folder)
-    assert f"sent {len(endpoint.spans):,} span" in done.notices
-    assert len(endpoint.spans) > 0
+    assert endpoint.spans == exported(*RECORDINGS)
+    assert f"sent {len(endpoint.spans):,} spans" in done.notices
+    assert len(endpoint.spans) > 2500
 
 
 @pytest.mark.parametrize(("protocol", "kind"), [("http/json", JSON), ("http/protobuf", PROTOBUF)])
@@ -277,6 +276,20 @@ def test_rate(tmp_path: Path) -> None:
     assert [*map(counts_of, endpoint.received)] == [10, 10, 10]
     # The last batch leaves when 20 spans were sent.
     assert took_s >= 20 / 40
+
+
+def test_progress(tmp_path: Path) -> None:
+    """A terminal shows how far it is, once it takes long, and only the summary in the end."""
+    (tmp_path / "a.txt").write_bytes(spans_of(60))
+    with (
+        http_endpoint() as endpoint,
+        Terminal(str(tmp_path), "--rate", "40", "--endpoint", endpoint.url, command=("push",)) as terminal,
+    ):
+        assert terminal.is_soon(lambda lines: any("/60 spans" in line for line in lines))
+        assert terminal.wait() == 0
+        assert b"sent 60 spans" in terminal.output
+        # Up, and the line erased.
+        assert terminal.output.endswith(b"\x1b[1A\x1b[2K")
 
 
 def test_rate_after_a_pause(tmp_path: Path) -> None:

@@ -116,13 +116,40 @@ def test_metrics_and_logs_are_kept_beside(tmp_path: Path) -> None:
         assert receiver.post(b"{}", JSON, path="/v1/metrics").status == 200
         assert receiver.post(b"\xff", path="/v1/logs").status == 400
         assert receiver.post(request_of(1).SerializeToString()).status == 200
-        receiver.stop(signal.SIGTERM)
+        assert receiver.stop(signal.SIGTERM) == (
+            f"spanview: received 1 span in 1 request, in 1 file of {tmp_path}; dropped 1 request of metrics; "
+            "kept 1 request of logs"
+        )
     (path,) = (tmp_path / ".logs").iterdir()
     assert json.loads(path.read_bytes()) == logs
     assert not (tmp_path / ".metrics").exists()
     checked = spanview("check", tmp_path, "--json")
     assert checked.status == 0
     assert json.loads(checked.output)["problems"] == []
+
+
+def test_the_oldest_files_are_removed_and_named(tmp_path: Path) -> None:
+    """With --max-bytes, the folder keeps to it; what is removed is said, and the newest spans stay."""
+    with Receiver(tmp_path, "--max-bytes", "100000", "--max-file", "1GiB") as receiver:
+        for number in range(1, 101):
+            assert receiver.post(request_of(number, name="n" * 5000).SerializeToString()).status == 200
+            assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 106_000
+        kept = {found["spanId"] for found in receiver.written()}
+        receiver.stop(signal.SIGTERM)
+        removed = [notice for notice in receiver.process.notices if "to keep to --max-bytes" in notice]
+    assert f"{100:016x}" in kept
+    assert f"{1:016x}" not in kept
+    assert removed[0].startswith(f"spanview: removed {tmp_path}/received-")
+    assert receiver.process.notices[-1].endswith(f"in {len(removed) + len([*tmp_path.iterdir()])} files of {tmp_path}")
+
+
+@pytest.mark.parametrize(("off", "protocol"), [("--http", "gRPC"), ("--grpc", "HTTP")])
+def test_one_of_both_can_be_off(tmp_path: Path, off: str, protocol: str) -> None:
+    """The other one is served."""
+    with Receiver(tmp_path, off, "off") as receiver:
+        assert receiver.port(protocol)
+        assert receiver.process.notices[0].count("http://") == 1
+        assert receiver.stop(signal.SIGTERM) == f"spanview: received 0 spans in 0 requests, in 0 files of {tmp_path}"
 
 
 @pytest.mark.parametrize("which", ["--http", "--grpc"])

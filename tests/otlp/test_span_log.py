@@ -122,6 +122,7 @@ def test_a_removed_file_is_begun_anew(tmp_path: Path, removed: list[str]) -> Non
     assert contents(folder) == [b"b\n"]
 
     def lines() -> Iterator[bytes]:
+        yield b"c" * 2_000_000
         for path in folder.iterdir():
             path.unlink()
         yield b"c\n"

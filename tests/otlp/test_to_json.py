@@ -166,16 +166,27 @@ def test_parts_in_any_order_belong_together() -> None:
 @pytest.mark.parametrize(
     ("body", "is_malformed"),
     [
-        (b"\x0a\x00" * 60_000, False),
+        (b"\x0a\x00" * 100, False),
         (b"\x0a\x00" * 70_000, True),
-        (message(1, b"\x12\x00" * 8_000) * 9, True),
-        (message(1, b"\x12\x02\x12\x00" * 4_000) * 3, False),
+        (message(1, b"\x12\x00" * 8_000) * 3, True),
+        (message(1, b"\x12\x02\x12\x00" * 4_000) * 3, True),
+        (message(1, b"\x12\x22" + b"\x12\x00" * 17) * 1_000, False),
         (in_scope(b"\x12\x00" * 8_000), False),
         (message(1, b"\x0a\x00" * 8_000) * 3, False),
         (b"\x0b" * 100_000, True),
         (b"\x80" * 100_000, True),
     ],
-    ids=["resources", "too many", "too many scopes", "scopes", "spans", "resource", "groups", "a number without end"],
+    ids=[
+        "resources",
+        "too many",
+        "scopes",
+        "scopes with a span",
+        "scopes with spans",
+        "spans",
+        "resource",
+        "groups",
+        "a number without end",
+    ],
 )
 def test_nothing_grows_out_of_a_small_body(body: bytes, is_malformed: bool) -> None:  # noqa: FBT001 - a parameter
     """What is empty takes no memory, however often it is there."""

@@ -7,17 +7,24 @@ printed                                    what is to be there
 `check`, `stats`, `diff` with `--json`     strict JSON; each file's name, each span's name
 the same without, `tree`, the notices      as many lines as with harmless strings, no character that acts
 `tree --bars`, `tree --svg`                the same
+how far `collect` is, and its notices      a line each, of safe text
+notices of the hook in a Ray worker        the same
 """
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import redirect_stderr
+from io import StringIO
 from itertools import chain, cycle
 from typing import TYPE_CHECKING, Any, Final
 
 from hostile import TEXTS, documents, in_file_names, make_folder
 from programs import spanview
+from spanview.cluster.nodes import ClusterNode, NodeProgress, NodeState
+from spanview.commands import collect
+from spanview.ray import notices
 
 from .exported import nodes_of, says_the_same, strictly
 from .figures import Figures, Row
@@ -140,5 +147,26 @@ def _strings(span: dict[str, Any]) -> list[Any]:
     return [span["name"], *state, span["attributes"], span["resource"]["attributes"], parts]
 
 
+def _said(trials: int, _: Path) -> Figures:
+    """Let what collects, and what writes spans in a worker of Ray, speak of nodes, paths and errors with such names."""
+    figures = Figures()
+    for text in cycle(TEXTS):
+        if figures.trials >= trials:
+            break
+        node = NodeProgress(ClusterNode(text, text), NodeState.LOST, problems=[f"{text}: it is gone"])
+        said = StringIO()
+        with redirect_stderr(said):
+            nodes = collect._report(iter([[node]]))
+            notices.say(f"spans can't be written to {text}: {OSError(text)}")
+        for lines in (said.getvalue().splitlines(keepends=True), [f"{line}\n" for line in collect._lines(nodes)]):
+            are_safe = all(line.endswith("\n") and line[:-1].isprintable() for line in lines)
+            figures.expect(holds=are_safe and len(lines) in {1, 2}, what=f"{text!a}: {lines!a}")
+            figures.trials += 1
+    return figures
+
+
 _COMMANDS: Final = len(TEXTS) * len(_EXPORTS + _LINES)
-ROWS: Final = (Row("20", "hostile strings in what is printed", "outputs", _COMMANDS, -(-_COMMANDS // 10), _outputs),)
+ROWS: Final = (
+    Row("20a", "hostile strings in what is printed", "outputs", _COMMANDS, -(-_COMMANDS // 10), _outputs),
+    Row("20b", "hostile names of nodes, paths and errors", "notices", 2 * len(TEXTS), 2 * len(TEXTS), _said),
+)

@@ -16,6 +16,8 @@ from spanview.sources.loading import load_store
 from spanview.sources.logs import Logs
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from spanview.index.store import Store
 
 SESSION: Final = Path(__file__).parents[2] / "fixtures" / "session-with-logs"
@@ -31,7 +33,9 @@ def session(tmp_path: Path) -> Path:
     return folder
 
 
-def log_of(spans: Path, name: str, latest: str = ELSEWHERE, number: int = 0) -> SpanLog:
+def log_of(
+    spans: Path, name: str, latest: str = ELSEWHERE, number: int = 0, within: Sequence[str] | None = None
+) -> SpanLog:
     """Return the log of a span, by its name and its number among those of this name, by start."""
     store: Store = load_store(str(spans))
     named = sorted(
@@ -45,7 +49,7 @@ def log_of(spans: Path, name: str, latest: str = ELSEWHERE, number: int = 0) -> 
     tree = store.tree(trace)
     span = store.span(tree.rows[node])
     assert span.start_ns is not None
-    return Logs(latest).lines_of(log_owner(store, tree, node), span.start_ns, span.end_ns)
+    return Logs(latest, within).lines_of(log_owner(store, tree, node), span.start_ns, span.end_ns)
 
 
 def texts(log: SpanLog) -> dict[str, tuple[Coverage, list[str]]]:
@@ -103,6 +107,23 @@ def test_spans_elsewhere_have_the_logs_of_their_own_session(session: Path, tmp_p
         (),
         "no worker-06bf94bf… beside the spans, nor in the sessions of Ray on this machine",
     )
+
+
+def test_logs_outside_of_the_paths_are_not_read(session: Path, tmp_path: Path) -> None:
+    """Where only what is in some folders may be read, a log beside them isn't, nor one that a symlink in them names."""
+    spans, name = session / "logs" / "spans", "Counter.bad ray.remote_worker"
+    assert log_of(spans, name, within=[str(session)]).count
+    assert log_of(spans, name, within=[f"{session}/logs/../logs/"]).count
+    log = log_of(spans, name, within=[str(spans), str(session)[:-1]])
+    assert (log.parts, log.reason) == (
+        (),
+        f"a viewer in a browser reads no logs elsewhere: they are in {session / 'logs'}",
+    )
+    for end in (".err", ".out"):
+        (session / "logs" / f"{COUNTER}{end}").rename(tmp_path / f"log{end}")
+        (session / "logs" / f"{COUNTER}{end}").symlink_to(tmp_path / f"log{end}")
+    assert log_of(spans, name).count
+    assert not log_of(spans, name, within=[str(session)]).parts
 
 
 @pytest.mark.usefixtures("universal_time")

@@ -115,6 +115,22 @@ async def test_the_section_has_the_lines_of_the_span(session: Path, size: tuple[
         assert under_cursor(look).endswith("ERROR root caught")
 
 
+async def test_a_long_line_is_copied_whole(session: Path) -> None:
+    """Its beginning is shown, in as many lines as that takes."""
+    line = "\x1b[31mlong " + "é" * 20_000
+    (session / f"{NAME}.out").write_text(f"{line}\n")
+    (session / f"{NAME}.err").unlink()
+    async with looking_at(data=data_of(session), size=(200, 50)) as look:
+        await look.press("enter", "enter")
+        await open_section(look)
+        await look.until_shown("long éé")
+        lines = look.screen.query_one(Details).lines.lines
+        assert sum(line.text.count("é") for line in lines) == 10_000 - len("long …")
+        assert any(line.text.endswith("é…") for line in lines)
+        await look.press("j", "y")
+        assert look.app.clipboard == line.removeprefix("\x1b[31m")
+
+
 async def test_a_span_without_a_log_says_why() -> None:
     """In the section, which is dim, and where its log is asked for; nothing is opened."""
     async with looking_at(Builder().span("a"), size=(110, 32)) as look:

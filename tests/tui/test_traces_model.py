@@ -132,6 +132,19 @@ def test_groups_of_nothing() -> None:
     assert TracesModel(Growing().store).groups() == []
 
 
+def test_groups_are_counted_once(data: Growing, model: TracesModel) -> None:
+    """They are counted anew when there is more to count, or other traces are listed, and only then."""
+    groups = model.groups()
+    assert model.groups() is groups
+    assert [group.incomplete for group in model.groups(b"\1" * 5)] == [1] * 5
+    data.add(Builder().span("alpha", trace=6, start=50))
+    model.refresh()
+    assert {group.name: group.traces for group in model.groups()}["alpha"] == 2
+    model.matching = {0}
+    model.refresh(anew=True)
+    assert [group.traces for group in model.groups()] == [1]
+
+
 @pytest.mark.parametrize(("name", "expected"), [("beta", ["beta"]), (None, ["(no root)"]), ("nobody", [])])
 def test_drilling_down(model: TracesModel, name: str | None, expected: list[str]) -> None:
     """Of a group that is opened only its traces are listed."""

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
+_TO_REPLICA: Final = re.compile(r"ServeReplica:\S*\.handle_request")
+"""As in `ServeReplica:app:Model.handle_request_with_rejection ray.remote`, which a proxy or a handle submits."""
 _MAX_RECORDS: Final = 20_000
 """Records that one detector reads again."""
 
@@ -51,13 +53,15 @@ class Name(IntFlag):
     REPLICA = 16
     HEALTH = 32
     CONSTRUCTOR = 64
+    TO_REPLICA = 128
+    HAPROXY = 256
 
 
 def _flags_of(text: str) -> Name:
     """Return the flags of a name."""
     name = Name(0)
     if text.endswith(SUBMITTED):
-        name |= Name.SUBMITTED
+        name |= Name.SUBMITTED | (Name.TO_REPLICA if _TO_REPLICA.match(text) else 0)
     elif text.endswith(RAN):
         name |= Name.RAN | (Name.CONSTRUCTOR if text.endswith(f"__init__{RAN}") else 0)
     elif _REQUEST.match(text):
@@ -66,6 +70,8 @@ def _flags_of(text: str) -> Name:
         name |= Name.ROUTE
     elif text.startswith("replica_handle_request"):
         name |= Name.REPLICA
+    if text.startswith("HAProxyManager."):
+        name |= Name.HAPROXY
     return name | (Name.HEALTH if _HEALTH.search(text) else 0)
 
 
@@ -94,16 +100,16 @@ class Facts:
         return self.forest.of(name)
 
     @cached_property
-    def name_flags(self) -> NDArray[np.uint8]:
+    def name_flags(self) -> NDArray[np.uint16]:
         """What each span's name says, as bits of `Name`."""
         names = self.column("name")
         of_texts = [int(_flags_of(text)) for text in self.store.names.texts[: int(names.max(initial=0)) + 1]]
-        name_flags: NDArray[np.uint8] = np.array(of_texts or [0], np.uint8)[names]
+        name_flags: NDArray[np.uint16] = np.array(of_texts or [0], np.uint16)[names]
         return name_flags
 
     def are_named(self, name: Name) -> Flags:
         """Return which spans have a name with this flag."""
-        flags: Flags = self.name_flags & np.uint8(name) != 0
+        flags: Flags = self.name_flags & np.uint16(name) != 0
         return flags
 
     @cached_property

@@ -49,6 +49,8 @@ class Kind(StrEnum):
     SAMPLING = "sampling"
     LONE_REPLICAS = "lone_replicas"
     NO_PROXY_FILE = "no_proxy_file"
+    HAPROXY = "haproxy"
+    SERVE_UNTRACED = "serve_untraced"
     HEALTH_CHECKS = "health_checks"
     TORN_TAIL = "torn_tail"
     TORN_INSIDE = "torn_inside"
@@ -146,10 +148,23 @@ RULES: Final = {
     ),
     Kind.NO_PROXY_FILE: Rule(
         "a folder has files of replicas, but none of a proxy",
-        "With HAProxy (RAY_SERVE_ENABLE_HA_PROXY=1) there are none. Otherwise, a TracingConfig given to serve.start "
+        "With HAProxy (RAY_SERVE_ENABLE_HA_PROXY=1) there is none. Otherwise, a TracingConfig given to serve.start "
         "doesn't reach the proxy: where Ray is started, set "
         "`export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=ray.serve._private.tracing_utils:default_tracing_exporter`",
         severity=Severity.WARNING,
+    ),
+    Kind.HAPROXY: Rule(
+        "Ray Serve's requests come through HAProxy, whose manager made spans under Ray's hook: HAProxy makes none, so "
+        "requests begin at their replicas",
+        "What a request waited for before its replica took it isn't in the files. To see it, start Ray without "
+        "RAY_SERVE_ENABLE_HA_PROXY: `unset RAY_SERVE_ENABLE_HA_PROXY`",
+        certainty=Certainty.CERTAIN,
+    ),
+    Kind.SERVE_UNTRACED: Rule(
+        "requests were passed to replicas of Ray Serve, as calls under Ray's hook show, but none has a span: Serve's "
+        "exporter isn't set, none was sampled, or Ray is older than 2.55, which is certain where the spans name it",
+        "Ray Serve traces requests from Ray 2.55 on. Where Ray is started, set RAY_SERVE_TRACING_SAMPLING_RATIO=1.0 "
+        "and `export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors`",
     ),
     Kind.HEALTH_CHECKS: Rule(
         "a fifth of all spans or more are health checks",
@@ -291,6 +306,8 @@ OF_SPANS: Final = (
     Kind.UNSET_REQUESTS,
     Kind.BROKEN_STREAMS,
     Kind.LONE_REPLICAS,
+    Kind.HAPROXY,
+    Kind.SERVE_UNTRACED,
     Kind.HEALTH_CHECKS,
     Kind.PIDS_USED_AGAIN,
     Kind.IDS_REUSED,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
-from spanview.analysis.diagnosis.finding import Finding, Kind, Place, finding_of, number
+from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, number
 from spanview.analysis.query_values import text_of
 from spanview.analysis.serve import HTTP_STATUS, failure_of_http
 from spanview.model.codes import ERROR
@@ -25,6 +26,10 @@ _MIN_HEALTH_CHECK_SHARE: Final = 0.2
 _MIN_HEALTH_CHECKS: Final = 20
 """And from this number on."""
 _UNSET: Final = 0
+_VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})", re.ASCII)
+"""As in `2.54.1`."""
+_FIRST_TRACED: Final = 2, 55
+"""The release of Ray whose Serve traces requests first."""
 
 
 def _files_of(facts: Facts) -> dict[str, list[str]]:
@@ -70,14 +75,43 @@ def lone_replicas(facts: Facts) -> Finding | None:
     return facts.of_spans(Kind.LONE_REPLICAS, rows, detail)
 
 
-def no_proxy_file(facts: Facts) -> Finding:
-    """Find files of replicas in folders without a file of a proxy."""
+def no_proxy_file(facts: Facts) -> Finding | None:
+    """Find files of replicas in folders without a file of a proxy, unless it is known why there is none."""
+    if haproxy(facts) is not None:
+        return None
     files = _files_of(facts)
     folders = {path.rpartition("/")[0] for path in files["proxy"]}
     paths = [path for path in files["replica"] if path.rpartition("/")[0] not in folders]
     subject = number(len(paths), "file of a replica stands", "files of replicas stand")
     detail = f"{subject} in a folder without a file of a proxy: requests begin at the replicas, and have no root."
     return finding_of(Kind.NO_PROXY_FILE, len(paths), detail, [Place(path) for path in paths])
+
+
+def haproxy(facts: Facts) -> Finding | None:
+    """Find requests that came through HAProxy, by the spans of its manager."""
+    rows = _lone(facts)
+    if not rows or not facts.are_named(Name.HAPROXY).any() or facts.are_named(Name.PROXY).any():
+        return None
+    begin = number(len(rows), "request begins at its replica", "requests begin at their replicas")
+    detail = f"{begin}: they came through HAProxy, which makes no spans, or by a handle."
+    return facts.of_spans(Kind.HAPROXY, rows, detail)
+
+
+def serve_untraced(facts: Facts) -> Finding | None:
+    """Find calls that pass requests to replicas, where no request has a span of Ray Serve."""
+    rows = np.flatnonzero(facts.are_named(Name.TO_REPLICA)).tolist()
+    if not rows or facts.are_named(Name.PROXY | Name.ROUTE | Name.REPLICA).any():
+        return None
+    version = facts.store.span(rows[0]).resource.attributes.get("ray.version")
+    parts = _VERSION.match(version) if isinstance(version, str) else None
+    is_older = parts is not None and (int(parts[1]), int(parts[2])) < _FIRST_TRACED
+    older = "" if parts is not None else ", or Ray is older than 2.55"
+    why = f"Ray {version} can't trace them" if is_older else f"Serve's exporter isn't set, none was sampled{older}"
+    requests = number(
+        len(rows), "request was passed to a replica, and has", "requests were passed to replicas, and have"
+    )
+    finding = facts.of_spans(Kind.SERVE_UNTRACED, rows, f"{requests} no span of Ray Serve: {why}.")
+    return replace(finding, certainty=Certainty.CERTAIN) if is_older else finding
 
 
 def unset_requests(facts: Facts) -> Finding:

@@ -245,7 +245,7 @@ class List {
     this.element.addEventListener("scroll", () => this.later(), { passive: true });
     this.rows.addEventListener("click", event => this.clicked(event));
     this.rows.addEventListener("dblclick", event => this.chosen(event));
-    this.watch = new ResizeObserver(() => { this.resized?.(); this.redraw(); });
+    this.watch = new ResizeObserver(() => { this.resized?.(); this.reveal(); this.redraw(); });
     this.watch.observe(this.element);
   }
   close() { this.watch.disconnect(); }
@@ -316,14 +316,18 @@ class List {
     this.drawn.get(this.cursor)?.setAttribute("aria-selected", false);
     this.cursor = Math.max(0, Math.min(index, this.count - 1));
     this.drawn.get(this.cursor)?.setAttribute("aria-selected", true);
+    this.reveal(in_the_middle);
+    this.later();
+    this.moved?.(this.cursor);
+  }
+  /** Scroll to the cursor, where it is out of sight. */
+  reveal(in_the_middle = false) {
     const top = this.element.scrollTop, room = this.element.clientHeight - this.heads.offsetHeight;
     const place = this.cursor * ROW;
     if (place < top || place + ROW > top + room) {
       const aligned = in_the_middle ? place - room / 2 : place < top ? place : place + ROW - room;
       this.element.scrollTop = Math.max(0, aligned);
     }
-    this.later();
-    this.moved?.(this.cursor);
   }
   page() { return Math.max(1, Math.floor((this.element.clientHeight - this.heads.offsetHeight) / ROW) - 1); }
   print(is_printing) {
@@ -759,8 +763,9 @@ class TraceView {
       row = this.collapsed.has(row) ? rows.end[row] : row + 1;
     }
     this.visible = listed;
+    const are_listed = new Set(listed);
     let shown = this.shown(selected);
-    while (!listed.includes(shown) && rows.parent[shown] >= 0) shown = rows.parent[shown];
+    while (!are_listed.has(shown) && rows.parent[shown] >= 0) shown = rows.parent[shown];
     this.list.set_count(listed.length, Math.max(0, listed.indexOf(shown)));
     this.list.go(this.list.cursor, true);
   }

@@ -71,6 +71,7 @@ _READING_END_TIMEOUT_S: Final = 1.0
 _ENDING: Final = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 _SIGNALLED: Final = 128
 """The exit status of what a signal has ended is this and its number."""
+_WRITES_NOTHING: Final = "in a browser, no files are written: use `spanview export`, or the viewer in a terminal"
 _MAX_PASTED_LENGTH: Final = 4096
 _FOR_TEXTUAL: Final = frozenset(("ctrl+c", "ctrl+q"))
 """Keys that act whatever has the focus."""
@@ -411,7 +412,7 @@ class SpanviewApp(App[None]):
         """What finds the logs beside the spans."""
         from spanview.sources.logs import Logs
 
-        return Logs(self._opening.session)
+        return Logs(self._opening.session, within=self._opening.places if self._opening.is_served else None)
 
     # -- what is said, and compared ----------------------------------------------------------------------------------
 
@@ -442,8 +443,16 @@ class SpanviewApp(App[None]):
         self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         self.say(f"copied the {what}")
 
+    def may_write(self) -> bool:
+        """Tell whether files may be written; where they may not, say so."""
+        if self._opening.is_served:
+            self.say(_WRITES_NOTHING)
+        return not self._opening.is_served
+
     def export(self, name: str) -> None:
         """Write the traces that the bar names to a new file of the current folder, in a format."""
+        if not self.may_write():
+            return
         from spanview.tui.app.exporting import export_traces
 
         traces = self._views.traces()
@@ -505,7 +514,9 @@ class SpanviewApp(App[None]):
 
         other = self.first_screen.go_to_failure_after(trace, by)
         if other is not None:
-            await self.switch_screen(TraceScreen(self._store, other, at_failure=by))
+            # Not `switch_screen`, which waits until the one that is left has been taken apart.
+            self.pop_screen()
+            await self.push_screen(TraceScreen(self._store, other, at_failure=by))
         return other is not None
 
     def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> AwaitMount:

@@ -36,3 +36,5 @@ class Opening:
     """What goes with the terminal, for a person who has set no theme."""
     colorless: bool = False
     """Whether the terminal is sent no colours."""
+    is_served: bool = False
+    """Whether it is shown in a browser: then it writes no files, and reads no logs elsewhere than in the PATHs."""

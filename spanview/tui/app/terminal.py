@@ -2,7 +2,8 @@
 
 A shim for textual 8, whose driver ends with the program at bytes that are no UTF-8, takes escape sequences in what is
 pasted for keys, and draws on standard error, whatever that is. It goes when textual reads a paste up to its end, and
-draws on a terminal.
+draws on a terminal. Its driver for browsers goes on when the server is gone, and takes a moment's keys along when it
+ends, though another one may have begun.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ _MAX_PASTED_BYTES: Final = 65_536
 _BEGIN, _END = "\x1b[200~", "\x1b[201~"
 _MARK: Final = len(_BEGIN)
 _PIECE: Final = 4096
+_LAST_READ_S: Final = 0.5
+"""So long the last read is waited for, which takes a tenth of a second."""
 _POLL_INTERVAL_S: Final = 0.1
 _ESCAPE: Final = "\x1b"
 _ESCAPE_S: Final = 0.03
@@ -77,7 +80,9 @@ class Pastes:
 
 
 def careful(kind: type[Driver]) -> type[Driver]:
-    """Return the driver that reads a terminal carefully; one for something else as it is."""
+    """Return the driver that reads a terminal, or a browser, carefully; one for something else as it is."""
+    if kind.__name__ == "WebDriver":
+        return _lasting_as_the_server(kind)
     if os.name != "posix":
         return kind
     from textual import constants
@@ -86,6 +91,28 @@ def careful(kind: type[Driver]) -> type[Driver]:
     if constants.ESCAPE_DELAY == _TEXTUALS_S:
         constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc]
     return _careful(LinuxDriver) if kind is LinuxDriver else kind
+
+
+def _lasting_as_the_server(kind: type[Any]) -> type[Driver]:
+    class CarefulWebDriver(kind):  # type: ignore[misc]
+        """Reads what a server passes on, and ends with it."""
+
+        def run_input_thread(self) -> None:
+            """Hand on what the browser sends until the viewer ends, or the server."""
+            super().run_input_thread()
+            if not self.exit_event.is_set():
+                self._app.call_later(self._app.exit)
+
+        def on_meta(self, packet_type: str, payload: dict[str, object]) -> None:
+            """Take in what the server says in its turn: a new size is not to be overtaken by the one it began with."""
+            self._app.call_later(super().on_meta, packet_type, payload)
+
+        def stop_application_mode(self) -> None:
+            """Stop reading, and wait for that: what comes next is for the driver that begins next."""
+            super().stop_application_mode()
+            self._key_thread.join(_LAST_READ_S)
+
+    return CarefulWebDriver
 
 
 def drawn_on() -> TextIO:

@@ -27,8 +27,6 @@ _LEVEL: Final = re.compile(
 _LEVEL_LENGTH: Final = 80
 """A level stands within so many characters."""
 _FOUND: Final = Style(reverse=True)
-_BYTES_PER_CHARACTER: Final = 8
-"""With colours, and where nearly all characters are none of ASCII."""
 _PAN_STEP: Final = 3
 """One of so many parts of the screen is what the text moves by."""
 
@@ -133,8 +131,8 @@ class LogRows(LineList):
 
     def text_of(self, row: int, longest: int = MAX_LENGTH) -> str:
         """Return a line as it may be printed, no more than so many characters of it."""
-        # Most of a line of many kilobytes isn't in sight, and needs no decoding.
-        return sanitise(line_text(self.window.line(row)[: _BYTES_PER_CHARACTER * longest]), longest)
+        # Most of a line of many kilobytes isn't in sight.
+        return sanitise(line_text(self.window.line(row), longest), longest)
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one line."""

@@ -52,28 +52,26 @@ _BRIGHT: Final = Style(bold=True)
 _STYLES: Final = {Tone.DIM: "dim", Tone.ERROR: "error", Tone.LINK: "accent"}
 
 
-def headline(subject: SpanInTree, room: int, failure: str = "", unended: str = "") -> str:
+def headline(span: Span, room: int, call: str = "", failure: str = "", unended: str = "") -> str:
     """Return name, state, kind, duration and service of a span in one line; what an error says has the rest of it.
-
-    Of a Ray call, what is known of both its spans has the duration in it.
 
     Args:
         room: Cells of the line.
+        call: Of an attempt of a Ray call, what is known of both its spans; the duration is in it.
         failure: What of it failed without an error, in words.
         unended: What has become of it, if it has no end, in words.
     """
-    span, failed = subject.span, subject.span.status.code_value == ERROR
+    failed = span.status.code_value == ERROR
     mark = "✖" if failed else "!" if failure else "◌" if span.end_ns is None else ""
     name = " ".join(filter(None, (sanitise(span.name, 120) or "(no name)", mark)))
     lasted = "no end" if span.end_ns is None else duration(span.duration_ns)
-    call = call_text(subject)
     rest = [call, span.kind_name or "no kind", "" if call else lasted, sanitise(span.service or "", 40)]
     if span.status.name == "OK":
         rest.insert(0, "OK")
     said = failure or unended
     if failed and span.status.description:
         text = span.status.description.strip(" \r\n")
-        first_line = (raised_in(text) or text.split("\n"))[0]
+        first_line = (raised_in(text) or text.partition("\n"))[0]
         left = room - cell_len("   ".join(filter(None, (name, *rest)))) - 1
         said = sanitise(first_line, max(_SHORTEST_ERROR, left))
     return "   ".join(filter(None, (f"{name} {said}".rstrip(), *rest)))
@@ -194,6 +192,8 @@ class Details(Vertical):
         """The row of the span and the section that are shown."""
         self._folds: dict[Path, bool] = {}
         self._facts: tuple[SpanInTree, TimingFacts] | None = None
+        self._call: tuple[SpanInTree, str] | None = None
+        """What was said of the call of a span last; another record is read for it."""
         self._linked: tuple[DetailPart, ...] = ()
         self._counting: Work | None = None
         self.logs = SpanLogs(self, self._refresh)
@@ -248,7 +248,8 @@ class Details(Vertical):
         span, source = self.subject.span, self.subject.span.source
         failure = self.failure_of(self.subject.row)
         unended = self.unended_text(self.subject.row)
-        self.query_one(Headline).say(headline(self.subject, self.size.width - 2, failure, unended))
+        call = self._call_text(self.subject)
+        self.query_one(Headline).say(headline(span, self.size.width - 2, call, failure, unended))
         place = f"{sanitise(source.file, 200)} @ {source.offset:,}"
         log = self.logs.of(of_span(self.subject))
         self.query_one(TabLine).show(section_titles(span, log), self.section, place, self._empty_of(span, log))
@@ -260,6 +261,12 @@ class Details(Vertical):
             detail_lines(self.subject, self.section, self.lines.line_width, view), stay=shown == self._shown
         )
         self._shown = shown
+
+    def _call_text(self, subject: SpanInTree) -> str:
+        known = self._call
+        if known is None or known[0].span is not subject.span or known[0].tree is not subject.tree:
+            known = self._call = subject, call_text(subject)
+        return known[1]
 
     def _empty_of(self, span: Span, log: SpanLog | None) -> set[str]:
         return empty_sections(span, log, is_linked=bool(self._linked))

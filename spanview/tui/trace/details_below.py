@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.display.timing_text import TimingFacts
+    from spanview.model.span import Span
     from spanview.tui.span.details import Details
     from spanview.tui.trace.missing_parents import MissingParents
     from spanview.tui.trace.runs import Run
@@ -63,6 +64,8 @@ class DetailsBelow:
         self._are_asked_for = False
         """Whether details are to be shown where the screen alone has no room to spare for them."""
         self._timer: Timer | None = None
+        self._read: tuple[tuple[int, int], Span] | None = None
+        """The span that was read last, by its row and the store's version: a key asks for it several times."""
         self._height = 0
         """Of the details of a long trace, as they were laid out last."""
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._timing_version)
@@ -87,7 +90,10 @@ class DetailsBelow:
 
     def _subject(self, node: int) -> SpanInTree:
         stitched, row = self._model.stitched, self._model.tree.rows[node]
-        span = self._store.span(row)
+        wanted = row, self._store.version
+        if self._read is None or self._read[0] != wanted:
+            self._read = wanted, self._store.span(row)
+        span = self._read[1]
         return SpanInTree(span, self._store, self._model.trace, stitched.unjoined, stitched.unjoined_node(node))
 
     # -- following the cursor ----------------------------------------------------------------------------------------

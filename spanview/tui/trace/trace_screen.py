@@ -699,6 +699,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def action_picture(self) -> None:
         """Draw what is shown into a new file of the current folder."""
+        if not self.viewer.may_write():
+            return
         from spanview.tui.trace.trace_picture import write_picture
 
         shown = self._snapshot()

@@ -115,6 +115,8 @@ class TracesModel:
         self.version = 0
         """Counts how often the list was put in order."""
         self._facts: OrderedDict[int, tuple[int, TraceFacts]] = OrderedDict()
+        self._groups: tuple[object, list[GroupRow]] | None = None
+        """The groups as they were counted last, and what of; the key that shows them comes often."""
 
     @property
     def narrowed_to(self) -> str:
@@ -308,13 +310,19 @@ class TracesModel:
         Args:
             incomplete: 1 for each trace that is incomplete, else 0, as far as that is known.
         """
+        self.root_groups.find_routes()
+        counted = self.version, self._store.version, len(self.root_groups.groups), incomplete
+        if self._groups is None or self._groups[0] != counted:
+            self._groups = counted, self._groups_anew(incomplete)
+        return self._groups[1]
+
+    def _groups_anew(self, incomplete: bytes | None) -> list[GroupRow]:
         if self.has_many:
             from spanview.tui.traces.traces_bulk import groups_of_many
 
             return groups_of_many(self._store, self.root_groups, self.order, incomplete)
         from spanview.tui.traces.groups_model import groups_of
 
-        self.root_groups.find_routes()
         return groups_of(self._store.trace_table, self.order, incomplete, self.group_name, self._lasted_ns)
 
     @property

@@ -26,7 +26,7 @@ _BAR = 12
 _GAP = "   "
 _SHORTEST_PATH = 8
 """Cells of a path that still says something."""
-_LOOKING: Final = ("looking for silent failures …", "looking …")
+_LOOKING: Final = ("looking for silent failures …", "looking …", "…")
 BACK: Final = "‹"
 """What the header begins with on screens that one came to from another one."""
 _BACK_CELLS: Final = 3
@@ -63,13 +63,16 @@ def totals_text(store: Store, places: Sequence[str], wrong: Wrong, room: int) ->
     marks += [f"{tallies.torn:,} torn"] if tallies.torn else []
     marks += [count(wrong.notices, "notice")] if wrong.notices else []
     totals = f"{count(len(table), 'trace')} · {count(len(store.spans), 'span')}"
+    place = sanitise("  ".join(places), 1000)
     if wrong.is_looking:
-        taken = cell_len(_GAP.join(["spanview", totals, *marks, ""]))
-        marks.append(next((text for text in _LOOKING if taken + cell_len(text) <= room), _LOOKING[-1]))
+        # It goes before long: no path that has room gives way for it.
+        taken = cell_len(_GAP.join([f"spanview  {place}", totals, *marks]))
+        taken -= cell_len(f"  {place}") if taken > room else 0
+        fits = (text for text in _LOOKING if taken + len(_GAP) + cell_len(text) <= room)
+        marks.append(next(fits, _LOOKING[-1]))
     whole = _GAP.join(["spanview", totals, *marks])
     left = room - cell_len(whole) - len(_GAP)
     if left >= _SHORTEST_PATH:
-        place = sanitise("  ".join(places), 1000)
         several = count(len(places), "place") if len(places) > 1 else _middle_out(place, left)
         shown = place if cell_len(place) <= left else several
         return _GAP.join([f"spanview  {shown}" if cell_len(shown) < left else shown, totals, *marks])

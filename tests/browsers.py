@@ -7,15 +7,15 @@ import shutil
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Page, ViewportSize
 
 WIDE: Final = (1280, 800)
 NARROW: Final = (400, 800)
@@ -23,6 +23,26 @@ _DEADLINE_MS: Final = 60_000
 _POLL_MS: Final = 20
 _NAMES: Final = ("chromium", "chromium-browser", "google-chrome")
 _INSTALLING_S: Final = 240
+
+
+@dataclass(slots=True)
+class Windows:
+    """The windows of a browser: one of each kind that was asked for."""
+
+    browser: Browser
+    pages: dict[tuple[tuple[int, int], bool], Page] = field(default_factory=dict)
+
+    def page(self, size: tuple[int, int], *, is_dark: bool) -> Page:
+        """Return an empty page in a window of a size, in a light or a dark browser."""
+        # A window of its own for each test would take half of the time of all of them.
+        if (size, is_dark) not in self.pages:
+            scheme: Literal["dark", "light"] = "dark" if is_dark else "light"
+            viewport: ViewportSize = {"width": size[0], "height": size[1]}
+            context = self.browser.new_context(viewport=viewport, color_scheme=scheme, timezone_id="UTC")
+            self.pages[size, is_dark] = context.new_page()
+        page = self.pages[size, is_dark]
+        page.goto("about:blank")
+        return page
 
 
 @contextmanager
@@ -115,7 +135,7 @@ class Shown:
 
 @contextmanager
 def shown(
-    browser: Browser, path: Path, at: str = "", *, size: tuple[int, int] = WIDE, is_dark: bool = False
+    windows: Windows, path: Path, at: str = "", *, size: tuple[int, int] = WIDE, is_dark: bool = False
 ) -> Iterator[Shown]:
     """Show a file, and see at the end that it kept quiet and asked for nothing.
 
@@ -125,22 +145,24 @@ def shown(
         size: Pixels of the window.
         is_dark: Whether the browser's theme is dark.
     """
-    context = browser.new_context(
-        viewport={"width": size[0], "height": size[1]},
-        color_scheme="dark" if is_dark else "light",
-        timezone_id="UTC",
-    )
-    page = context.new_page()
+    page = windows.page(size, is_dark=is_dark)
     look = Shown(page)
-    page.on("console", lambda message: look.said.append(message.text))
-    page.on("pageerror", lambda error: look.said.append(str(error)))
-    page.on("dialog", lambda dialog: look.said.append(f"a dialog: {dialog.message}"))
-    page.on("request", lambda request: look.asked.append(request.url))
+    listeners: dict[Any, Callable[[Any], None]] = {
+        "console": lambda message: look.said.append(message.text),
+        "pageerror": lambda error: look.said.append(str(error)),
+        "dialog": lambda dialog: look.said.append(f"a dialog: {dialog.message}"),
+        "request": lambda request: look.asked.append(request.url),
+    }
+    for event, listener in listeners.items():
+        page.on(event, listener)
     page.goto(path.as_uri() + at)
     page.wait_for_selector("body[data-ready]", timeout=_DEADLINE_MS)
-    yield look
+    try:
+        yield look
+    finally:
+        for event, listener in listeners.items():
+            page.remove_listener(event, listener)
     itself = {url for url in look.asked if url.split("#")[0] == path.as_uri()}
     assert look.said == []
     # The icon is in the page, too: it is why no other is asked for.
     assert {*look.asked} - itself <= {"data:,"}
-    context.close()

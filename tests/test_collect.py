@@ -361,6 +361,8 @@ def test_the_dashboard(tmp_path: Path, into: Path) -> None:
                 )
 
             wrong = "fedcba9876543210" * 4
+            # Ray tries again for twenty seconds.
+            hurry = {"RAY_NUM_REDIS_GET_RETRIES": "2"}
             asked = "asks for a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
             for words, given, told in (
                 ((), "", f"{url} {asked}"),
@@ -368,7 +370,7 @@ def test_the_dashboard(tmp_path: Path, into: Path) -> None:
                 (("--address", address), "", f"the cluster at {address} {asked}"),
                 (("--address", address), wrong, f"{address} takes no connection: it is no Ray cluster, or it asks for"),
             ):
-                refused = collect(*words, RAY_AUTH_TOKEN=given)
+                refused = collect(*words, RAY_AUTH_TOKEN=given, **hurry)
                 assert refused.returncode == 2
                 assert refused.stderr.startswith(f"spanview: {told}")
                 assert len(refused.stderr.splitlines()) == 1

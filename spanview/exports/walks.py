@@ -13,7 +13,7 @@ from spanview.exports.records import batches, read_records
 from spanview.formats.jsontext import has_long_integer
 from spanview.index.tree import ROOT
 from spanview.model.problems import NO_WARNINGS
-from spanview.model.span import Source, Span
+from spanview.model.span import STATUSES, Source, Span, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -73,11 +73,20 @@ def _read(store: Store, rows: Sequence[int], known: KnownRecords) -> Iterator[Sp
         records, columns = read_records(store, rows[batch]), known.columns(rows[batch])
         fields = zip(rows[batch], records, known.parts(records, columns), zip(*columns, strict=True), strict=True)
         for row, record, parts, of_columns in fields:
-            if parts is None or has_long_integer(parts[0]):
-                yield store.span(row) if record is None else store.span_in(row, record, lines.details)
-                continue
             layout, trace_id, span_id, parent_id, _, _, start, end, source, offset, length = of_columns
-            _, attributes, (_, details, _) = parts
+            details, status = None, STATUSES[0] if layout is None else layout.status
+            if parts is not None and not has_long_integer(parts[0]):
+                _, attributes, (_, details, _) = parts
+            elif layout is not None and record is not None and (details := lines.details(record)) is not None:
+                attributes = details.attributes
+                if details.status_description is not None:
+                    status = Status(status.code_value, details.status_description)
+                if details.trace_id != int(trace_id, 16) or details.span_id != int(span_id, 16):
+                    # Another record may be there by now.
+                    details = None
+            if details is None or layout is None:
+                yield store.span(row) if record is None else store.span_in(row, record)
+                continue
             span = _OpenSpan(
                 trace_id.decode(),
                 span_id.decode(),
@@ -86,13 +95,13 @@ def _read(store: Store, rows: Sequence[int], known: KnownRecords) -> Iterator[Sp
                 layout.kind,
                 start,
                 end,
-                layout.status,
+                status,
                 attributes,
                 details.events,
                 details.links,
                 details.trace_state,
                 details.resource,
-                None,
+                details.scope,
                 details.extra,
                 Source(store.sources[source].path, offset, length),
                 NO_WARNINGS,

@@ -20,7 +20,7 @@ from spanview.model.times import NO_TIME, known
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from spanview.formats.rows import Batch
     from spanview.index.documents import DetailReader
@@ -145,20 +145,12 @@ class Store:
         span = self.intake.details.span(self.spans.source[row], self.spans.offset[row])
         return self._span_with(row, None if span is None else details_of(span), span)
 
-    def span_in(
-        self, row: int, record: bytes | None, decode: Callable[[bytes], SpanDetails | None] = decode_details
-    ) -> Span:
-        """Return what `span` has if this is its record, None for one that is gone.
-
-        Args:
-            row: The span's.
-            record: The bytes of its record.
-            decode: Does what `decode_details` does.
-        """
+    def span_in(self, row: int, record: bytes | None) -> Span:
+        """Return what `span` has if this is its record, None for one that is gone."""
         if record is None:
             return self._span_with(row, None, None)
         if self.spans.name[row] not in self.names.cut:
-            return self._span_with(row, decode(record), None)
+            return self._span_with(row, decode_details(record), None)
         from spanview.formats.foreign import NOWHERE, details_of
 
         # Decoded once: such a record may have many megabytes.

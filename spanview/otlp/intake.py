@@ -162,14 +162,15 @@ class Intake:
         group = [waiting for waiting in group if waiting.future.set_running_or_notify_cancel()]
         if not group:
             return
-        failure = ""
+        failure, written = "", 0
         try:
-            log.append(line for waiting in group for line in _lines_of(waiting))
+            written = log.append(line for waiting in group for line in _lines_of(waiting))
         except OSError as error:
             failure = f"{error.strerror or error}"
         except MemoryError:
             failure = "out of memory"
-        if failure != self._failure:
+        # That nothing had to be written says nothing.
+        if failure != self._failure and (failure or written):
             self._failure = failure
             self._say(f"can't write, and declines what is sent: {failure}" if failure else "writes again")
         for waiting in group:

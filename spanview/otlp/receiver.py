@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import signal
 import socket
@@ -101,12 +100,26 @@ def _folders(options: ReceiveOptions) -> dict[Signal, str]:
 
 
 def _addresses_of(host: str) -> list[str]:
-    """Return the addresses of a host: `localhost` has two, mostly."""
+    """Return the addresses of a host that can be listened at: `localhost` has two, mostly.
+
+    Raises:
+        ReceiveError: There is none.
+    """
+    addresses, reason = list[str](), ""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise ReceiveError(f"--host {host}: {error.strerror}") from None
-    return [*dict.fromkeys(str(address[0]) for *_, address in found)]
+    for address in dict.fromkeys(str(address[0]) for *_, address in found):
+        try:
+            _listening(address, 0).close()
+        except OSError as error:
+            reason = str(error.strerror)
+        else:
+            addresses.append(address)
+    if not addresses:
+        raise ReceiveError(f"--host {host}: {reason}")
+    return addresses
 
 
 def _bound(addresses: list[str], port: int) -> list[socket.socket]:
@@ -117,19 +130,19 @@ def _bound(addresses: list[str], port: int) -> list[socket.socket]:
     """
     sockets: list[socket.socket] = []
     for address in addresses:
-        family = socket.AF_INET6 if ":" in address else socket.AF_INET
         try:
-            each = socket.create_server((address, port), family=family, backlog=_BACKLOG)
+            # Those that follow get the one that the system has chosen.
+            sockets.append(_listening(address, sockets[0].getsockname()[1] if sockets else port))
         except OSError as error:
-            if error.errno == errno.EADDRNOTAVAIL and address != addresses[-1]:
-                continue
             for other in sockets:
                 other.close()
             raise ReceiveError(f"{address}:{port}: {error.strerror}") from None
-        sockets.append(each)
-        # The others get the one that the system has chosen.
-        port = each.getsockname()[1]
     return sockets
+
+
+def _listening(address: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.create_server((address, port), family=family, backlog=_BACKLOG)
 
 
 def _shown(host: str) -> str:

@@ -62,8 +62,8 @@ class SpanLog:
         self.files = 0
         """How many were begun."""
 
-    def append(self, lines: Iterable[bytes]) -> None:
-        """Append lines, all of them or none.
+    def append(self, lines: Iterable[bytes]) -> int:
+        """Append lines, all of them or none, and return how many bytes that were.
 
         Raises:
             OSError: The system doesn't take them.
@@ -72,7 +72,7 @@ class SpanLog:
         # No file begins without a line.
         first = next(blocks, None)
         if first is None:
-            return
+            return 0
         descriptor, size = self._current()
         before = size
         try:
@@ -90,6 +90,7 @@ class SpanLog:
         if self._limits.folder_bytes and self._unseen >= self._limits.file_bytes // _LOOKS_PER_FILE:
             self._unseen = 0
             self._keep_to_limit()
+        return size - before
 
     def close(self) -> None:
         """Close the file."""

@@ -10,11 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders import MemoryReader, file_of, store_of_files
 from otlp_messages import DOCUMENTS
 from spanview.exports import known_lines
 from spanview.exports.known_lines import KnownLines
+from spanview.exports.walks import spans_at
 from spanview.formats.decoder import decode_details
 from spanview.formats.jsontext import BadJsonError, loads_exact
+from spanview.model.problems import Warnings
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 USUAL: Final = {
@@ -79,6 +82,22 @@ def test_odd_spans(change: dict[str, Any]) -> None:
     lines = KnownLines()
     for record in (line_of(USUAL), line_of(USUAL | change), line_of(USUAL)):
         assert repr(lines.details(record)) == repr(decode_details(record))
+
+
+def test_spans_of_a_store() -> None:
+    """They are what each is by itself, also where another record has come into a record's place."""
+    spans = [USUAL | {"spanId": f"{number:016x}"} | change for number, change in enumerate(ODD, 1)]
+    spans += [{name: part for name, part in USUAL.items() if name != left_out} for left_out in USUAL]
+    text = file_of(map(line_of, spans))
+    reader = MemoryReader()
+    store = store_of_files({"a.jsonl": text}, reader=reader)
+    rows = range(len(store.spans))
+    assert len(rows) > 20
+    assert repr([*spans_at(store, rows)]) == repr([*map(store.span, rows)])
+    reader.files[0] = text.replace(b"1" * 32, b"7" * 32).replace(b'"spanId":"00', b'"spanId":"77')
+    changed = [*spans_at(store, rows)]
+    assert repr(changed) == repr([*map(store.span, rows)])
+    assert any(Warnings.DETAIL_LOST in span.warnings for span in changed)
 
 
 def test_lines_of_the_hook_are_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,9 +267,9 @@ async def test_a_slow_disk_declines_what_waits_too_long(tmp_path: Path, monkeypa
     class Slow(SpanLog):
         """Waits before it writes."""
 
-        def append(self, lines: Any) -> None:
+        def append(self, lines: Any) -> int:
             asyncio.run_coroutine_threadsafe(go_on.wait(), loop).result()
-            super().append(lines)
+            return super().append(lines)
 
     log = Slow(str(tmp_path), LogLimits(1 << 30), lambda _: None)
     async with serving(tmp_path, log=log) as port:

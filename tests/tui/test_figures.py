@@ -29,6 +29,7 @@ import pytest
 
 from pictures import ROOT, settled, viewer_of
 from programs import spanview
+from seeds import THOROUGH
 from spanview.display.units import count, duration
 from spanview.model.ids import format_trace_id
 from spanview.tui.serve.requests_screen import RequestsScreen
@@ -48,6 +49,8 @@ RECORDINGS: Final = (
     "pids-used-again",
 )
 WIDE: Final = (220, 60)
+_MOST_OPENED: Final = 6 if THOROUGH else 3
+"""Traces of a recording of which the screen is opened."""
 _DURATION: Final = re.compile(r"(?:(\d+) m )?((?<!\S)-?\d+(?:\.\d+)?|\d+(?:\.\d+)?) (ns|µs|ms|s)\b")
 _NS: Final = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
@@ -166,13 +169,14 @@ async def test_traces_and_preview(recording: str) -> None:
     assert seen
 
 
+@pytest.mark.shortened
 @pytest.mark.parametrize("recording", RECORDINGS)
 async def test_answer_of_each_trace(recording: str) -> None:
     """The line under a trace's title adds up to its duration, and failed spans have their exceptions."""
     traces = {trace["trace_id"]: trace for trace in traces_of(recording)}
     async with recording_at(recording) as look:
-        for number in range(min(6, len(traces))):
-            await look.press("g", *["down"] * number, "enter")
+        for number in range(min(_MOST_OPENED, len(traces))):
+            await look.press(*["down"] * (number > 0), "enter")
             await settled(look.app, look.pilot)
             screen = look.screen
             assert isinstance(screen, TraceScreen)

@@ -131,6 +131,21 @@ async def test_a_long_line_is_copied_whole(session: Path) -> None:
         assert look.app.clipboard == line.removeprefix("\x1b[31m")
 
 
+async def test_many_wide_lines_are_cut(session: Path) -> None:
+    """Measuring them takes long: of a few all is shown, of many the beginning."""
+    (session / f"{NAME}.out").write_text(f"{'漢' * 1_000}\n" * 100)
+    (session / f"{NAME}.err").unlink()
+    async with looking_at(data=data_of(session), size=(200, 50)) as look:
+        await look.press("enter", "enter")
+        await open_section(look)
+        await look.until_shown("漢漢")
+        shown = sum(line.text.count("漢") for line in look.screen.query_one(Details).lines.lines)
+        assert shown == 10 * 1_000 + 90 * 200
+        assert "1,000 characters in all; y copies them" in "".join(
+            line.text for line in look.screen.query_one(Details).lines.lines
+        )
+
+
 async def test_a_span_without_a_log_says_why() -> None:
     """In the section, which is dim, and where its log is asked for; nothing is opened."""
     async with looking_at(Builder().span("a"), size=(110, 32)) as look:

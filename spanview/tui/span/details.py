@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.style import Style as VisualStyle
 
     from spanview.analysis.log_lines import SpanLog
-    from spanview.display.parts import Path
+    from spanview.display.parts import Folds, Path
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.model.span import Span
@@ -192,6 +192,8 @@ class Details(Vertical):
         """The row of the span and the section that are shown."""
         self._folds: dict[Path, bool] = {}
         self._facts: tuple[SpanInTree, TimingFacts] | None = None
+        self._events: tuple[Span, tuple[int, Folds], list[DetailLine]] | None = None
+        """The lines of events that were made last, and of what: a key shows them several times."""
         self._call: tuple[SpanInTree, str] | None = None
         """What was said of the call of a span last; another record is read for it."""
         self._linked: tuple[DetailPart, ...] = ()
@@ -257,10 +259,18 @@ class Details(Vertical):
             self._folds, self._timing(self.subject) if self.section == _TIMING else None, self._linked, log
         )
         shown = self.subject.row, self.section
-        self.lines.show(
-            detail_lines(self.subject, self.section, self.lines.line_width, view), stay=shown == self._shown
-        )
+        self.lines.show(self._lines_of_section(self.subject, view), stay=shown == self._shown)
         self._shown = shown
+
+    def _lines_of_section(self, subject: SpanInTree, view: DetailView) -> list[DetailLine]:
+        width = self.lines.line_width
+        if self.section != EVENTS:
+            return detail_lines(subject, self.section, width, view)
+        # Nothing but the span, and how it is shown.
+        shown, known = (width, dict(self._folds)), self._events
+        if known is None or known[0] is not subject.span or known[1] != shown:
+            known = self._events = subject.span, shown, detail_lines(subject, EVENTS, width, view)
+        return known[2]
 
     def _call_text(self, subject: SpanInTree) -> str:
         known = self._call

@@ -279,6 +279,7 @@ async def fresh(way: Way, *, is_moved: bool = False) -> list[str]:
     if id(way) not in _FRESH:
         async with looking_at(data=all_of_it(), size=(110, 40)) as look:
             await look.tell(FOLLOWING)
+            await look.until(lambda: "looking" not in look.header)
             await go(look, way)
             at_first = shown(look)
             await look.press(*way.again)

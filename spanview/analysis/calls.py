@@ -385,8 +385,7 @@ def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequ
         function.cold_wait_ns += wait_ns
     has_any = calls.counts > 0
     firsts = calls.attempts[calls.firsts[:-1][has_any]]
-    waits = np.maximum(0, copy_of(store.spans.start_ns)[firsts] - copy_of(store.spans.end_ns)[calls.rows[has_any]])
-    sums = wait_reasons(store, firsts).sums(firsts, waits, groups.of_calls[has_any], len(functions))
+    sums = wait_reasons(store, firsts).sums(firsts, groups.of_calls[has_any], len(functions))
     for function, of_function in zip(functions, sums, strict=True):
         function.waited_for = of_function
 

@@ -3,14 +3,15 @@
 µs             0    5   10   15   20   25   30
 f submitted      =
 pid 1             ┈┈┈┈┈┈┈|===f===|               a worker to start, likely: the process ran nothing before
-pid 2          |====g====|┈|===f===|             a free worker, likely: all ran something
+pid 2          |====f====|┈|===f===|             a free worker, likely: all ran something
 pid 3            ┈┈┈┈┈┈┈┈┈┈|===f===|             arguments, likely: g, which its caller had submitted before, ended then
 actor 4        |==A.g====||==A.f==|              the actor, likely: it ran something else, and has never run two at once
 actor 5             |=A.__init__=||==A.f==|      the actor to be created; certain
 
-Spans name neither the arguments of a call nor the resources that it needs. So a task that ran where an earlier one of
-its caller had just ended is unknown: it may have waited for the worker, or for the result. What other calls of its
-process waited for says nothing of it: its own wait ended with something else.
+Spans name neither the arguments of a call nor the resources that it needs. So what a task waited for that ran when an
+earlier one of its caller, of another function, had just ended is unknown if all workers were busy: a worker, or the
+result. Of a wait for an actor's creation, what came after the constructor's end was for something else. What other
+calls of its process waited for says nothing of it: its own wait ended with something else.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
 _CONSTRUCTOR: Final = f".__init__{RAN}"
 _LAST_ENDS: Final = 4
-"""Calls of one caller that are looked at for an argument, the last that had ended."""
+"""Calls of one caller that are looked at for an argument, the last that had ended,"""
+_LAST_ENDS_OF_QUEUED: Final = 16
+"""and those for one that a call may have waited for before it waited for a worker."""
 
 
 WaitSums: TypeAlias = "Mapping[WaitedFor, tuple[int, int]]"
@@ -98,6 +101,13 @@ class WaitReason:
     waited_for: WaitedFor
     row: int = NO_ROW
     """The attempt that shows it, in the span table; `NO_ROW` where none does."""
+    is_whole: bool = True
+    """Whether nothing else is seen that it waited for."""
+
+    @property
+    def label(self) -> str:
+        """It in a few words, as `mostly for its actor to be created`."""
+        return self.waited_for.label if self.is_whole else f"mostly {self.waited_for.label}"
 
 
 _KINDS: Final = (*WaitedFor,)
@@ -110,26 +120,32 @@ class WaitReasons:
         rows: Of attempts, ascending: those of a wait that is longer than handing over a call takes.
         kinds: What each waited for, as its index in `WaitedFor`.
         shown_by: The rows of the attempts that show it; `NO_ROW` where none does.
+        waits_ns: How long each waited.
+        shares_ns: How long for this.
     """
 
-    def __init__(self, rows: Places, kinds: Places, shown_by: Places) -> None:
+    def __init__(
+        self, rows: Places, kinds: Places, shown_by: Places, waits_ns: NDArray[Any], shares_ns: NDArray[Any]
+    ) -> None:
         self._rows = rows
         self._kinds = kinds
         self._shown_by = shown_by
+        self._waits_ns = waits_ns
+        self._shares_ns = shares_ns
 
     def get(self, row: int) -> WaitReason | None:
         """Return what an attempt waited for; None where it hardly waited."""
         index = int(np.searchsorted(self._rows, row))
         if index == len(self._rows) or self._rows[index] != row:
             return None
-        return WaitReason(_KINDS[self._kinds[index]], int(self._shown_by[index]))
+        is_whole = self._waits_ns[index] - self._shares_ns[index] <= _MOST_HANDOVER_NS
+        return WaitReason(_KINDS[self._kinds[index]], int(self._shown_by[index]), bool(is_whole))
 
-    def sums(self, rows: Places, waits_ns: NDArray[Any], groups: Places, size: int) -> list[WaitSums]:
-        """Return how many attempts of each group waited for what, and how long.
+    def sums(self, rows: Places, groups: Places, size: int) -> list[WaitSums]:
+        """Return how many attempts of each group waited for what, and how long for it.
 
         Args:
             rows: Of attempts.
-            waits_ns: How long each waited.
             groups: The group of each, a number below `size`.
             size: How many groups there are.
         """
@@ -140,14 +156,14 @@ class WaitReasons:
         keys = groups[known] * len(_KINDS) + self._kinds[index[known]]
         counts = np.bincount(keys, minlength=size * len(_KINDS)).reshape(size, -1)
         times = np.zeros(size * len(_KINDS), np.int64)
-        np.add.at(times, keys, waits_ns[known])
+        np.add.at(times, keys, self._shares_ns[index[known]])
         return [
             {_KINDS[kind]: (int(of_group[kind]), int(ns[kind])) for kind in np.flatnonzero(of_group).tolist()}
             for of_group, ns in zip(counts, times.reshape(size, -1), strict=True)
         ]
 
 
-NO_REASONS: Final = WaitReasons(*np.empty((3, 0), np.int64))
+NO_REASONS: Final = WaitReasons(*np.empty((5, 0), np.int64))
 
 
 def wait_reasons(store: Store, attempts: Places | Sequence[int]) -> WaitReasons:
@@ -298,39 +314,38 @@ class _Attempts:
         is_most = 2 * (starting + busy) >= waits
         is_busy, is_starting = is_most & (busy > starting), is_most & (busy <= starting)
         takes_start = (starting >= _LEAST_START_NS) & (starting <= _MOST_START_NS)
-        is_created = is_method & is_starting & (made >= 0)
-        reasons = {WaitedFor.CREATION: is_created}
+        reasons = {WaitedFor.CREATION: is_method & (made >= 0) & (2 * starting >= waits)}
         is_first = chosen == firsts
         reasons[WaitedFor.WORKER_START] = is_first & takes_start & (is_task | is_made)
         # Where it began a while after another one had ended there, it waited for something else at last.
         follows = ~is_first & (starts - self._reached[previous] <= _MOST_HANDOVER_NS)
         reasons[WaitedFor.ACTOR] = is_method & is_busy & follows & ~self._concurrent[chosen]
         has_many = previous > index + (self._reached[index] <= prepared)
-        reasons[WaitedFor.FREE_WORKER] = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
-        explained = np.logical_or.reduce([*reasons.values()])
-        open_ones = np.flatnonzero(~explained & ~is_busy & ~is_starting & (waits >= _LEAST_ARGUMENT_NS))
-        results = self._results_before(chosen[open_ones], submitted[open_ones])
+        is_queued = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
+        is_explained = np.logical_or.reduce([*reasons.values()])
+        is_open = ~is_explained & ~is_busy & ~is_starting & (waits >= _LEAST_ARGUMENT_NS)
+        results = np.full(len(chosen), -1)
+        queued, unsure = np.flatnonzero(is_queued), np.flatnonzero(is_open)
+        # Ray looks for a worker only once the arguments are there, so most of the wait may have been for them.
+        results[queued] = self._results_before(chosen[queued], submitted[queued], _MOST_START_NS, _LAST_ENDS_OF_QUEUED)
+        reasons[WaitedFor.FREE_WORKER] = is_queued & (results < 0)
+        results[unsure] = self._results_before(chosen[unsure], submitted[unsure], _MOST_HANDOVER_NS, _LAST_ENDS)
         has_room = self._level_before(self._ends[results]) < self._room_before(self._ends[results])
-        arguments, full = np.zeros((2, len(chosen)), np.bool_)
-        arguments[open_ones] = (results >= 0) & (has_room | ~is_task[open_ones])
-        full[open_ones] = (results >= 0) & ~has_room & is_task[open_ones]
-        reasons[WaitedFor.ARGUMENTS] = arguments
-        reasons[WaitedFor.FREE_WORKER] |= full
-        for_result = np.full(len(chosen), -1)
-        for_result[open_ones] = results
+        reasons[WaitedFor.ARGUMENTS] = is_open & (results >= 0) & (has_room | ~is_task)
         shown_by = {
             WaitedFor.CREATION: made,
             WaitedFor.WORKER_START: firsts,
             WaitedFor.ACTOR: previous,
-            WaitedFor.FREE_WORKER: np.where(full, for_result, previous),
-            WaitedFor.ARGUMENTS: for_result,
+            WaitedFor.FREE_WORKER: previous,
+            WaitedFor.ARGUMENTS: results,
         }
         kinds, evidence = np.full(len(chosen), _KINDS.index(WaitedFor.UNKNOWN)), np.full(len(chosen), NO_ROW)
         for waited_for, holds in reasons.items():
             kinds[holds] = _KINDS.index(waited_for)
             evidence[holds] = self._rows[shown_by[waited_for][holds]]
+        shares = np.where(reasons[WaitedFor.CREATION], starting, waits)
         order = np.argsort(self._rows[chosen], kind="stable")
-        return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order])
+        return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order], waits[order], shares[order])
 
     def _is_queued(self, chosen: Places, previous: Places, has_many: Flags) -> Flags:
         """Return whether tasks waited for the workers that others ran in right before, not for the results of these.
@@ -353,8 +368,15 @@ class _Attempts:
         same: Flags = (calls != _NO_CALL) & (sources[calls] == sources[own]) & (starts[calls] < starts[own])
         return same
 
-    def _results_before(self, chosen: Places, submitted: NDArray[Any]) -> Places:
-        """Return the attempts whose results attempts may have waited for; -1 where there is none."""
+    def _results_before(self, chosen: Places, submitted: NDArray[Any], most_ns: int, steps: int) -> Places:
+        """Return the attempts whose results attempts may have waited for most of the time; -1 where there is none.
+
+        Args:
+            chosen: The attempts.
+            submitted: When they were.
+            most_ns: How long before them those may have ended.
+            steps: How many of their callers' calls are looked at, the last that had ended.
+        """
         results = np.full(len(chosen), -1)
         if not len(chosen):
             return results
@@ -371,25 +393,21 @@ class _Attempts:
         known, keys = known[order], keys[order]
         own = self._callers[chosen]
         last = np.searchsorted(keys, self._keys(sources[own], self._starts[chosen], "left"), "right") - 1
-        for step in range(_LAST_ENDS):
+        for step in range(steps):
             candidates = known[np.maximum(last - step, 0)]
             ended, calls = self._ends[candidates], self._callers[candidates]
             fits = (last - step >= 0) & self._same_caller_before(calls, chosen) & (candidates != chosen)
-            fits &= (ended > submitted) & (self._starts[chosen] - ended <= _MOST_HANDOVER_NS)
+            fits &= (ended > submitted) & (self._starts[chosen] - ended <= most_ns)
             fits &= 2 * (ended - submitted) >= self._starts[chosen] - submitted
             fits &= (self._names[candidates] != self._names[chosen]) & (results < 0)
             results = np.where(fits, candidates, results)
         return results
 
 
-def reason_text(store: Store, reason: WaitReason, row: int) -> str:
-    """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there until then`.
-
-    Args:
-        row: The attempt's.
-    """
+def reason_text(store: Store, reason: WaitReason) -> str:
+    """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there until then`."""
     if reason.row == NO_ROW:
-        return reason.waited_for.label
+        return reason.label
     name = store.names.texts[store.spans.name[reason.row]]
     called = short_names([name]).get(name, function_of(name))
     match reason.waited_for:
@@ -399,8 +417,6 @@ def reason_text(store: Store, reason: WaitReason, row: int) -> str:
             evidence = f"{called} had to end first"
         case WaitedFor.ARGUMENTS:
             evidence = f"{called}, which the same caller had submitted before, had just ended"
-        case WaitedFor.FREE_WORKER if store.spans.source[reason.row] != store.spans.source[row]:
-            evidence = f"{called} had just ended in another one"
         case _:
             evidence = f"{called} ran there until then"
-    return f"{reason.waited_for.label}: {evidence}"
+    return f"{reason.label}: {evidence}"

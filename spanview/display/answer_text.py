@@ -264,7 +264,7 @@ class _Line:
         match part.doing:
             case Doing.WAITING:
                 of_several = f"longest {longest}" if part.names == 1 else f"longest: {name}, {longest}"
-                reason = [] if part.reason is None else [part.reason.waited_for.label]
+                reason = [] if part.reason is None else [part.reason.label]
                 return ", ".join(([of_several] if part.spans > 1 else []) + reason)
             case Doing.RUNNING if part.names > 1:
                 is_nearly_all = part.longest_ns >= ns - self._step

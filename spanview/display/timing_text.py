@@ -71,7 +71,7 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
 
         generator = generators_of(store).get(name.removesuffix(RAN))
         reason = wait_reasons(store, [row]).get(row)
-        return TimingFacts(own, among, None, generator, "" if reason is None else reason_text(store, reason, row))
+        return TimingFacts(own, among, None, generator, "" if reason is None else reason_text(store, reason))
     return TimingFacts(own, among)
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from spanview.model.problems import SpanviewError
-
 
 class Signal(StrEnum):
     """What a request is about; the values are what the protocol's paths say."""
@@ -47,9 +45,9 @@ class Outcome:
         self.reason = self.reason or reason
 
 
-class MalformedError(SpanviewError):
+class MalformedError(Exception):
     """A body isn't what its content type and path say."""
 
 
-class RefusedError(SpanviewError):
+class RefusedError(Exception):
     """A span isn't one of the protocol, or can't be kept; the text says why."""

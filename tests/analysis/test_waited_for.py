@@ -70,7 +70,7 @@ def reason_of_last(store: Store) -> str:
     attempts = [row for row in range(len(spans)) if texts[spans.name[row]].endswith(RAN)]
     last = max(attempts, key=lambda row: spans.start_ns[row])
     reason = wait_reasons(store, [last]).get(last)
-    return "" if reason is None else reason_text(store, reason, last)
+    return "" if reason is None else reason_text(store, reason)
 
 
 @pytest.mark.parametrize(
@@ -84,10 +84,7 @@ def reason_of_last(store: Store) -> str:
         # Something ran there before: it may have been waited for, as an argument or for the worker.
         ("1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912", "for what isn't known"),
         ("1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 1000-1001", "for what isn't known"),
-        (
-            "1 f < 0-1\n1 g < 1-2\n1 h < 2-3\n2 f > 900-910\n2 g > 911-920\n2 h > 921-922",
-            "likely for a free worker: g ran there until then",
-        ),
+        ("1 f < 0-1\n1 g < 1-2\n1 h < 2-3\n2 f > 900-910\n2 g > 911-920\n2 h > 921-922", "for what isn't known"),
         (
             "7 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912",
             "likely for a free worker: f ran there until then",
@@ -101,6 +98,11 @@ def reason_of_last(store: Store) -> str:
             "1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902",
             "for its actor to be created: A.__init__ had to end first",
         ),
+        # Another one of its calls came in between.
+        (
+            "1 A.__init__ < 0-1\n1 A.g < 1-2\n1 A.f < 2-3\n2 A.__init__ > 800-900\n2 A.g > 901-1000\n2 A.f > 1001-1002",
+            "mostly for its actor to be created: A.__init__ had to end first",
+        ),
         (
             f"{_ACTOR}1 A.g < 4-5\n1 A.f < 5-6\n2 A.g > 6-90\n2 A.f > 91-92",
             "likely for its actor: A.g ran there until then",
@@ -110,10 +112,34 @@ def reason_of_last(store: Store) -> str:
             f"{_ACTOR}1 A.g < 3-4\n1 A.h < 3-4\n1 A.f < 4-5\n2 A.g > 4-90\n2 A.h > 5-80\n2 A.f > 91-92",
             "for what isn't known",
         ),
-        # Both workers run something; what ran there may be an argument as well, if it alone was waited for.
+        # Both workers run something; what ran there may be an argument as well, unless it is the same function's.
         (
             f"{_EARLIER}1 g < 10-11\n1 h < 10-11\n1 f < 11-12\n2 g > 13-90\n3 h > 13-99\n2 f > 91-92",
-            "likely for a free worker: g ran there until then",
+            "for what isn't known",
+        ),
+        (
+            f"{_EARLIER}1 f#1 < 10-11\n1 h < 10-11\n1 f < 11-12\n2 f#1 > 13-90\n3 h > 13-99\n2 f > 91-92",
+            "likely for a free worker: f ran there until then",
+        ),
+        # What may be its argument came after less than half of its wait, and after more.
+        (
+            (
+                f"{_EARLIER}1 h < 10-11\n1 f#1 < 11-12\n1 f#2 < 11-12\n1 f < 12-13\n"
+                "3 h > 13-30\n2 f#1 > 13-90\n3 f#2 > 31-99\n2 f > 91-92"
+            ),
+            "likely for a free worker: f ran there until then",
+        ),
+        (
+            (
+                f"{_EARLIER}1 h < 10-11\n1 f#1 < 11-12\n1 f#2 < 11-12\n1 f < 12-13\n"
+                "3 h > 13-60\n2 f#1 > 13-90\n3 f#2 > 61-99\n2 f > 91-92"
+            ),
+            "for what isn't known",
+        ),
+        # Its argument came as late, from another one.
+        (
+            f"{_EARLIER}1 f#1 < 10-11\n1 h < 10-11\n1 f < 11-12\n2 f#1 > 13-90\n3 h > 13-88\n2 f > 91-92",
+            "for what isn't known",
         ),
         (f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 91-92", "for what isn't known"),
         (
@@ -130,7 +156,7 @@ def reason_of_last(store: Store) -> str:
         # Two run at once, and f takes the place of g elsewhere.
         (
             f"{_EARLIER}1 c < 3-4\n4 c > 5-6\n1 g < 9-9\n1 h < 9-9\n1 f < 11-12\n2 g > 13-90\n3 h > 13-99\n4 f > 91-92",
-            "likely for a free worker: g had just ended in another one",
+            "for what isn't known",
         ),
         # Another process submitted g, so f can't have its result.
         (

@@ -339,7 +339,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         reason = None if call is None or not call.attempts else self._waited_for.get(call.attempts[0])
         if call is None or reason is None:
             return ""
-        return f"waited {duration(call.wait_ns)}, {reason_text(self._store, reason, call.attempts[0])}"
+        return f"waited {duration(call.wait_ns)}, {reason_text(self._store, reason)}"
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""

@@ -182,10 +182,10 @@ def test_a_terminal_is_sent_no_colors(environment: dict[str, str]) -> None:
     """No byte of what is written changes a colour, on any screen, and themes don't bring colours back."""
     with Terminal(RECORDING, environment=environment) as terminal:
         for keys, seen in (
-            (b"", "START"),
-            (b"\r", "SPAN"),
+            (b"", "31 traces"),
+            (b"\r", "‹ pipeline"),
             (b"c", "critical path"),
-            (b"\r", "ray."),
+            (b"\r", "‹ pipeline › pipeline"),
             (b"?", "on this"),
         ):
             terminal.send(keys)

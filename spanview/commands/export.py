@@ -11,7 +11,7 @@ from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
 from spanview.exports.by_name import chunks_of
-from spanview.exports.files import write_atomically
+from spanview.exports.files import check_target, write_atomically
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
 from spanview.model.problems import ExportError
@@ -55,6 +55,9 @@ def _run_on_cluster(options: Options, address: str) -> int:
     folder = os.path.abspath(options.output) if options.output and _is_folder(options.output) else None
     if folder is not None and not options.force and parts_in(folder, options.format):
         raise ExportError(f"{folder} has parts of an export already: give --force to replace them, or another folder")
+    if folder is None and options.output not in (None, "-"):
+        # What takes minutes isn't to end with this.
+        check_target(str(options.output), force=options.force)
     losses = Losses(options.format)
     files, problems = search(options.paths)
     with quiet_libraries() as standard_output, connected(address):

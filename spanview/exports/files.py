@@ -88,9 +88,8 @@ def write_atomically(path: str, chunks: Iterable[bytes], *, force: bool) -> None
     Raises:
         ExportError: The target exists and `force` isn't given, it is no regular file, or it can't be written.
     """
+    target, mode = check_target(path, force=force)
     with _explained(path):
-        target = os.path.realpath(path) if os.path.islink(path) and force else path
-        mode = _mode_of_old(path, target, force=force)
         folder = os.path.dirname(target) or "."
         temporary = os.path.join(folder, f".spanview-{secrets.token_hex(8)}.tmp")
         unnamed = _open_unnamed(folder)
@@ -116,6 +115,20 @@ def write_atomically(path: str, chunks: Iterable[bytes], *, force: bool) -> None
         with suppress(OSError):
             os.unlink(temporary)
     _sync_folder(folder)
+
+
+def check_target(path: str, *, force: bool) -> tuple[str, int | None]:
+    """Return where the content goes, and the permissions of what is replaced; None where nothing is.
+
+    Args:
+        path: As for `write_atomically`, like `force`.
+
+    Raises:
+        ExportError: As there, as far as it can be told before there is any content.
+    """
+    with _explained(path):
+        target = os.path.realpath(path) if os.path.islink(path) and force else path
+        return target, _mode_of_old(path, target, force=force)
 
 
 def _open_unnamed(folder: str) -> int | None:

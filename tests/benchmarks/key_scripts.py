@@ -62,7 +62,7 @@ _QUITS: Final = (On.TRACES, "q")
 """Ends the program: there is nothing to be painted."""
 
 Script = tuple[tuple[str, str], ...]
-_COMMON: Final[Script] = (("", f"{_MOVE} y space space {_THEMES} {_SIZES} colon"), ("palette", "down t h escape"))
+_COMMON: Final[Script] = (("", f"{_MOVE} y P ~ space space {_THEMES} {_SIZES} colon"), ("palette", "down t h escape"))
 _HELP: Final[Script] = (
     ("", "question_mark"),
     ("help", "question_mark"),
@@ -318,7 +318,7 @@ OPENED: Final[Script] = (
     ("trace", "right_parenthesis left_parenthesis"),
     ("trace", "left_square_bracket right right_square_bracket R G g R G g c ~ G g c C ~ C ~ C ~ C ~"),
     *_SEARCHED,
-    ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X P ~ V ~ d d g ~ enter"),
+    ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X i ~ V ~ d d g ~ enter"),
     *_SPAN,
     ("trace", "v"),
     *_LOG,

@@ -220,6 +220,7 @@ def test_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
         (["fixtures/made", "--format", "otlp", "--trace", "1"], "--ray takes all spans: leave out --trace"),
         (["no/such", "--format", "otlp"], "no/such: no such file or folder"),
         (["fixtures/made", "--format", "otlp", "-o", "no/such/file"], "its folder doesn't exist"),
+        (["fixtures/made", "--format", "otlp", "-o", "README.md"], "README.md exists already: give --force"),
         (["fixtures/made", "--format", "otlp", "-o", "README.md/"], "README.md: File exists"),
     ],
 )

@@ -268,6 +268,22 @@ def test_keys(windows: Windows, tmp_path: Path) -> None:
         assert [row[2] for row in look.rows()] == ["3", "6"]
 
 
+def test_failures_one_after_the_other(windows: Windows, tmp_path: Path) -> None:
+    """Behind the last failure of a trace comes the next trace that failed, and behind the last trace the first one."""
+    build = Builder()
+    spans = [*build.draw("whole 0-100"), *drawing()[-6:]]
+    spans += [
+        build.span(name, trace=3, span=number, start=start, duration=5, status="ERROR", parent=parent)
+        for name, number, parent, start in (("first", 31, None, 3000), ("second", 32, 31, 3001))
+    ]
+    with shown(windows, page_of(tmp_path, spans)) as look:
+        look.press("e")
+        look.until("document.querySelector('.ruler')")
+        for key, name in (("e", "second"), ("e", "fail"), ("e", "first"), ("E", "fail")):
+            look.press(key)
+            look.until(f"document.querySelector('[aria-selected=true]').innerText.includes('{name}')")
+
+
 def test_search(windows: Windows, tmp_path: Path) -> None:
     """`/` and Ctrl+F filter the list by names within traces; in a trace they find names and what is in details."""
     with shown(windows, page_of(tmp_path, drawing())) as look:

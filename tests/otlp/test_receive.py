@@ -47,7 +47,7 @@ EXPORTERS: Final[dict[str, Callable[[Receiver], SpanExporter]]] = {
 
 @pytest.mark.parametrize("name", EXPORTERS)
 def test_what_the_sdk_exports_arrives(tmp_path: Path, name: str) -> None:
-    """Each span with all that it has, in the layout that is scanned; `check` finds nothing wrong."""
+    """Each span with all that it has; `check` finds nothing wrong."""
     with Receiver(tmp_path) as receiver:
         provider = TracerProvider()
         provider.add_span_processor(BatchSpanProcessor(EXPORTERS[name](receiver)))

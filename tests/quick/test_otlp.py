@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import Builder
+from receivers import document, request_of, span
 from seeds import seeds
 from spanview.formats.decoder import batch_of
 from spanview.index.intake import Intake
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
+from spanview.otlp.body import Outcome
+from spanview.otlp.from_json import lines_of_json
+from spanview.otlp.to_json import lines_of_protobuf
 from spanview.quick import pages
 
 from .folders import otlp_line
@@ -47,6 +51,21 @@ def note_decoded(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr(pages, "batch_of", note)
     return offsets
+
+
+@pytest.mark.parametrize("encoding", ["protobuf", "JSON"])
+def test_received_lines_are_not_decoded(encoding: str, tmp_path: Path, decoded: list[int]) -> None:
+    """What `spanview receive` writes is in the layout that is scanned, however it was sent."""
+    if encoding == "protobuf":
+        request = request_of(*range(1, 21), flags=257, parent_span_id=b"12345678")
+        lines = [*lines_of_protobuf(request.SerializeToString(), Outcome())]
+    else:
+        spans = (span(number, flags=257, parentSpanId="ab" * 8) for number in range(1, 21))
+        lines = [*lines_of_json(json.dumps(document(*spans), sort_keys=True).encode(), Outcome())]
+    (tmp_path / "a.jsonl").write_bytes(b"".join(lines))
+    store = load(tmp_path, quick_from=0)
+    assert (len(store.spans), decoded) == (20, [])
+    _compare(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -421,7 +421,6 @@ class TracesView {
   apply(current = this.listed[this.list.cursor]) {
     const terms = this.text.toLowerCase().split(/\s+/).filter(Boolean);
     const all = [...Array(data.count).keys()];
-    const is_failed = trace => data.traces.errors[trace] || data.traces.silent[trace];
     const matching = matcher(terms);
     this.listed = all.filter(trace => (!this.only_failed || is_failed(trace)) && this.is_picked(trace) && matching(trace));
     this.put_in_order();
@@ -539,8 +538,17 @@ class TracesView {
     }
     return false;
   }
+  /** Open the next trace of the list that failed, in place of one; tell whether there is another. */
+  open_next_failed(trace, by) {
+    const failed = this.listed.filter(other => other === trace || is_failed(other));
+    const next = failed.at((failed.indexOf(trace) + by) % failed.length);
+    if (next === undefined || next === trace) return false;
+    at_error = true;
+    location.hash = trace_key(next);
+    return true;
+  }
   next_error() {
-    const failed = this.listed.filter(trace => data.traces.errors[trace] || data.traces.silent[trace]);
+    const failed = this.listed.filter(is_failed);
     if (!failed.length) { say("no trace failed"); return; }
     const newest = failed.reduce((best, trace) => (start_of(trace) > start_of(best) ? trace : best));
     at_error = true;
@@ -549,6 +557,7 @@ class TracesView {
   filter_by(text) { this.text = text; }
 }
 let at_error = false;
+function is_failed(trace) { return data.traces.errors[trace] || data.traces.silent[trace]; }
 
 /** At most some thousand of many values, the greatest and the least among them, to be spread as arguments. */
 function sample(values) {
@@ -1058,7 +1067,15 @@ class TraceView {
     }
     say(nothing);
   }
-  next_error(by = 1) { this.next(row => this.is_bad(row), by, "nothing failed in this trace"); }
+  first_error() {
+    if (!this.is_bad(this.first)) this.next(row => this.is_bad(row), 1, "nothing failed in this trace");
+  }
+  /** Go to the next failure here; behind the last one, to the next trace of the list that failed. */
+  next_error(by = 1) {
+    for (let row = this.selected + by; row >= this.first && row < this.last; row += by)
+      if (!this.is_hidden(row) && this.is_bad(row)) { this.go_to(row); return; }
+    if (!views.traces.open_next_failed(this.trace, by)) this.next(row => this.is_bad(row), by, "nothing failed");
+  }
   next_match(by) { if (this.text) this.next(row => this.is_match.has(row), by, "no match"); }
   same_name(by) { this.next(row => this.name(row) === this.name(this.selected), by, "no other span with this name"); }
   // -- search
@@ -1344,7 +1361,7 @@ function route() {
   } else current = { stats: views.stats, check: views.check }[where] ?? views.traces;
   current.open(main);
   if (span && trace !== undefined) find_span(current, span);
-  else if (trace !== undefined && at_error) current.is_bad(current.first) || current.next_error();
+  else if (trace !== undefined && at_error) current.first_error();
   else if (where && current === views.traces) say("this page has no such trace");
   at_error = false;
   for (const link of document.querySelectorAll("#views a")) {

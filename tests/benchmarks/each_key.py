@@ -75,7 +75,9 @@ def each_key(folder: Path, script: Script, rounds: int, *, followed: bool = Fals
 def _press(terminal: Terminal, keys: list[tuple[str, str]], done: Path, most_s: float) -> None:
     chance, number = random.Random(len(keys)), 0
     # Where groups come first, the list is a key away. The first size of the terminal is taken for a key, too.
+    done.touch()
     terminal.press(b"g")
+    _painted(terminal, done, 1)
     _rest(terminal, done.with_name(BUSY), most_s)
     if done.read_text().rstrip().endswith("groups"):
         terminal.press(b"r")

@@ -277,9 +277,10 @@ LISTED: Final[Script] = (
     *_of_ray("traces"),
     *_switched(),
     *_LEFT,
-    ("traces", "d d d down d"),
+    # What has failed: some keys of a comparison are for that.
+    ("traces", "f ~ d d d down d"),
     *_DIFF,
-    ("traces", "escape r"),
+    ("traces", "escape ~ escape r"),
     *_on("groups", ("groups", f"{'s ' * 8}S S e")),
     ("trace", "escape"),
     ("groups", "enter"),

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 import sys
 from difflib import get_close_matches
+from typing import Final
 
 from spanview.docs import PAGES, summary_of, text_of
 from spanview.model.problems import SpanviewError
+
+_OF_COMMANDS: Final = {
+    "push": "network",
+    "receive": "network",
+    "collect": "cluster",
+    "diff": "compare",
+    "view": "viewer",
+    "tree": "commands",
+    "spans": "commands",
+    "stats": "commands",
+}
+"""The pages that say most of commands which have none of their name."""
 
 
 def show(page: str | None) -> None:
@@ -21,6 +34,7 @@ def show(page: str | None) -> None:
         sys.stdout.write("\n".join(["usage: spanview help PAGE", "", "pages:", *lines, ""]))
         return
     name = page.lower().removesuffix(".md")
+    name = _OF_COMMANDS.get(name, name)
     if name not in PAGES:
         near = get_close_matches(name, PAGES, n=1)
         raise SpanviewError(

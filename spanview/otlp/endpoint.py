@@ -210,7 +210,9 @@ def _header(pair: str, where: str) -> tuple[str, str]:
     name, equals, value = pair.partition("=")
     if not equals:
         # The pair may be a secret that was given without its name.
-        raise PushError(f"{where}: expected NAME=VALUE, as in {where} x-api-key=KEY")
+        raise PushError(
+            f"{where}: expected NAME=VALUE, as in {where}{'=' if where.startswith(PREFIX) else ' '}x-api-key=KEY"
+        )
     return name.strip().lower(), value.strip()
 
 

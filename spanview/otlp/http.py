@@ -337,7 +337,7 @@ class _Inflating:
 
     def __init__(self, coding: str) -> None:
         if coding not in _COMPRESSED:
-            text = f"{coding}: expected gzip, or no compression"
+            text = f"{coding}: expected gzip, deflate, or no compression"
             raise _DeclinedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, closes=True)
         self._coding = coding
         self._inflate = zlib.decompressobj(_ZLIB_OR_GZIP)

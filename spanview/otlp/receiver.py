@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -136,7 +137,8 @@ def _bound(addresses: list[str], port: int) -> list[socket.socket]:
         except OSError as error:
             for other in sockets:
                 other.close()
-            raise ReceiveError(f"{address}:{port}: {error.strerror}") from None
+            reason = "is taken" if error.errno == errno.EADDRINUSE else f"can't be listened at ({error.strerror})"
+            raise ReceiveError(f"{address}:{port} {reason}: give another port with --http, or off") from None
     return sockets
 
 

@@ -23,6 +23,7 @@ from spanview.analysis.generators import generators_of
 from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import OPEN_TEXT, Reason, without_attempt
 from spanview.model.codes import ERROR
+from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from spanview.analysis.diagnosis.facts import Facts
@@ -107,7 +108,8 @@ def unset_attempts(facts: Facts) -> Finding:
     rows = rows[np.lexsort((facts.starts[rows], facts.parents[rows]))]
     parents = facts.parents[rows]
     followed = rows[:-1][parents[:-1] == parents[1:]]
-    unset = followed[facts.statuses[followed] == _UNSET]
+    # Of one without an end, no_end says what is known.
+    unset = followed[(facts.statuses[followed] == _UNSET) & (facts.column("end_ns")[followed] != NO_TIME)]
     attempts = number(len(unset), "attempt has", "attempts have")
     detail = (
         f"{attempts} no error, and yet the call was tried again: ended by SIGTERM or sys.exit, or its result was lost."

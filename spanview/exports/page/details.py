@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +26,8 @@ MAX_TEXT_LENGTH: Final = 32_768
 """Characters of one value that a page has."""
 MAX_VALUES: Final = 1_000
 """Attributes of a span, or of an event, and events, and links, that a page has."""
+_COLOR: Final = re.compile(r"\x1b\[[\d;]*m")
+"""Ray colours the names of tasks in what it says of exceptions."""
 _CUT_TEXT: Final = f"texts of more than {MAX_TEXT_LENGTH:,} characters cut"
 _CUT_LIST: Final = f"attributes, events and links beyond {MAX_VALUES:,} left out"
 _PLAIN, _OWN, _DIM, _ERROR = range(4)
@@ -63,7 +66,7 @@ class _Details:
     def _span(self, span: Span) -> list[object]:
         source, writer = span.source, writer_of(span, span.source.file)
         return [
-            self._text(span.status.description or ""),
+            self._text(_COLOR.sub("", span.status.description or "")),
             [*self._fields(span.attributes), *self._fields(span.extra, extra=True)],
             [self._event(event, span) for event in self._some(span.events)],
             [self._link(link) for link in self._some(span.links)],

@@ -1358,7 +1358,7 @@ function route() {
   if (trace !== undefined) {
     current = new TraceView(trace);
     views.traces.current = trace;
-  } else current = { stats: views.stats, check: views.check }[where] ?? views.traces;
+  } else current = new Map([["stats", views.stats], ["check", views.check]]).get(where) ?? views.traces;
   current.open(main);
   if (span && trace !== undefined) find_span(current, span);
   else if (trace !== undefined && at_error) current.first_error();

@@ -340,6 +340,11 @@ def test_help_sets_a_page_on_a_terminal() -> None:
     assert "|---|" not in "\n".join(terminal.lines)
 
 
+def test_help_on_a_command() -> None:
+    """The name of a command finds the page that says most of it."""
+    assert spanview("help", "receive").output == spanview("help", "network").output
+
+
 @pytest.mark.parametrize(
     ("page", "says"), [("qurey", "did you mean `spanview help query`?"), ("weather", "there are tracing, cluster")]
 )

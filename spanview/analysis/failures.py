@@ -59,9 +59,10 @@ def newest_failures(
         latest, lasting = (np.full(len(store.trace_table), NO_TIME, np.int64) for _ in range(2))
         np.maximum.at(latest, of_traces, ended)
         np.maximum.at(lasting, of_traces[lasts], ended[lasts])
-        has_lasting = lasting != NO_TIME
-        pairs = [*zip(has_lasting.tolist(), np.where(has_lasting, lasting, latest).tolist(), strict=True)]
-        ends = {trace: pairs[trace] for trace in wanted}
+        numbers = np.fromiter(wanted, np.int64)
+        has_lasting, newest = (lasting != NO_TIME)[numbers], lasting[numbers]
+        newest = np.where(has_lasting, newest, latest[numbers])
+        ends = dict(zip(numbers.tolist(), zip(has_lasting.tolist(), newest.tolist(), strict=True), strict=True))
     return {trace: failure for trace, failure in ends.items() if failure[1] != NO_TIME}
 
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder
 from span_graphs import graphs
+from spanview.analysis import failures
 from spanview.analysis.query import parse_query
 from spanview.tui.traces import traces_model
 from spanview.tui.traces.columns import TraceColumn
@@ -130,6 +131,22 @@ def test_dates_are_shown_where_they_tell_something(data: Growing, last_us: int, 
 def test_groups_of_nothing() -> None:
     """Without traces there are no groups."""
     assert TracesModel(Growing().store).groups() == []
+
+
+def test_failures_are_put_in_order_once(data: Growing, model: TracesModel) -> None:
+    """They are put in order anew when there are more, or when more is known of them, and only then."""
+    with patch.object(failures, "newest_failures", wraps=failures.newest_failures) as ordered:
+        first = model.next_failure()
+        second = model.next_failure(after=first)
+        assert [first, second, model.next_failure(after=second)] == [4, 2, 4]
+        assert model.next_failure(after=second, by=-1) == first
+        assert ordered.call_count == 1
+        model.silent = {0: "silent"}
+        assert model.next_failure(after=second) == 0
+        data.add(Builder().span("zeta", trace=6, start=900, status="ERROR"))
+        model.refresh()
+        assert model.next_failure() == 5
+        assert ordered.call_count == 3
 
 
 def test_groups_are_counted_once(data: Growing, model: TracesModel) -> None:

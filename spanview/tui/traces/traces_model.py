@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.analysis.ray_names import ShortNames
 from spanview.analysis.root_groups import RootGroups
@@ -34,6 +34,8 @@ _QUICK: Final = 200_000
 _MOST_READ_AT_ONCE: Final = 50
 """Records that may be read before the next key."""
 """So many traces are grouped in some ten milliseconds."""
+_Visit: TypeAlias = "tuple[bool, bool, int, int]"
+"""Failures are visited from the greatest on: whether it is an error, and one that lasted, when it was, its trace."""
 _DAY_NS: Final = 86_400 * 1_000_000_000
 
 
@@ -115,6 +117,8 @@ class TracesModel:
         self.version = 0
         """Counts how often the list was put in order."""
         self._facts: OrderedDict[int, tuple[int, TraceFacts]] = OrderedDict()
+        self._visited: tuple[object, Mapping[int, _Visit]] | None = None
+        """When failures are visited, as it was found out last, and what of."""
         self._groups: tuple[object, list[GroupRow]] | None = None
         """The groups as they were counted last, and what of; the key that shows them comes often."""
 
@@ -358,36 +362,43 @@ class TracesModel:
             after: A trace: the one behind it in this order is meant, behind the last one the first.
             by: Below 0 for the one before it.
         """
-        listed: Sequence[int] = self.order
-        for name in names:
-            listed = self.named(name)
-        if self.has_many:
-            import numpy as np
+        visits = self._visits(names)
+        if after is None:
+            return max(visits.values())[-1] if visits else None
+        here = visits[after] if after in visits else self._visits_of([after])[after]
+        rest = [other for other in visits.values() if (other < here if by > 0 else other > here)] or visits.values()
+        return (max if by > 0 else min)(rest)[-1] if rest else None
 
-            from spanview.index.arrays import copy_of
+    def _visits(self, names: Sequence[str | None]) -> Mapping[int, _Visit]:
+        """Return when each listed trace comes in which something failed; found out once for keys that come often."""
+        known = self.version, self._store.version, self.silent, self.made_good, (*names,)
+        if self._visited is None or self._visited[0] != known:
+            listed: Sequence[int] = self.order
+            for name in names:
+                listed = self.named(name)
+            if self.has_many:
+                import numpy as np
 
-            traces = np.array(listed, np.int64)
-            has_failed = copy_of(self._store.trace_table.error_count)[traces] > 0
-            if self.silent:
-                has_failed |= np.isin(traces, [*self.silent])
-            listed = traces[has_failed].tolist()
+                from spanview.index.arrays import copy_of
+
+                traces = np.array(listed, np.int64)
+                has_failed = copy_of(self._store.trace_table.error_count)[traces] > 0
+                if self.silent:
+                    has_failed |= np.isin(traces, [*self.silent])
+                listed = traces[has_failed].tolist()
+            self._visited = known, self._visits_of([*filter(self.has_failed, listed)])
+        return self._visited[1]
+
+    def _visits_of(self, traces: Sequence[int]) -> dict[int, _Visit]:
         from spanview.analysis.failures import newest_failures
 
-        table = self._store.trace_table
-        listed = [*filter(self.has_failed, listed)]
-        failures = newest_failures(self._store, listed if after is None else [*listed, after], self.made_good)
-
-        def key(trace: int) -> tuple[bool, bool, int, int]:
-            """Return what failures are visited by, from the greatest on: errors by their end, then others by start."""
+        table, failures = self._store.trace_table, newest_failures(self._store, traces, self.made_good)
+        visits = dict[int, _Visit]()
+        for trace in traces:
             is_silent = not table.error_count[trace] and trace in self.silent
             lasts, ns = failures.get(trace, (False, table.start_ns[trace]))
-            return not is_silent, lasts, ns, trace
-
-        failed = [*map(key, listed)]
-        if after is not None:
-            here = key(after)
-            failed = [other for other in failed if (other < here if by > 0 else other > here)] or failed
-        return (max if by > 0 or after is None else min)(failed)[-1] if failed else None
+            visits[trace] = not is_silent, lasts, ns, trace
+        return visits
 
     # -- one trace ---------------------------------------------------------------------------------------------------
 

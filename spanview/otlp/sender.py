@@ -162,7 +162,8 @@ class Sender:
                 wait_s = pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             if not self._is_patient and self._surroundings.clock() + wait_s > since_s + PATIENCE_S:
-                raise PushError(f"gave up: {answer.reason}")
+                asks = "" if answer.after_s is None else f", which asks for a pause of {answer.after_s:,.0f} s"
+                raise PushError(f"gave up: {answer.reason}{asks}")
             if not self._is_failing:
                 self._is_failing = True
                 self._surroundings.say(f"{answer.reason}; trying again")

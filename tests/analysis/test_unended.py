@@ -266,8 +266,8 @@ def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> Non
     assert ("left out of durations" in stats.notices) == (fate != "no end")
     words = {
         "running": "1 running",
-        "lost": "1 lost with their processes",
-        "no end": "1 whose processes aren't known here",
+        "lost": "1 lost with its process",
+        "no end": "1 whose process isn't known here",
     }
     assert f"1 record has no end: {words[fate]}." in spanview("check", path).text
     exported = spanview("export", path).text

@@ -77,9 +77,9 @@ def ids_reused(facts: Facts) -> Finding | None:
 
 
 _FATES: Final = (
-    (Fate.RUNS, "running"),
-    (Fate.LOST, "lost with their processes"),
-    (Fate.UNKNOWN, "whose processes aren't known here"),
+    (Fate.RUNS, "running", "running"),
+    (Fate.LOST, "lost with its process", "lost with their processes"),
+    (Fate.UNKNOWN, "whose process isn't known here", "whose processes aren't known here"),
 )
 
 
@@ -88,7 +88,7 @@ def no_end(facts: Facts) -> Finding:
     rows = np.flatnonzero(facts.column("warnings") & int(Warnings.NO_END))
     detail = f"{number(len(rows), 'record has', 'records have')} no end"
     fates = Counter(span.fate for span in facts.unended.values())
-    known = [f"{fates[fate]:,} {word}" for fate, word in _FATES if fates[fate]]
+    known = [number(fates[fate], one, several) for fate, one, several in _FATES if fates[fate]]
     detail += f": {', '.join(known)}." if known else "."
     return facts.of_spans(Kind.NO_END, rows.tolist(), detail)
 

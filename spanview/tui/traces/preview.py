@@ -166,7 +166,8 @@ class Preview(Vertical):
         self._answer_line.display = bool(known.answer)
         rows.refresh()
         ruler.refresh()
-        if model.now_ns:
+        # That a trace has stopped growing changes nothing in it, and is known later than what is lost.
+        if is_part:
             self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler))
 
     def _look_again(self, rows: Waterfall, ruler: RulerLine) -> None:

@@ -162,7 +162,7 @@ class Job:
     version: str = __version__
 
 
-class Report(NamedTuple):
+class ReadReport(NamedTuple):
     """What was counted in a group of files."""
 
     tallies: dict[str, Any]
@@ -201,7 +201,7 @@ def _groups(files: Sequence[SharedFile], most_bytes: int) -> list[range]:
     return [*groups, range(first, len(files))]
 
 
-def read_on(tasks: Tasks, job: Job) -> tuple[list[Report], list[list[Any]]]:
+def read_on(tasks: Tasks, job: Job) -> tuple[list[ReadReport], list[list[Any]]]:
     """Have all groups read; return their reports, and references to the rows of each share, one from each group.
 
     What such a reference leads to is a list of `SpanRows`, one for each partition of the share.
@@ -214,13 +214,13 @@ def read_on(tasks: Tasks, job: Job) -> tuple[list[Report], list[list[Any]]]:
     return [tasks.take(report) for report, *_ in answers], [[*rows] for rows in zip(*answers, strict=True)][1:]
 
 
-def _read(job: Job, number: int) -> list[Report | list[SpanRows]]:
+def _read(job: Job, number: int) -> list[ReadReport | list[SpanRows]]:
     """Return the report of a group of files, and its rows of each share."""
     if job.version != __version__:
         raise CollectError(f"a node has spanview {__version__}, and here is {job.version}: they have to be the same")
     with group_of(job, number) as group:
         rows, count = undecided_rows_of(group.store, group.numbers, group.packed), job.shares * job.partitions
-        report = Report(group.store.tallies.state([*ProblemKind]), _some_of(rows.columns["start_ns"]))
+        report = ReadReport(group.store.tallies.state([*ProblemKind]), _some_of(rows.columns["start_ns"]))
         parts = rows.divided(partitions_of(rows, count), count)
         return [report, *(parts[first : first + job.partitions] for first in range(0, count, job.partitions))]
 

@@ -31,7 +31,7 @@ class Body:
 
 
 @dataclass(slots=True)
-class Outcome:
+class Acceptance:
     """What has become of the spans of a body."""
 
     accepted: int = 0

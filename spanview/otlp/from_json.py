@@ -24,7 +24,7 @@ from spanview.otlp.span_lines import Json, LineFrame, frame_of, lines_of, most_p
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from spanview.otlp.body import Outcome
+    from spanview.otlp.body import Acceptance
 
     Convert: TypeAlias = Callable[[Any], Any]
     """Returns a value as it is written; raises `RefusedError` for one of another type."""
@@ -43,7 +43,7 @@ _DEFAULTS: Final[Json] = {"name": "", "kind": 0, "startTimeUnixNano": "0", "stat
 """What is written of a span in any case."""
 
 
-def lines_of_json(data: bytes, outcome: Outcome) -> Iterator[bytes]:
+def lines_of_json(data: bytes, outcome: Acceptance) -> Iterator[bytes]:
     """Yield the lines of a body, an `ExportTraceServiceRequest`, and count what becomes of its spans.
 
     Raises:

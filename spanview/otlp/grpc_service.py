@@ -29,7 +29,7 @@ from spanview.otlp.replies import RETRY_S, success
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from spanview.otlp.intake import Intake, Room
+    from spanview.otlp.intake import BodyQueue, Room
 
 _SERVICES: Final = {
     "opentelemetry.proto.collector.trace.v1.TraceService": Signal.TRACES,
@@ -51,7 +51,7 @@ class GrpcServer:
         max_body: Bytes of one.
     """
 
-    def __init__(self, intake: Intake, room: Room, max_body: int) -> None:
+    def __init__(self, intake: BodyQueue, room: Room, max_body: int) -> None:
         self._intake, self._room = intake, room
         self._server = aio.server(
             options=(

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import socket
     from collections.abc import Awaitable, Callable, Iterator, Sequence
 
-    from spanview.otlp.intake import Intake, Room
+    from spanview.otlp.intake import BodyQueue, Room
 
 _FIRST_REQUEST_S: Final = 15.0
 """So long a connection may take until its first request has come, up to the body."""
@@ -103,7 +103,7 @@ class HttpServer:
         say: Tells somebody a sentence.
     """
 
-    def __init__(self, intake: Intake, room: Room, limits: HttpLimits, say: Callable[[str], None]) -> None:
+    def __init__(self, intake: BodyQueue, room: Room, limits: HttpLimits, say: Callable[[str], None]) -> None:
         self._intake, self._room, self._limits = intake, room, limits
         self._beginning: dict[object, asyncio.TimerHandle] = {}
         """Connections that no request has come by yet, and what ends them."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
-from spanview.otlp.body import Encoding, MalformedError, Outcome, Signal
+from spanview.otlp.body import Acceptance, Encoding, MalformedError, Signal
 from spanview.otlp.from_json import lines_of_json
 from spanview.otlp.to_json import lines_of_protobuf
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from spanview.otlp.body import Body
-    from spanview.otlp.span_log import SpanLog
+    from spanview.otlp.span_log import ReceivedFiles
 
 _GROUP_BYTES: Final = 4 * 1024 * 1024
 """Bytes of bodies that are written together, if so many wait."""
@@ -79,12 +79,12 @@ class Received:
 @dataclass(slots=True)
 class _Waiting:
     body: Body
-    future: Future[Outcome] = field(default_factory=Future)
-    outcome: Outcome = field(default_factory=Outcome)
+    future: Future[Acceptance] = field(default_factory=Future)
+    outcome: Acceptance = field(default_factory=Acceptance)
     error: MalformedError | None = None
 
 
-class Intake:
+class BodyQueue:
     """Takes bodies, and writes them in a thread of its own.
 
     Args:
@@ -92,7 +92,7 @@ class Intake:
         say: Tells somebody a sentence.
     """
 
-    def __init__(self, logs: Mapping[Signal, SpanLog], say: Callable[[str], None]) -> None:
+    def __init__(self, logs: Mapping[Signal, ReceivedFiles], say: Callable[[str], None]) -> None:
         self._logs, self._say = logs, say
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._failure = ""
@@ -101,7 +101,7 @@ class Intake:
         self._thread = threading.Thread(target=self._run, name="spanview-receive")
         self._thread.start()
 
-    async def take(self, body: Body) -> Outcome:
+    async def take(self, body: Body) -> Acceptance:
         """Return what has become of a body, once it is written.
 
         Raises:
@@ -110,7 +110,7 @@ class Intake:
         """
         if body.signal not in self._logs:
             self._drop(body.signal)
-            return Outcome()
+            return Acceptance()
         waiting = _Waiting(body)
         self._queue.put(waiting)
         answer = asyncio.wrap_future(waiting.future)
@@ -156,7 +156,7 @@ class Intake:
             if is_last:
                 return
 
-    def _write(self, log: SpanLog, group: Sequence[_Waiting]) -> None:
+    def _write(self, log: ReceivedFiles, group: Sequence[_Waiting]) -> None:
         """Write the bodies of a signal, and answer each."""
         # Nobody waits for the others any more.
         group = [waiting for waiting in group if waiting.future.set_running_or_notify_cancel()]

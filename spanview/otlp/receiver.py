@@ -15,8 +15,8 @@ from spanview.model.problems import ReceiveError
 from spanview.otlp.body import Signal
 from spanview.otlp.grpc_service import GrpcServer
 from spanview.otlp.http import HttpLimits, HttpServer
-from spanview.otlp.intake import Intake, Room
-from spanview.otlp.span_log import LogLimits, SpanLog
+from spanview.otlp.intake import BodyQueue, Room
+from spanview.otlp.span_log import LogLimits, ReceivedFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -68,13 +68,13 @@ async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: C
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     logs = {
-        kind: SpanLog(folder, options.limits, lambda path: say(f"removed {path}, to keep to --max-bytes"))
+        kind: ReceivedFiles(folder, options.limits, lambda path: say(f"removed {path}, to keep to --max-bytes"))
         for kind, folder in _folders(options).items()
     }
     addresses = _addresses_of(options.host)
     room = Room(_ROOM * options.http_limits.max_body)
     sockets = [] if options.http_port is None else _bound(addresses, options.http_port)
-    intake = Intake(logs, say)
+    intake = BodyQueue(logs, say)
     try:
         http = HttpServer(intake, room, options.http_limits, say)
         grpc = GrpcServer(intake, room, options.http_limits.max_body)
@@ -151,7 +151,7 @@ def _shown(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _summary(intake: Intake, log: SpanLog, folder: str) -> str:
+def _summary(intake: BodyQueue, log: ReceivedFiles, folder: str) -> str:
     """Return what there was, as `received 1,204 spans in 3 requests, in 1 file of spans; refused 2 spans: …`."""
     received = intake.received
     text = (

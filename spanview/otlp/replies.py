@@ -11,13 +11,13 @@ import orjson
 from google.rpc.status_pb2 import Status
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from spanview.otlp.body import Encoding, Outcome
+from spanview.otlp.body import Acceptance, Encoding
 
 RETRY_S: Final = 1
 """Seconds after which somebody who was declined may try again."""
 
 
-def success(outcome: Outcome, encoding: Encoding) -> bytes:
+def success(outcome: Acceptance, encoding: Encoding) -> bytes:
     """Return the answer to a request of which something was kept, or that was empty."""
     if encoding is Encoding.JSON:
         refused = {"rejectedSpans": str(outcome.refused), "errorMessage": outcome.reason}

@@ -22,7 +22,7 @@ from spanview.otlp.body import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from spanview.otlp.body import Outcome
+    from spanview.otlp.body import Acceptance
 
 Json: TypeAlias = dict[str, Any]
 
@@ -72,7 +72,7 @@ def _dumps(value: Any) -> bytes:
         raise RefusedError("values that nest too deep") from None
 
 
-def lines_of(frame: LineFrame, spans: Iterable[Json | str], outcome: Outcome) -> Iterator[bytes]:
+def lines_of(frame: LineFrame, spans: Iterable[Json | str], outcome: Acceptance) -> Iterator[bytes]:
     """Yield the lines of spans, and count what becomes of each.
 
     Args:

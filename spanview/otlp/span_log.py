@@ -45,7 +45,7 @@ class LogLimits:
     """Whether what is appended has to be on the disk, not only in the system's memory."""
 
 
-class SpanLog:
+class ReceivedFiles:
     """Appends to files of one folder, for one thread.
 
     Args:

@@ -28,7 +28,7 @@ from spanview.otlp.wire import fields_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence, Sized
 
-    from spanview.otlp.body import Outcome
+    from spanview.otlp.body import Acceptance
 
 _RESOURCE_SPANS: Final = 1
 _RESOURCE, _SCOPE_SPANS, _RESOURCE_SCHEMA = 1, 2, 3
@@ -44,7 +44,7 @@ _MIN_PAIR_BYTES: Final = len('{"key":"","value":{}},')
 _MAX_CACHED_BYTES: Final = 64 * 1024
 
 
-def lines_of_protobuf(data: bytes, outcome: Outcome) -> Iterator[bytes]:
+def lines_of_protobuf(data: bytes, outcome: Acceptance) -> Iterator[bytes]:
     """Yield the lines of a body, an `ExportTraceServiceRequest`, and count what becomes of its spans.
 
     Raises:

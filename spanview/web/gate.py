@@ -41,7 +41,7 @@ _HEADERS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class AccessCheck:
     """Answers whether a request is one of the page whose address was printed."""
 
     port: int

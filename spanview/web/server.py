@@ -26,7 +26,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from spanview.display.sanitise import sanitise
 from spanview.model.problems import SpanviewError
-from spanview.web.gate import LOOPBACK, Gate
+from spanview.web.gate import LOOPBACK, AccessCheck
 from spanview.web.tab import Tab, TabSize
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _listener(port: int) -> socket.socket:
 
 
 async def _serve(viewer: ServedViewer, listener: socket.socket, announce: Callable[[str], None]) -> None:
-    gate, is_ended = Gate(listener.getsockname()[1]), asyncio.Event()
+    gate, is_ended = AccessCheck(listener.getsockname()[1]), asyncio.Event()
     for number in _ENDING:
         with suppress(NotImplementedError):
             asyncio.get_running_loop().add_signal_handler(number, is_ended.set)
@@ -123,7 +123,7 @@ def _is_ours(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
-def _application(gate: Gate, title: str, tabs: _Tabs) -> web.Application:
+def _application(gate: AccessCheck, title: str, tabs: _Tabs) -> web.Application:
     @web.middleware
     async def guard(
         request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]

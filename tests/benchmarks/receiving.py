@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from spanview.otlp.body import Encoding, Outcome
+from spanview.otlp.body import Acceptance, Encoding
 from spanview.otlp.to_json import lines_of_protobuf
 
 from .figures import Figure, in_turns
@@ -94,7 +94,7 @@ def _as_json(body: bytes) -> bytes:
     """Return the same request in JSON: its spans under one resource, as exporters write it."""
     import orjson
 
-    documents = [*map(orjson.loads, lines_of_protobuf(body, Outcome()))]
+    documents = [*map(orjson.loads, lines_of_protobuf(body, Acceptance()))]
     (first, *others) = (document["resourceSpans"][0]["scopeSpans"][0]["spans"] for document in documents)
     for other in others:
         first += other

@@ -25,7 +25,7 @@ from seeds import seeds
 from spanview.formats import otlp
 from spanview.formats.foreign import NOWHERE
 from spanview.model.problems import Warnings
-from spanview.otlp.body import MalformedError, Outcome
+from spanview.otlp.body import Acceptance, MalformedError
 from spanview.otlp.from_json import lines_of_json
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ ODD: Final[tuple[Any, ...]] = (None, True, 0, -1, 1.5, 2**63, "", "x", "0x1", []
 """Values of which most are wrong wherever they stand."""
 
 
-def taken(body: Any) -> tuple[list[bytes], Outcome]:
+def taken(body: Any) -> tuple[list[bytes], Acceptance]:
     """Return the lines of a body, and what became of it."""
-    outcome = Outcome()
+    outcome = Acceptance()
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return [*lines_of_json(data, outcome)], outcome
 
@@ -192,17 +192,17 @@ def test_values_that_nest_too_deep_refuse_their_span(wrap: str, levels: int, is_
 )
 def test_no_request_gives_nothing(body: Any) -> None:
     """What isn't a request is malformed as a whole, before anything of it is taken."""
-    outcome = Outcome()
+    outcome = Acceptance()
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     with pytest.raises(MalformedError):
         next(lines_of_json(data, outcome))
-    assert outcome == Outcome()
+    assert outcome == Acceptance()
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"resourceSpans":null}', b'{"resourceSpans":[]}', b'{"other":1}'])
 def test_an_empty_request_is_empty(body: bytes) -> None:
     """Nothing is sent, nothing is refused."""
-    assert taken(body) == ([], Outcome())
+    assert taken(body) == ([], Acceptance())
 
 
 def places_in(value: Any) -> Iterator[tuple[Any, Any]]:

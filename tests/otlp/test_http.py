@@ -21,8 +21,8 @@ from receivers import JSON, PROTOBUF, Receiver, document, request_of, span, writ
 from spanview.otlp import http, intake
 from spanview.otlp.body import Signal
 from spanview.otlp.http import HttpLimits, HttpServer
-from spanview.otlp.intake import Intake, Room
-from spanview.otlp.span_log import LogLimits, SpanLog
+from spanview.otlp.intake import BodyQueue, Room
+from spanview.otlp.span_log import LogLimits, ReceivedFiles
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -177,12 +177,12 @@ def test_what_is_no_http_gets_no_traceback(receiver: Receiver) -> None:
 
 @asynccontextmanager
 async def serving(
-    folder: Path, *, room: int = 1 << 26, log: SpanLog | None = None, said: list[str] | None = None
+    folder: Path, *, room: int = 1 << 26, log: ReceivedFiles | None = None, said: list[str] | None = None
 ) -> AsyncIterator[int]:
     """Serve in this process, and give the port."""
-    log = log or SpanLog(str(folder), LogLimits(1 << 30), lambda _: None)
+    log = log or ReceivedFiles(str(folder), LogLimits(1 << 30), lambda _: None)
     said = [] if said is None else said
-    taking = Intake({Signal.TRACES: log}, said.append)
+    taking = BodyQueue({Signal.TRACES: log}, said.append)
     server = HttpServer(taking, Room(room), HttpLimits(MAX_BODY), said.append)
     listening = socket.create_server(("127.0.0.1", 0))
     port: int = listening.getsockname()[1]
@@ -264,7 +264,7 @@ async def test_a_slow_disk_declines_what_waits_too_long(tmp_path: Path, monkeypa
     go_on = asyncio.Event()
     loop = asyncio.get_running_loop()
 
-    class Slow(SpanLog):
+    class Slow(ReceivedFiles):
         """Waits before it writes."""
 
         def append(self, lines: Any) -> int:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from spanview.analysis.workers import is_of_one_process
-from spanview.otlp.span_log import LogLimits, SpanLog
+from spanview.otlp.span_log import LogLimits, ReceivedFiles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def contents(folder: Path) -> list[bytes]:
 def test_one_file_for_all(tmp_path: Path, removed: list[str]) -> None:
     """It begins with the first line, and is named after the time, without a process."""
     folder = tmp_path / "new" / "folder"
-    log = SpanLog(str(folder), LARGE, removed.append)
+    log = ReceivedFiles(str(folder), LARGE, removed.append)
     assert not folder.exists()
     log.append([b"a\n", b"b\n"])
     log.append([b"c\n"])
@@ -57,12 +57,12 @@ def test_one_file_for_all(tmp_path: Path, removed: list[str]) -> None:
 
 def test_a_file_of_its_size_is_followed_by_another(tmp_path: Path, removed: list[str]) -> None:
     """What belongs together is never torn apart; names are never used twice."""
-    log = SpanLog(str(tmp_path), LogLimits(5), removed.append)
+    log = ReceivedFiles(str(tmp_path), LogLimits(5), removed.append)
     for _ in range(4):
         log.append([b"abc\n"])
     log.close()
     assert contents(tmp_path) == [b"abc\nabc\n"] * 2
-    again = SpanLog(str(tmp_path), LogLimits(5), removed.append)
+    again = ReceivedFiles(str(tmp_path), LogLimits(5), removed.append)
     again.append([b"d\n"])
     again.close()
     assert sorted(contents(tmp_path)) == [b"abc\nabc\n"] * 2 + [b"d\n"]
@@ -73,7 +73,7 @@ def test_a_full_disk_keeps_whole_lines(
     tmp_path: Path, removed: list[str], monkeypatch: pytest.MonkeyPatch, taken: int
 ) -> None:
     """What is taken in part is cut off again, in whichever of the writes; then it goes on as if nothing had been."""
-    log = SpanLog(str(tmp_path), LARGE, removed.append)
+    log = ReceivedFiles(str(tmp_path), LARGE, removed.append)
     log.append([b"before\n"])
     write, left = os.write, taken
 
@@ -102,7 +102,7 @@ def test_an_error_among_the_lines_leaves_nothing(tmp_path: Path, removed: list[s
         yield b"x" * 2_000_000
         raise MemoryError
 
-    log = SpanLog(str(tmp_path), LARGE, removed.append)
+    log = ReceivedFiles(str(tmp_path), LARGE, removed.append)
     log.append([b"before\n"])
     with pytest.raises(MemoryError):
         log.append(lines())
@@ -113,7 +113,7 @@ def test_an_error_among_the_lines_leaves_nothing(tmp_path: Path, removed: list[s
 def test_a_removed_file_is_begun_anew(tmp_path: Path, removed: list[str]) -> None:
     """Nothing is appended to what nobody can find, and the folder is made again."""
     folder = tmp_path / "folder"
-    log = SpanLog(str(folder), LARGE, removed.append)
+    log = ReceivedFiles(str(folder), LARGE, removed.append)
     log.append([b"a\n"])
     for path in folder.iterdir():
         path.unlink()
@@ -136,7 +136,7 @@ def test_a_removed_file_is_begun_anew(tmp_path: Path, removed: list[str]) -> Non
 
 def test_a_cut_file_is_continued_where_it_ends(tmp_path: Path, removed: list[str]) -> None:
     """No hole is left where what was cut off had been."""
-    log = SpanLog(str(tmp_path), LARGE, removed.append)
+    log = ReceivedFiles(str(tmp_path), LARGE, removed.append)
     log.append([b"a" * 100 + b"\n"])
     (path,) = tmp_path.iterdir()
     os.truncate(path, 0)
@@ -148,14 +148,14 @@ def test_a_cut_file_is_continued_where_it_ends(tmp_path: Path, removed: list[str
 def test_the_oldest_files_go_that_nobody_writes(tmp_path: Path, removed: list[str]) -> None:
     """A folder keeps to its limit; what isn't a received file, or is being written by another process, stays."""
     (tmp_path / "mine.jsonl").write_bytes(b"x" * 5000)
-    other = SpanLog(str(tmp_path), LARGE, removed.append)
+    other = ReceivedFiles(str(tmp_path), LARGE, removed.append)
     other.append([b"other\n"])
     (written,) = (path for path in tmp_path.iterdir() if path.name != "mine.jsonl")
     os.utime(written, (1, 1))
     earlier = tmp_path / "received-20200101T000000Z.3.jsonl"
     earlier.write_bytes(b"y" * 500)
     os.utime(earlier, (2, 2))
-    log = SpanLog(str(tmp_path), LogLimits(250, 1000), removed.append)
+    log = ReceivedFiles(str(tmp_path), LogLimits(250, 1000), removed.append)
     for number in range(100):
         log.append([b"%099d\n" % number])
         sizes = {path.name: path.stat().st_size for path in tmp_path.glob("received-*")}
@@ -180,7 +180,7 @@ def test_fsync_comes_before_the_answer(tmp_path: Path, removed: list[str], monke
         fsync(descriptor)
 
     monkeypatch.setattr(os, "fsync", note)
-    log = SpanLog(str(tmp_path), LogLimits(1 << 30, fsync=True), removed.append)
+    log = ReceivedFiles(str(tmp_path), LogLimits(1 << 30, fsync=True), removed.append)
     log.append([b"a\n"])
     (path,) = tmp_path.iterdir()
     assert [inode for inode, _ in synced] == [tmp_path.stat().st_ino, path.stat().st_ino]

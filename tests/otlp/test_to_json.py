@@ -21,16 +21,16 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
 from otlp_messages import DOCUMENTS, message_of, parts_of
 from receivers import request_of, spans_in
 from seeds import seeds
-from spanview.otlp.body import MalformedError, Outcome
+from spanview.otlp.body import Acceptance, MalformedError
 from spanview.otlp.to_json import lines_of_protobuf
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def taken(body: bytes) -> tuple[list[bytes], Outcome]:
+def taken(body: bytes) -> tuple[list[bytes], Acceptance]:
     """Return the lines of a body, and what became of it."""
-    outcome = Outcome()
+    outcome = Acceptance()
     return [*lines_of_protobuf(body, outcome)], outcome
 
 
@@ -63,7 +63,7 @@ def test_lines_say_what_the_message_says(document: dict[str, Any]) -> None:
 
 def test_an_empty_body_is_empty() -> None:
     """Nothing is sent, nothing is refused."""
-    assert taken(b"") == ([], Outcome())
+    assert taken(b"") == ([], Acceptance())
 
 
 @pytest.mark.parametrize(
@@ -115,10 +115,10 @@ def test_a_cut_body_gives_nothing() -> None:
     """Wherever it is cut, it is malformed as a whole, or ends between two resources."""
     body = request_of(1, 2, 3).SerializeToString()
     for end in range(1, len(body)):
-        outcome = Outcome()
+        outcome = Acceptance()
         with pytest.raises(MalformedError):
             next(lines_of_protobuf(body[:end], outcome))
-        assert outcome == Outcome()
+        assert outcome == Acceptance()
 
 
 @pytest.mark.parametrize("seed", seeds(60))

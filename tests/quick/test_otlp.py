@@ -21,7 +21,7 @@ from spanview.formats.decoder import batch_of
 from spanview.index.intake import Intake
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
-from spanview.otlp.body import Outcome
+from spanview.otlp.body import Acceptance
 from spanview.otlp.from_json import lines_of_json
 from spanview.otlp.to_json import lines_of_protobuf
 from spanview.quick import pages
@@ -58,10 +58,10 @@ def test_received_lines_are_not_decoded(encoding: str, tmp_path: Path, decoded: 
     """What `spanview receive` writes is in the layout that is scanned, however it was sent."""
     if encoding == "protobuf":
         request = request_of(*range(1, 21), flags=257, parent_span_id=b"12345678")
-        lines = [*lines_of_protobuf(request.SerializeToString(), Outcome())]
+        lines = [*lines_of_protobuf(request.SerializeToString(), Acceptance())]
     else:
         spans = (span(number, flags=257, parentSpanId="ab" * 8) for number in range(1, 21))
-        lines = [*lines_of_json(json.dumps(document(*spans), sort_keys=True).encode(), Outcome())]
+        lines = [*lines_of_json(json.dumps(document(*spans), sort_keys=True).encode(), Acceptance())]
     (tmp_path / "a.jsonl").write_bytes(b"".join(lines))
     store = load(tmp_path, quick_from=0)
     assert (len(store.spans), decoded) == (20, [])

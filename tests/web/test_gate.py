@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import pytest
 
-from spanview.web.gate import Gate
+from spanview.web.gate import AccessCheck
 
-GATE = Gate(8123, "token")
+GATE = AccessCheck(8123, "token")
 HERE = "http://127.0.0.1:8123"
 
 
@@ -53,13 +53,13 @@ def test_refusals(path: str, host: str, origin: str | None, *, is_socket: bool, 
 
 def test_the_port_that_browsers_leave_out() -> None:
     """At port 80, a host has no port."""
-    gate = Gate(80, "token")
+    gate = AccessCheck(80, "token")
     assert gate.refusal("/token/", {"Host": "127.0.0.1", "Origin": "http://127.0.0.1"}, is_socket=True) == ""
 
 
 def test_tokens_can_not_be_guessed() -> None:
     """Each server has its own token, of 192 bits."""
-    tokens = {Gate(1).token for _ in range(100)}
+    tokens = {AccessCheck(1).token for _ in range(100)}
     assert len(tokens) == 100
     assert {len(token) for token in tokens} == {32}
 

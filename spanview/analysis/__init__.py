@@ -28,6 +28,7 @@ forest_selftime    the same for a whole forest
 critical           the critical path
 waits              waiting before a span ran
 waited_for         what Ray calls waited for
+meanwhile          what went on while one waited, where that isn't known
 flame              call paths: their counts and times
 percentiles        percentiles, and durations by powers of ten
 stats              counts, percentiles and self time of groups

@@ -52,7 +52,7 @@ _MOST_NAMES: Final = 3
 """So many names have parts of their own."""
 _LEAST_SHARE: Final = 0.03
 """Names that take less of the whole share one part."""
-_LEAST_SUBMITTING: Final = 0.05
+LEAST_SUBMITTING: Final = 0.05
 """Where submitting calls takes less of the whole, it counts as running."""
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
@@ -354,7 +354,7 @@ def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece]) -> list[Answ
         by_doing[piece.doing].append(piece)
     total = sum(piece.ns for several in by_doing.values() for piece in several)
     submitting = by_doing[Doing.SUBMITTING]
-    if sum(piece.ns for piece in submitting) < _LEAST_SUBMITTING * total and by_doing[Doing.RUNNING]:
+    if sum(piece.ns for piece in submitting) < LEAST_SUBMITTING * total and by_doing[Doing.RUNNING]:
         by_doing[Doing.RUNNING] += by_doing.pop(Doing.SUBMITTING)
     parts: list[AnswerPart] = []
     for doing, several in by_doing.items():

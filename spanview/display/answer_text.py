@@ -211,7 +211,9 @@ class _Line:
         calls = self._calls(unseen.without_attempt)
         if self._open_calls >= len(unseen.without_attempt):
             return f"{calls} {NOT_YET_SEEN}"
-        some = {"likely never ran": unseen.never_ran, "may still run": self._open_calls}
+        # Of a likely reason processes may show that it isn't one.
+        never_ran = min(unseen.never_ran, len(unseen.without_attempt) - self._open_calls)
+        some = {"likely never ran": never_ran, "may still run": self._open_calls}
         few = "; ".join(f"{number:,} {text}" for text, number in some.items() if number)
         return f"{calls} left no attempt{f' ({few})' if few else ''}"
 

@@ -12,7 +12,7 @@ from spanview.analysis.ray_names import call_names
 from spanview.analysis.unended import fates_text, known_until
 from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
-from spanview.display.trace_words import completeness_text
+from spanview.display.trace_words import STILL_COMING, completeness_text
 from spanview.display.units import count, duration, lasted
 from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
@@ -222,7 +222,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         elif state := fates_text(self._appearance.unended.values()):
             parts.append(state)
         elif self._is_growing:
-            parts.append("● growing")
+            parts.append(f"● {STILL_COMING}")
         elif tree.complete and self._missing.without_attempt:
             parts.append(without_attempt_text(self._missing.without_attempt, len(self._appearance.open_calls)))
         else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.cells import cell_len
 
 from spanview.display.bars import bar
+from spanview.display.trace_words import STILL_COMING
 from spanview.display.units import count, lasted, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
@@ -31,7 +32,7 @@ _LONGEST_SERVICE: Final = 26
 _LEAST_ROOT: Final = 20
 """Cells that columns leave to a root's name, which is the last to go."""
 _BAR: Final = 8
-_GROWING, _LOADING, _INCOMPLETE = ("●", "growing"), ("·", "loading"), ("◌", "incomplete")
+_GROWING, _LOADING, _INCOMPLETE = ("●", STILL_COMING), ("·", "loading"), ("◌", "incomplete")
 _RUNNING: Final = ("●", "running")
 _MERGED: Final = ("≡", "several runs, likely")
 """States: a mark before the name, and a word behind it where nothing else in the line says so."""

@@ -48,7 +48,7 @@ _SIGNS: Final = (
     (On.TRACES | On.TRACE, Sign("✖", "an error: a span whose status is ERROR")),
     (On.TRACES, Sign("!", "something failed without an error: a status code of 400 or more, or a lost call or span")),
     (On.TRACES | On.TRACE, Sign("12 s…", "so far: one of its spans runs")),
-    (On.TRACES | On.TRACE, Sign("≥ 12 s", "at least: the end of one of its spans was lost, and may have come later")),
+    (On.TRACES | On.TRACE, Sign("≥ 12 s", "at least: one of its spans was lost, and its end may have been after that")),
     (On.TRACES, Sign("1 finding", "what Check has concluded from all spans: one for each kind of thing")),
     (On.TRACES, Sign("2 torn", "records that are damaged, mostly cut off; each is also a problem under Check")),
     (On.TRACES, Sign("3 not read", "files and folders that were refused or can't be read; problems under Check, too")),

@@ -128,6 +128,12 @@ class Prompt(Vertical):
         # At once, not when its turn comes: what was typed right behind the slash belongs here.
         self.screen.set_focus(self.query_one(Input))
 
+    def begin_below(self) -> None:
+        """Let the arrows move in what stands below, and propose nothing, while nothing is typed."""
+        line = self.query_one(_Line)
+        line.begins_below = True
+        line.offer()
+
     def clear(self) -> None:
         """Drop the text and hide."""
         if not self._is_ready:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.units import count, duration
+from spanview.display.units import count, rounded, shares
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def path_text(path: CriticalPath, spans: int) -> str:
     times = dict.fromkeys(Blame, 0)
     for segment in path.segments:
         times[segment.kind] += segment.end_ns - segment.start_ns
-    own, waits = duration(times[Blame.SELF]), duration(times[Blame.WAIT])
+    # With the digits that the answer has, which says the same.
+    own, waits = map(rounded, shares(sum(times.values()), [times[Blame.SELF], times[Blame.WAIT]]))
     doubts = f"; not sure: {path.reason}" if path.reason else ""
     return f"critical path: {own} running, {waits} waiting, {count(spans, 'span')}{doubts}"

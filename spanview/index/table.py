@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,7 +18,11 @@ NUMPY_FROM_SPANS: Final = 50_000
 
 Below it they count, sort and filter row by row; what is asked in threads of the viewer uses numpy at every size.
 """
-NARROWED: Final = {"name": "I", "service": "I", "warnings": "H", "source": "I", "offset": "Q", "length": "I"}
+NARROWED: Final = {
+    **dict.fromkeys(("name", "service", "process", "source", "length"), "I"),
+    "warnings": "H",
+    "offset": "Q",
+}
 """Columns of the span table that have smaller items while nothing is added, and the items that they have else."""
 MAX_TEXT_LENGTH: Final = 4096
 """Characters of a text that the tables hold whole; of a longer one they have the beginning and a digest."""
@@ -28,8 +31,6 @@ _MAX_DIGEST_LENGTH: Final = 80
 """Characters for the length and the digest of a text that isn't kept whole."""
 NO_ROW: Final = 0xFFFFFFFF
 """The row number for none."""
-# The stem of ip-10-0-0-5-8714-1717000000.2.started.jsonl, and its ending.
-_OF_PROCESS: Final = re.compile(r"(-[0-9]{1,7}-[0-9]{9,20})(?:\.[0-9]+)?(?:\.started)?(\.jsonl(?:\.gz|\.zst)?$)")
 
 
 class Interned(dict[str, int]):
@@ -69,14 +70,6 @@ class Interned(dict[str, int]):
         return [*map(self.__getitem__, texts)]
 
 
-def file_of_process(path: str) -> str:
-    """Return the first file of a process's spans, where a file has more of them, or those that it started.
-
-    Every other path is returned as it is.
-    """
-    return _OF_PROCESS.sub(r"\1\2", path)
-
-
 @dataclass(slots=True)
 class FileSource:
     """One file as the index knows it; a file that was truncated or replaced is another one with the next generation."""
@@ -98,6 +91,7 @@ class SpanTable:
     end_ns: array[int] = field(default_factory=partial(array, "q"))
     name: array[int] = field(default_factory=partial(array, "I"))
     service: array[int] = field(default_factory=partial(array, "I"))
+    process: array[int] = field(default_factory=partial(array, "I"))
     kind: array[int] = field(default_factory=partial(array, "B"))
     status: array[int] = field(default_factory=partial(array, "B"))
     warnings: array[int] = field(default_factory=partial(array, "H"))

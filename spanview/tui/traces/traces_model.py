@@ -438,7 +438,7 @@ class TracesModel:
         if not tree.rows:
             # The reading thread has entered the trace, and not yet its first span.
             return None
-        processes = {(self._store.processes[spans.source[row]], spans.service[row]) for row in tree.rows}
+        processes = {(spans.process[row], spans.service[row]) for row in tree.rows}
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
         root = table.root_row[trace]
         service = spans.service[tree.rows[0] if root == NO_ROW else root]

@@ -116,6 +116,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             Sorting(self, self.groups, "group_sort", self._sort_groups),
         )
         self._empty = Static(Content(""), id="nothing")
+        self._beside, self._lists = Horizontal(), Vertical()
+        """What stands side by side, and the lists in it; groups and preview come with their first use."""
         self._preview = Preview(self, store, self._model)
         self._answer_line = TypicalLine(self, store, scope_of_listed(store, self._model))
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
@@ -125,13 +127,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         yield self._answer_line
         yield self._prompt
         yield self._plot
-        with Horizontal():
-            with Vertical():
-                for rows in (self.traces, self.groups):
-                    yield rows.heads
-                    yield rows
-                yield self._empty
-            yield self._preview
+        with self._beside, self._lists:
+            yield self.traces.heads
+            yield self.traces
+            yield self._empty
 
     def on_mount(self) -> None:
         """Begin with the list of traces, or of groups."""
@@ -242,6 +241,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _take_room_for_preview(self) -> None:
         has_room = self.size.width >= ROOM_FOR_PREVIEW and not self.grouped and bool(self._model.order)
         self._preview.display = has_room
+        if has_room and not self._preview.is_attached:
+            self._beside.mount(self._preview)
         self._preview.follow(self.traces.selected)
 
     def limit_to(self, choose: Callable[[Store], set[int] | None]) -> None:
@@ -392,6 +393,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _show_groups(self, *, on: bool, anew: bool) -> None:
         self.grouped = on
+        if on and not self.groups.is_attached:
+            self._lists.mount(self.groups.heads, self.groups, before=self._empty)
         self.answer = self._answer_line.live if on else None
         self.rows = self.groups if on else self.traces
         self.traces.display = not on

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.serve import Part
@@ -29,22 +29,26 @@ def request_text(key: RequestKey) -> str:
     return f"{app or '–'} › {deployment or '–'}  {method} {route}".rstrip()
 
 
-def request_names(keys: Collection[RequestKey]) -> dict[RequestKey, tuple[str, str]]:
-    """Return what requests are called in a list, safe to print: the deployment first, and what is short for that.
+def request_names(keys: Collection[RequestKey]) -> dict[RequestKey, tuple[str, ...]]:
+    """Return what requests are called in a list, the longest first, safe to print; all of it tells them apart.
 
-    The application is told where there are several. In little room, a method or a route goes that all share.
+    A name begins with the deployment; the application follows where several have a deployment of that name. In little
+    room the method goes, or the route, if deployment and status tell as much without.
     """
-    apps, methods, routes = ({getattr(key, part) for key in keys} for part in ("app", "method", "route"))
+    apps = Counter(deployment for _, deployment in {(key.app, key.deployment) for key in keys})
 
-    def name(key: RequestKey, method: str, route: str) -> str:
-        app = f" ({sanitise(key.app, _MAX_LENGTH) or '–'})" if len(apps) > 1 else ""
-        asked = " ".join(sanitise(text, _MAX_LENGTH) for text in (method, route) if text)
-        return f"{sanitise(key.deployment, _MAX_LENGTH) or '–'}{app}  {asked}".rstrip()
+    def name(key: RequestKey, *asked: str) -> str:
+        app = f" ({sanitise(key.app, _MAX_LENGTH) or '–'})" if apps[key.deployment] > 1 else ""
+        behind = " ".join(sanitise(text, _MAX_LENGTH) for text in asked if text)
+        return f"{sanitise(key.deployment, _MAX_LENGTH) or '–'}{app}  {behind}".rstrip()
 
-    def short(key: RequestKey) -> str:
-        return name(key, key.method if len(methods) > 1 else "", key.route if len(routes) > 1 else "")
-
-    return {key: (name(key, key.method, key.route), short(key)) for key in keys}
+    shorter: tuple[Callable[[RequestKey], str], ...] = (
+        lambda key: name(key, key.route),
+        lambda key: name(key, key.method),
+        name,
+    )
+    telling = [text for text in shorter if len({(text(key), key.status) for key in keys}) == len(keys)]
+    return {key: (name(key, key.method, key.route), *(text(key) for text in telling)) for key in keys}
 
 
 def status_text(key: RequestKey) -> str:

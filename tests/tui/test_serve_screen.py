@@ -266,15 +266,19 @@ def test_queue_and_handling_stay() -> None:
         assert "QUEUEP50P95HANDLINGP50P95" in heads, (width, key)
 
 
-def test_what_all_share_goes_first() -> None:
-    """A name begins with its deployment; an application is told where there are several."""
-    cart, price = (RequestKey("shop", name, "/a", "GET", "") for name in ("Cart", "Price"))
-    assert request_names([cart, price]) == {cart: ("Cart  GET /a", "Cart"), price: ("Price  GET /a", "Price")}
-    other = RequestKey("bank", "", "/b", "GET", "")
-    assert request_names([cart, other]) == {
-        cart: ("Cart (shop)  GET /a", "Cart (shop)  /a"),
-        other: ("– (bank)  GET /b", "– (bank)  /b"),
-    }
+def test_names_tell_requests_apart() -> None:
+    """A name begins with its deployment; in little room, what others don't differ in goes, and never more."""
+    cart, price = (RequestKey("shop", name, "/a", "GET", "200") for name in ("Cart", "Price"))
+    assert request_names([cart, price])[price] == ("Price  GET /a", "Price  /a", "Price  GET", "Price")
+    failed = cart._replace(status="500")
+    assert request_names([cart, failed])[cart][-1] == "Cart"
+    put = cart._replace(method="PUT")
+    assert request_names([cart, put])[put] == ("Cart  PUT /a", "Cart  PUT")
+    other = put._replace(route="/b")
+    assert request_names([cart, put, other])[put] == ("Cart  PUT /a",)
+    bank = cart._replace(app="bank")
+    assert request_names([cart, bank])[bank][0] == "Cart (bank)  GET /a"
+    assert request_names([cart, price._replace(app="", deployment="")])[cart][0] == "Cart  GET /a"
 
 
 async def test_where_time_was_queued_in_less_room() -> None:

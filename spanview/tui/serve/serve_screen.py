@@ -60,11 +60,11 @@ def _timed(
     )
 
 
-def table_of(names: Mapping[RequestKey, tuple[str, str]]) -> Table[RequestGroup]:
+def table_of(names: Mapping[RequestKey, Sequence[str]]) -> Table[RequestGroup]:
     """Return the columns: queue and handling have room on any screen.
 
     Args:
-        names: What requests are called, and what they are called in little room.
+        names: What requests are called, the longest first.
     """
 
     def name(group: RequestGroup, cells: int) -> Iterator[Piece]:

@@ -638,6 +638,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._answered = answered
         self._say_answer()
 
+    def on_answer_line_resized(self) -> None:
+        """Share out what the line above leaves."""
+        self._details.take_room()
+
     def _say_answer(self) -> None:
         from spanview.display.answer_text import answer_texts
 

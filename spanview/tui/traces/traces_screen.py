@@ -15,7 +15,6 @@ from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
-from spanview.tui.app.settings import GROUPED, LISTED
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.keys import On, View
 from spanview.tui.traces.columns import TraceColumn
@@ -151,7 +150,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Return what the list is narrowed to, for the bar; empty where it isn't."""
         if self._model.is_whole:
             return ""
-        words = [self._model.narrowed_to, self.filter.text.strip()]
+        words = [self._model.narrowed_to, self.filter.holding]
         words.append(f"{len(self._model.order):,} of {count(len(self._store.trace_table), 'trace')}")
         return ", ".join(filter(None, words))
 
@@ -193,9 +192,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._show(anew=self._model.choose_anew(changed), is_news=True)
 
     def _begin_with_groups(self) -> None:
-        """Begin with the groups where many traces have few names, unless somebody is at work, or has chosen before."""
+        """Begin with the groups where many traces have few names, unless somebody is at work."""
         self._is_chosen = True
-        is_free = self.viewer.acts_until == self._acted_until and not (self.viewer.settings.grouped or self.filter.text)
+        is_free = self.viewer.acts_until == self._acted_until and not self.filter.text
         if is_free and len(self._store.trace_table) >= _MANY_TRACES and not self._model.limit:
             names, table = self._store.spans.name, self._store.trace_table
             roots = {names[row] for row in table.root_row[:_MANY_TRACES] if row != NO_ROW}
@@ -362,7 +361,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _filter_by(self, text: str) -> None:
         mistake = self.filter.set_text(text)
         self._prompt.say(mistake, is_mistake=bool(mistake))
-        if not mistake:
+        if mistake:
+            self._say_if_nothing()
+        else:
             self._show(anew=True)
 
     def _show_found(self, matches: set[int]) -> None:
@@ -380,17 +381,16 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     # -- groups ------------------------------------------------------------------------------------------------------
 
     def take_settings(self) -> None:
-        """List the traces as they were listed last."""
+        """Put traces and groups in order."""
         for sorting in self._sortings:
             sorting.take_setting()
         self._model.is_drilled = False
-        self._show_groups(on=self.viewer.settings.grouped == GROUPED, anew=True)
+        self._show_groups(on=self.grouped, anew=True)
 
     def show_groups(self, *, on: bool) -> None:
         """Group by root name, or list the traces."""
         was_drilled, self._model.is_drilled = self._model.is_drilled, False
         self._is_chosen = True
-        self.viewer.keep(grouped=GROUPED if on else LISTED)
         self._show_groups(on=on, anew=was_drilled)
 
     def _show_groups(self, *, on: bool, anew: bool) -> None:
@@ -629,7 +629,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         elif not self._model.order:
             self.viewer.say("no trace is listed")
         else:
-            await self.viewer.open_other_side(side_of_listed(self._model, self.filter.text))
+            await self.viewer.open_other_side(side_of_listed(self._model, self.filter.holding))
 
     # -- copying -------------------------------------------------------------------------------------------------------
 

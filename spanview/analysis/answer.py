@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from spanview.analysis.meanwhile import Meanwhile
     from spanview.analysis.ray_names import NameNumbers
     from spanview.analysis.telling import Tell
-    from spanview.analysis.waited_for import WaitReason
+    from spanview.analysis.waited_for import AllAttempts, WaitReason
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -165,16 +165,23 @@ class TypicalAnswers:
     """How many more there are whose root has no end: they run, or nobody knows how long they took."""
 
 
-def answer_of(store: Store, trace: int, tree: TraceTree | None = None, until: Mapping[int, int] = NO_TIMES) -> Answer:
+def answer_of(
+    store: Store,
+    trace: int,
+    tree: TraceTree | None = None,
+    until: Mapping[int, int] = NO_TIMES,
+    attempts: AllAttempts | None = None,
+) -> Answer:
     """Return where a trace's time went, as the module defines it.
 
     Args:
         trace: The trace's row in the trace table.
         tree: Its tree, where that is stitched already.
         until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
+        attempts: All attempts of the store, for whoever asks of many traces.
     """
     tree = store.tree(trace) if tree is None else tree
-    return _of_request(store, trace) or _of_path(store, trace, tree, until)
+    return _of_request(store, trace) or _of_path(store, trace, tree, until, attempts)
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
@@ -258,7 +265,9 @@ class _Piece(NamedTuple):
     ns: int
 
 
-def _of_path(store: Store, trace: int, tree: TraceTree, until: Mapping[int, int]) -> Answer:
+def _of_path(
+    store: Store, trace: int, tree: TraceTree, until: Mapping[int, int], attempts: AllAttempts | None
+) -> Answer:
     """Return what the critical path of a trace shows."""
     spans, texts = store.spans, store.names.texts
     path = critical_path(tree, spans, texts, until)
@@ -266,7 +275,7 @@ def _of_path(store: Store, trace: int, tree: TraceTree, until: Mapping[int, int]
     has_calls = any(map((numbers[0] | numbers[1]).__contains__, map(spans.name.__getitem__, tree.rows)))
     sorter = _Sorter(store, tree, numbers, has_calls=has_calls)
     pieces = [sorter.piece(segment) for segment in path.segments]
-    parts = _parts(store, tree, pieces)
+    parts = _parts(store, tree, pieces, attempts)
     before = path.segments[0].start_ns - store.trace_table.start_ns[trace] if path.segments else 0
     if before > 0:
         root = sorter.root_of(path.segments[0].node)
@@ -354,7 +363,7 @@ class _Sorter:
 _WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.QUEUED))
 
 
-def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece]) -> list[AnswerPart]:
+def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], attempts: AllAttempts | None) -> list[AnswerPart]:
     """Return the pieces of each doing as one part."""
     by_doing = defaultdict[Doing, list[_Piece]](list)
     for piece in pieces:
@@ -368,11 +377,13 @@ def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece]) -> list[Answ
         if doing is Doing.SPANS:
             parts += _by_name(store, several, total)
         elif several:
-            parts.append(_part(store, tree, doing, several))
+            parts.append(_part(store, tree, doing, several, attempts))
     return parts
 
 
-def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece]) -> AnswerPart:
+def _part(
+    store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece], attempts: AllAttempts | None
+) -> AnswerPart:
     """Return pieces of one doing as a part."""
     is_wait, texts = doing in _WAITS, store.names.texts
     sums = defaultdict[int, int](int)
@@ -383,7 +394,7 @@ def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece])
     reason = meanwhile = None
     if doing is Doing.WAITING:
         since = min(piece.start_ns for piece in pieces if piece.node == longest)
-        reason, meanwhile = _waited_for(store, tree, longest, since)
+        reason, meanwhile = _waited_for(store, tree, longest, since, attempts)
     return AnswerPart(
         doing,
         sum(sums.values()),
@@ -396,15 +407,20 @@ def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece])
     )
 
 
-def _waited_for(store: Store, tree: TraceTree, node: int, since_ns: int) -> tuple[WaitReason | None, Meanwhile | None]:
+def _waited_for(
+    store: Store, tree: TraceTree, node: int, since_ns: int, attempts: AllAttempts | None
+) -> tuple[WaitReason | None, Meanwhile | None]:
     """Return what an attempt waited for, and what went on since the path waits for it where that isn't known."""
     from spanview.analysis.meanwhile import meanwhile_of
-    from spanview.analysis.waited_for import WaitedFor, wait_reasons
+    from spanview.analysis.waited_for import AllAttempts, WaitedFor
 
     row = tree.rows[node]
-    reason = wait_reasons(store, [row]).get(row)
+    if store.spans.kind[row] != CONSUMER:
+        return None, None
+    attempts = AllAttempts(store) if attempts is None else attempts
+    reason = attempts.reasons_of([row]).get(row)
     is_open = reason is not None and reason.waited_for is WaitedFor.UNKNOWN
-    return reason, meanwhile_of(store, tree, node, since_ns) if is_open else None
+    return reason, meanwhile_of(store, attempts, tree, node, since_ns) if is_open else None
 
 
 def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerPart]:

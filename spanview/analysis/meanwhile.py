@@ -18,14 +18,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.intervals import Covered
-from spanview.analysis.ray_names import call_names, started_attempts
-from spanview.analysis.waited_for import LEAST_SHARED_NS, WaitedFor, WaitReason, wait_reasons
+from spanview.analysis.waited_for import LEAST_SHARED_NS, WaitedFor, WaitReason
 from spanview.index.arrays import copy_of
 from spanview.index.tree import ROOT
-from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from spanview.analysis.waited_for import AllAttempts
     from spanview.index.arrays import Places
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -48,39 +47,29 @@ class Meanwhile:
     """What one waited for; None where they ran."""
 
 
-def meanwhile_of(store: Store, tree: TraceTree, node: int, since_ns: int) -> Meanwhile | None:
+def meanwhile_of(store: Store, attempts: AllAttempts, tree: TraceTree, node: int, since_ns: int) -> Meanwhile | None:
     """Return what went on while a call waited, as the module defines it; None where nothing did for long.
 
     Args:
-        tree: The tree of its trace.
+        attempts: All attempts of the store.
+        tree: The tree of the call's trace.
         node: Its first attempt.
         since_ns: When the wait began; it ends with the attempt's start.
     """
     parent, until_ns = tree.parents[node], store.spans.start_ns[tree.rows[node]]
     if parent == ROOT or tree.is_missing(parent) or until_ns - since_ns < LEAST_SHARED_NS:
         return None
-    calls, attempts = _earlier(store, tree.rows[parent])
-    return _ran(store, attempts, since_ns, until_ns) or _waited(store, calls, attempts, since_ns, until_ns)
-
-
-def _earlier(store: Store, call: int) -> tuple[Places, Places]:
-    """Return the calls that a call's process submitted before it, and an attempt for each, by row."""
-    spans, (submits, _) = store.spans, call_names(store)
-    attempts = started_attempts(store)
-    size = len(spans.next_row)
-    kinds, names, sources, starts = (
-        copy_of(column)[:size] for column in (spans.kind, spans.name, spans.source, spans.start_ns)
-    )
-    is_before = (sources == spans.source[call]) & (starts < spans.start_ns[call])
-    calls = np.flatnonzero(is_before & (kinds == PRODUCER) & np.isin(names, [*submits]))
-    ids, wanted = copy_of(spans.span_id)[calls], copy_of(spans.parent_id)[attempts]
-    calls = calls[np.argsort(ids, kind="stable")]
-    if not len(calls):
-        return calls, calls
-    ids, traces = copy_of(spans.span_id)[calls], copy_of(spans.trace)
-    found = calls[np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)]
-    is_found = (copy_of(spans.span_id)[found] == wanted) & (traces[found] == traces[attempts])
-    return found[is_found], attempts[is_found]
+    calls, earlier = attempts.called_before(tree.rows[parent])
+    ran = _ran(store, earlier, since_ns, until_ns)
+    if ran is not None:
+        return ran
+    chosen, waited_ns = _waiting(store, calls, earlier, since_ns, until_ns)
+    reasons = attempts.reasons_of(chosen)
+    for row, ns in zip(chosen.tolist(), waited_ns.tolist(), strict=True):
+        reason = reasons.get(row)
+        if reason is not None and reason.is_whole and reason.waited_for in _OF_OTHERS:
+            return Meanwhile(store.names.texts[store.spans.name[row]], ns, 1, reason)
+    return None
 
 
 def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwhile | None:
@@ -100,8 +89,8 @@ def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwh
     return None
 
 
-def _waited(store: Store, calls: Places, attempts: Places, since_ns: int, until_ns: int) -> Meanwhile | None:
-    """Return the call that waited for what others wait for, in at least half of a stretch, and for the longest."""
+def _waiting(store: Store, calls: Places, attempts: Places, since_ns: int, until_ns: int) -> tuple[Places, Places]:
+    """Return the first attempts of calls that waited in at least half of a stretch, the longest first, and how long."""
     spans = store.spans
     starts = copy_of(spans.start_ns)
     order = np.lexsort((starts[attempts], calls))
@@ -112,9 +101,4 @@ def _waited(store: Store, calls: Places, attempts: Places, since_ns: int, until_
     is_over = (submitted != NO_TIME) & (starts[attempts] <= until_ns)
     chosen = np.flatnonzero(is_over & (2 * waited >= until_ns - since_ns))
     chosen = chosen[np.argsort(-waited[chosen], kind="stable")]
-    reasons = wait_reasons(store, attempts[chosen])
-    for row, ns in zip(attempts[chosen].tolist(), waited[chosen].tolist(), strict=True):
-        reason = reasons.get(row)
-        if reason is not None and reason.is_whole and reason.waited_for in _OF_OTHERS:
-            return Meanwhile(store.names.texts[spans.name[row]], ns, 1, reason)
-    return None
+    return attempts[chosen], waited[chosen]

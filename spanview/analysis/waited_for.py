@@ -175,15 +175,15 @@ def wait_reasons(store: Store, attempts: Places | Sequence[int]) -> WaitReasons:
     """
     rows = np.asarray(attempts, np.int64)
     rows = rows[copy_of(store.spans.kind)[rows] == CONSUMER]
-    return _Attempts(store).reasons_of(rows) if len(rows) else NO_REASONS
+    return AllAttempts(store).reasons_of(rows) if len(rows) else NO_REASONS
 
 
 _TASKS: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
 """By store and number of a name, whether attempts with it are those of a task."""
 
 
-class _Attempts:
-    """All attempts of a store as columns: by process, then start."""
+class AllAttempts:
+    """All attempts of a store as columns: by process, then start; for whoever asks what many of them waited for."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -286,13 +286,17 @@ class _Attempts:
 
     # -- what some waited for ----------------------------------------------------------------------------------------
 
-    def reasons_of(self, rows: Places) -> WaitReasons:
-        """Return what attempts waited for."""
+    def reasons_of(self, rows: Places | Sequence[int]) -> WaitReasons:
+        """Return what attempts waited for that no other one of their call preceded.
+
+        Args:
+            rows: Of these attempts.
+        """
         spans = self._store.spans
         paths = [source.path for source in self._store.sources]
         of_one_process = [number for number, path in enumerate(paths) if is_of_one_process(path)]
         is_known = (self._callers != _NO_CALL) & np.isin(self._sources, of_one_process)
-        chosen = np.flatnonzero(np.isin(self._rows, rows) & is_known)
+        chosen = np.flatnonzero(np.isin(self._rows, np.asarray(rows, np.int64)) & is_known)
         submitted, starts = copy_of(spans.end_ns)[self._callers[chosen]], self._starts[chosen]
         has_waited = (submitted != NO_TIME) & (starts - np.minimum(submitted, starts) >= _LEAST_NS)
         chosen, submitted, starts = chosen[has_waited], submitted[has_waited], starts[has_waited]
@@ -346,6 +350,18 @@ class _Attempts:
         shares = np.where(reasons[WaitedFor.CREATION], starting, waits)
         order = np.argsort(self._rows[chosen], kind="stable")
         return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order], waits[order], shares[order])
+
+    def called_before(self, call: int) -> tuple[Places, Places]:
+        """Return the calls that a call's process had submitted before it, one for each of their attempts, and these.
+
+        Args:
+            call: The row of its PRODUCER.
+        """
+        spans, known = self._store.spans, np.flatnonzero(self._callers != _NO_CALL)
+        calls = self._callers[known]
+        sources, starts = copy_of(spans.source)[calls], copy_of(spans.start_ns)[calls]
+        is_before = (sources == spans.source[call]) & (starts < spans.start_ns[call])
+        return calls[is_before], self._rows[known[is_before]]
 
     def _is_queued(self, chosen: Places, previous: Places, has_many: Flags) -> Flags:
         """Return whether tasks waited for the workers that others ran in right before, not for the results of these.

@@ -77,15 +77,16 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
 def _wait_reason(subject: SpanInTree) -> str:
     """Return what an attempt waited for; where that isn't known, what went on meanwhile."""
     from spanview.analysis.meanwhile import meanwhile_of
-    from spanview.analysis.waited_for import WaitedFor, reason_text, wait_reasons
+    from spanview.analysis.waited_for import AllAttempts, WaitedFor, reason_text
 
     store, row, tree = subject.store, subject.row, subject.tree
-    reason = wait_reasons(store, [row]).get(row)
+    attempts = AllAttempts(store)
+    reason = attempts.reasons_of([row]).get(row)
     if reason is None or reason.waited_for is not WaitedFor.UNKNOWN:
         return "" if reason is None else reason_text(store, reason)
     # Only an attempt whose call is known has a reason.
     submitted_ns = store.spans.end_ns[tree.rows[tree.parents[subject.node]]]
-    meanwhile = meanwhile_of(store, tree, subject.node, submitted_ns)
+    meanwhile = meanwhile_of(store, attempts, tree, subject.node, submitted_ns)
     if meanwhile is None:
         return reason_text(store, reason)
     called = short_names([meanwhile.name]).get(meanwhile.name, meanwhile.name)

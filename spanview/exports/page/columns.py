@@ -20,6 +20,7 @@ from spanview.analysis.serve_calls import served_in_tree
 from spanview.analysis.silent import silent_failures
 from spanview.analysis.unended import known_until, unended_text
 from spanview.analysis.unseen import guesses
+from spanview.analysis.waited_for import AllAttempts
 from spanview.analysis.waits import wait_of
 from spanview.display.answer_text import whole_answer_text
 from spanview.display.trace_words import count_without_end, name_without_root, path_text
@@ -82,6 +83,7 @@ class Columns:
         """Of what few rows have, by the number of the row: `mark` stands behind a name, `note` is said of a placeholder
         or of a span without an end, `own` are stretches in which nothing runs below a row that has something there."""
         self._submits, _ = call_names(store)
+        self._attempts = AllAttempts(store) if self._submits else None
         self._reasons = reasons_of(store, calls_of(store, traces))
         # Which processes run is asked where something is followed: this is what the files say.
         self._failures, _ = silent_failures(store, traces, lambda _: None)
@@ -139,7 +141,7 @@ class Columns:
             "complete": tree.complete,
             "missing": len(tree.missing),
             "unended": count_without_end(store, tree),
-            "answer": whole_answer_text(answer_of(store, trace, tree, self._until), self._short),
+            "answer": whole_answer_text(answer_of(store, trace, tree, self._until, self._attempts), self._short),
             "path": path_text(path, len({segment.node for segment in path.segments})),
         }
         for column, value in values.items():

@@ -44,6 +44,7 @@ def arrange(intake: Intake) -> Sequence[int]:
     """
     spans = intake.spans
     spans.widen()
+    forget_slots(intake)
     files = np.array(sorted(range(len(intake.sources)), key=intake.source_order), np.int64)
     new_files = _inverse(files)
     intake.sources[:] = [intake.sources[number] for number in files.tolist()]
@@ -56,7 +57,6 @@ def arrange(intake: Intake) -> Sequence[int]:
     for name, texts in (("name", intake.names), ("service", intake.services)):
         _fill(spans, name, _number_texts(texts, np.asarray(getattr(spans, name)))[np.asarray(getattr(spans, name))])
     new_traces = _arrange_traces(intake, new_rows)
-    forget_slots(intake)
     intake.take_numbers(numbers := _array("I", new_files), _array("I", new_rows), _array("I", new_traces))
     intake.scanned, intake.moved = _runs(is_scanned), {*moved.tolist()}
     return numbers
@@ -75,8 +75,11 @@ def _array(typecode: str, values: NDArray[Any]) -> array[int]:
 
 
 def _fill(table: object, name: str, values: NDArray[Any]) -> None:
-    """Give a table another column with the same type of items."""
-    setattr(table, name, _array(getattr(table, name).typecode, values))
+    """Fill a column of a table in its place, because new memory takes longer than filling it; there may be fewer rows."""
+    column = getattr(table, name)
+    if len(values) < len(column):
+        del column[len(values) :]
+    np.asarray(column)[:] = values
 
 
 def _rows_in_order(spans: SpanTable) -> Places:
@@ -138,11 +141,12 @@ def _arrange_traces(intake: Intake, new_rows: Places) -> Places:
     # By trace, then row.
     keys = numbers.astype(np.uint64) << _ROW_BITS | np.arange(len(numbers), dtype=np.uint64)
     keys.sort()
-    rows = (keys & np.uint64(NO_ROW)).astype(np.int64)
-    goes_on = keys[1:] >> _ROW_BITS == keys[:-1] >> _ROW_BITS
-    following = np.full(len(rows), NO_ROW, np.int64)
-    following[rows[:-1][goes_on]] = rows[1:][goes_on]
-    _fill(spans, "next_row", following)
+    rows = keys.astype(np.uint32)
+    keys >>= _ROW_BITS
+    goes_on = np.flatnonzero(keys[1:] == keys[:-1])
+    next_row = np.asarray(spans.next_row)
+    next_row[:] = NO_ROW
+    next_row[rows[goes_on]] = rows[goes_on + 1]
     return new
 
 

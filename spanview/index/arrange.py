@@ -78,7 +78,7 @@ def _array(typecode: str, values: NDArray[Any]) -> array[int]:
 
 
 def _fill(table: object, name: str, values: NDArray[Any]) -> None:
-    """Fill a column of a table in its place, because new memory takes longer than filling it; there may be fewer rows."""
+    """Fill a column of a table in its place, as new memory takes longer than filling it; there may be fewer rows."""
     column = getattr(table, name)
     if len(values) < len(column):
         del column[len(values) :]

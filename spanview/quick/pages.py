@@ -241,7 +241,7 @@ def _line_begins(buffer: Bytes, flags: tuple[Flags, Flags], file_starts: Places,
     """
     line_ends, more = (room[:count] for room in flags)
     np.equal(buffer[:count], _LF, out=line_ends)
-    # Of long lines few begins are looked at; of short ones, which indented records have, looking at all bytes is cheaper.
+    # Long lines have few begins to look at; with short ones, as in indented records, looking at all bytes is cheaper.
     is_long = np.count_nonzero(line_ends[:_SAMPLE_BYTES]) < _SAMPLE_BYTES // _LONG_LINE_BYTES
     if not is_long:
         line_ends &= np.not_equal(buffer[1 : count + 1], _SPACE, out=more)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.cluster.shuffle import Job, Tasks, job_of, read_on, reader_of
+from spanview.cluster.shuffle import Job, Tasks, read_on, reader_of
 from spanview.cluster.span_rows import SpanRows, grouped_ids, joined_rows, rows_of, settled_store_of, store_of
 from spanview.exports.by_name import ENDINGS
 from spanview.exports.files import write_atomically
@@ -31,7 +31,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from spanview.cluster.shared_files import SharedFile, SharedReader
+    from spanview.cluster.shared_files import SharedReader
     from spanview.index.arrays import Places
 
 FORMATS: Final = ("jsonl", "otlp", "parquet")
@@ -46,37 +46,39 @@ class ClusterExport:
 
     Args:
         tasks: Where that is done.
-        files: As `search` returns them.
+        job: What is read, and which spans are written.
         form: One of `FORMATS`.
-        cap: Bytes of the longest record that is kept.
         lose: Takes note of what the format can't say.
 
     Raises:
         CollectError: A node can't read a file, or has another spanview, or none.
+        TraceNotFoundError: The trace that is asked for isn't there, or isn't the only one.
     """
 
-    def __init__(
-        self, tasks: Tasks, files: Sequence[SharedFile], form: str, cap: int, lose: Callable[[str], None]
-    ) -> None:
+    def __init__(self, tasks: Tasks, job: Job, form: str, lose: Callable[[str], None]) -> None:
         self.tallies = Tallies()
         """What was counted."""
+        self.spans: int | None = None
+        """How many are written, before duplicates are dropped; None for all."""
         self._tasks, self._form, self._lose = tasks, form, lose
-        self._job: Any = None
-        self._shares: list[list[Any]] = []
-        """References to what each task writes."""
-        if not files:
-            return
-        job = job_of(files, cap)
-        self._job = tasks.share(job)
-        reports, shares = read_on(tasks, job)
-        for report in reports:
+        reading = read_on(tasks, job)
+        self._job = reading.job
+        for report in reading.reports:
             self.tallies.take_state(report.tallies)
         if form == "jsonl":
-            divided = [tasks.start(_by_file, self._job, *rows, answers=job.shares) for rows in shares]
+            divided = [tasks.start(_by_file, self._job, *rows, answers=1 + job.shares) for rows in reading.shares]
         else:
-            bounds = _bounds(sorted(chain.from_iterable(report.starts_ns for report in reports)), job)
-            divided = [tasks.start(_by_start, self._job, bounds, *rows, answers=job.shares) for rows in shares]
-        self._shares = [[*rows] for rows in zip(*divided, strict=True)]
+            bounds = _bounds(sorted(chain.from_iterable(report.starts_ns for report in reading.reports)), job)
+            divided = [
+                tasks.start(_by_start, self._job, bounds, *rows, answers=1 + job.shares) for rows in reading.shares
+            ]
+        # What nobody refers to any more makes room for others.
+        reading.shares.clear()
+        counts, *shares = zip(*divided, strict=True)
+        self._shares = [[*references] for references in shares]
+        """References to what each task writes."""
+        if not job.choice.is_everything:
+            self.spans = sum(map(tasks.take, counts))
 
     def chunks(self) -> Iterator[bytes]:
         """Yield all of it as one file, in pieces of any size.
@@ -163,26 +165,39 @@ def _bounds(starts: Sequence[int], job: Job) -> list[int]:
 
 
 def _by_file(job: Job, *rows: Sequence[SpanRows]) -> Any:
-    """Return for each share the spans of its groups of files, which count, with what their trees show."""
+    """Return how many spans there are, and for each share those of its files, which count, with what trees show."""
     parts = list[SpanRows]()
     with reader_of(job) as reader:
         for partition in zip(*rows, strict=True):
             joined = joined_rows(partition)
             store = store_of(joined, reader)
             numbers = np.unique(joined.columns["source"]).tolist()
-            own, warnings = map(np.array, known_by_trees(store, range(len(store.spans))))
-            decided = rows_of(store, numbers, joined.packed)
-            parts.append(decided.with_columns(self_time_ns=own, of_trees=warnings))
+            taken = job.choice.rows(store)
+            own, warnings = map(np.array, known_by_trees(store, taken))
+            decided = rows_of(store, numbers, joined.packed).with_columns(self_time_ns=own, of_trees=warnings)
+            parts.append(decided if job.choice.is_everything else decided.taken(taken))
     # As many groups for each partition; the last ones may have none.
     groups = np.repeat(np.arange(len(job.groups)), [len(group) for group in job.groups])
     return _divided(job, parts, [groups[part.columns["source"]] * _count(job) // len(job.groups) for part in parts])
 
 
 def _by_start(job: Job, bounds: Sequence[int], *rows: Sequence[SpanRows]) -> Any:
-    """Return for each share the traces that start in its time; those without a start or an id come last."""
+    """Return how many spans there are, and for each share the traces that start in its time.
+
+    Those without a start or an id come last.
+    """
     parts = [joined_rows(partition) for partition in zip(*rows, strict=True)]
+    if not job.choice.is_everything:
+        with reader_of(job) as reader:
+            parts = [_taken(job, part, reader) for part in parts]
     limits = np.array(bounds, np.int64)
     return _divided(job, parts, [np.searchsorted(limits, _starts_of_traces(part), "right") for part in parts])
+
+
+def _taken(job: Job, rows: SpanRows, reader: SharedReader) -> SpanRows:
+    """Return the rows of the traces that are asked for."""
+    store = store_of(rows, reader)
+    return rows.of_traces([*map(store.trace_table.trace_id, job.choice.traces(store) or ())])
 
 
 def _starts_of_traces(rows: SpanRows) -> Places:
@@ -201,7 +216,7 @@ def _count(job: Job) -> int:
 
 
 def _divided(job: Job, parts: Sequence[SpanRows], numbers: Sequence[Places]) -> Any:
-    """Return rows by share, in a list for each of its partitions.
+    """Return how many rows there are, and the rows by share, in a list for each of its partitions.
 
     Args:
         parts: The rows.
@@ -210,7 +225,7 @@ def _divided(job: Job, parts: Sequence[SpanRows], numbers: Sequence[Places]) -> 
     divided = [part.divided(of_part, _count(job)) for part, of_part in zip(parts, numbers, strict=True)]
     partitions = [joined_rows(partition) for partition in zip(*divided, strict=True)]
     shares = [partitions[first : first + job.partitions] for first in range(0, len(partitions), job.partitions)]
-    return shares if len(shares) > 1 else shares[0]
+    return [sum(map(len, parts)), *shares]
 
 
 def _write(job: Job, form: str, *rows: Sequence[SpanRows]) -> Iterator[bytes | Counter[str]]:

@@ -175,7 +175,10 @@ def _unconnected(text: str, address: str) -> str:
             f"no Ray cluster at {address}: run this on a machine of the cluster, or give its --address or --dashboard"
         )
     # A wrong token is said in the log alone.
-    return f"the cluster at {address} takes no connection: it may ask for another token; set RAY_AUTH_TOKEN as for `ray status`"
+    return (
+        f"the cluster at {address} takes no connection: it may ask for another token; "
+        "set RAY_AUTH_TOKEN as for `ray status`"
+    )
 
 
 def _reason(error: Exception, address: str) -> str:

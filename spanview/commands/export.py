@@ -43,10 +43,10 @@ def run(options: Options) -> int:
 
 
 def _run_on_cluster(options: Options, address: str) -> int:
-    """Have a Ray cluster read and write all spans: into a file, or into a folder, part by part."""
+    """Have a Ray cluster read and write: into a file, or into a folder, part by part."""
     from spanview.cluster.export import FORMATS, ClusterExport, parts_in
     from spanview.cluster.shared_files import search
-    from spanview.cluster.shuffle import RayTasks
+    from spanview.cluster.shuffle import RayTasks, job_of
     from spanview.cluster.tasks import connected
 
     if options.format not in FORMATS:
@@ -58,13 +58,15 @@ def _run_on_cluster(options: Options, address: str) -> int:
     if folder is None and options.output not in (None, "-"):
         # What takes minutes isn't to end with this.
         check_target(str(options.output), force=options.force)
-    losses = Losses(options.format)
+    losses, choice = Losses(options.format), Selection(options).choice
     files, problems = search(options.paths)
     with quiet_libraries() as standard_output, connected(address):
-        export = ClusterExport(RayTasks(), files, options.format, options.cap, losses)
+        export = ClusterExport(RayTasks(), job_of(files, options.cap, choice), options.format, losses)
         for problem in problems:
             export.tallies.add_problem(problem)
         notice(export.tallies, options.paths)
+        if export.tallies.records and export.spans == 0:
+            say("nothing matches")
         if folder is None:
             _write(export.chunks(), options, standard_output)
         else:

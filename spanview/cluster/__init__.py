@@ -10,5 +10,6 @@ span_rows     spans on their way between processes
 choice        which spans are taken
 shuffle       spans of many files brought together by their traces
 statistics    statistics of spans
+parts         where exports go
 export        exports of spans
 """

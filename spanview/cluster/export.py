@@ -8,29 +8,25 @@ otlp, parquet   by start        go on by the start of their trace               
 
 from __future__ import annotations
 
-import glob
-import os
 from array import array
 from collections import Counter
 from itertools import chain, islice
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from spanview.cluster.parts import part_name
 from spanview.cluster.shuffle import Job, Tasks, read_on, reader_of
 from spanview.cluster.span_rows import SpanRows, grouped_ids, joined_rows, rows_of, settled_store_of, store_of
-from spanview.exports.by_name import ENDINGS
-from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks, known_by_trees
 from spanview.exports.otlp import otlp_chunks
 from spanview.index.tallies import Tallies
-from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from spanview.cluster.parts import PartFolder
     from spanview.cluster.shared_files import SharedReader
     from spanview.index.arrays import Places
 
@@ -104,44 +100,31 @@ class ClusterExport:
                     yield piece
             started += islice(streams, 1)
 
-    def write_parts(self, folder: str) -> None:
-        """Have each task write a part of its own into a folder that all nodes see: `part-00000.jsonl` and so on.
-
-        They get their names when all of them are there.
+    def write_parts(self, folder: PartFolder) -> None:
+        """Have each task write a part of its own into a folder: `part-00000.jsonl` and so on.
 
         Args:
-            folder: It is made where it isn't there; parts of another export, which it may have, are replaced.
+            folder: Parts of another export, which it may have, are replaced.
 
         Raises:
             ExportError: It can't be written.
             CollectError: A task has failed.
         """
-        old = parts_in(folder, self._form)
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except OSError as error:
-            raise ExportError(f"can't write {folder}: {error.strerror or error}") from None
-        # Hidden from all that reads the folder, this program included.
-        hidden = os.path.join(folder, f".spanview-{token_hex(8)}")
-        names = [f"part-{number:05}.{ENDINGS[self._form]}" for number in range(len(self._shares))]
+        old = folder.parts(self._form)
+        names = [part_name(number, self._form) for number in range(len(self._shares))]
         try:
             parts = [
-                self._tasks.start(_write_part, self._job, self._form, f"{hidden}-{name}", *rows)[0]
+                self._tasks.start(_write_part, self._job, self._form, folder, name, *rows)[0]
                 for name, rows in zip(names, self._taken(), strict=True)
             ]
             for part in parts:
                 self._note(self._tasks.take(part))
-            for name in names:
-                os.replace(f"{hidden}-{name}", os.path.join(folder, name))
-        except FileNotFoundError:
-            raise ExportError(
-                f"can't write {folder}: a node wrote to another folder; all nodes have to see it"
-            ) from None
-        finally:
-            for path in glob.glob(f"{glob.escape(hidden)}-*"):
-                os.unlink(path)
-        for path in {*old}.difference(os.path.join(folder, name) for name in names):
-            os.unlink(path)
+            folder.finish(names)
+        except BaseException:
+            folder.give_up(names)
+            raise
+        for name in {*old}.difference(names):
+            folder.remove(name)
 
     def _taken(self) -> Iterator[list[Any]]:
         """Yield the references of each share, and let go of them."""
@@ -151,11 +134,6 @@ class ClusterExport:
     def _note(self, losses: Counter[str]) -> None:
         for sentence in losses.elements():
             self._lose(sentence)
-
-
-def parts_in(folder: str, form: str) -> list[str]:
-    """Return the paths of the parts that a folder has of exports in a format."""
-    return glob.glob(os.path.join(glob.escape(folder), f"part-*.{ENDINGS[form]}"))
 
 
 def _bounds(starts: Sequence[int], job: Job) -> list[int]:
@@ -242,15 +220,15 @@ def _write(job: Job, form: str, *rows: Sequence[SpanRows]) -> Iterator[bytes | C
     yield losses
 
 
-def _write_part(job: Job, form: str, path: str, *rows: Sequence[SpanRows]) -> Counter[str]:
-    """Write a share into a file of its own, and return what was lost."""
+def _write_part(job: Job, form: str, folder: PartFolder, name: str, *rows: Sequence[SpanRows]) -> Counter[str]:
+    """Write a share as a part, and return what was lost."""
     losses = Counter[str]()
     chunks = _text(job, form, rows, losses)
     if form == "parquet":
         from spanview.exports.parquet import file_of
 
         chunks = file_of(chunks)
-    write_atomically(path, chunks, force=False)
+    folder.write(name, chunks)
     return losses
 
 

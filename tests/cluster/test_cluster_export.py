@@ -28,6 +28,7 @@ from seeds import seeds
 from spanview.cluster import shared_files, shuffle
 from spanview.cluster.choice import Choice
 from spanview.cluster.export import FORMATS, ClusterExport
+from spanview.cluster.parts import part_folder
 from spanview.exports.by_name import chunks_of
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
@@ -163,7 +164,10 @@ def test_parts(form: str, tmp_path: Path) -> None:
     (target / f"part-00999.{ending}").write_bytes(b"old")
     (target / "mine.txt").write_bytes(b"mine")
     export = there([str(tmp_path / "spans")], form, Losses(form))
-    export.write_parts(str(target))
+    folder = part_folder(str(target))
+    assert folder is not None
+    folder.make()
+    export.write_parts(folder)
     names = sorted(os.listdir(target))
     assert names.pop(0) == "mine.txt"
     assert names == [f"part-{number:05}.{ending}" for number in range(len(names))]

@@ -85,6 +85,24 @@ tasks._ANSWER_S = tasks._GONE_S = 5.0
 sys.exit(main())
 """
 """Is spanview, with less patience."""
+STUCK: Final = """
+import sys
+import time
+
+from spanview.cli import main
+from spanview.cluster import shuffle, tasks
+
+
+def start(self, function, *arguments, answers=1):
+    print("asked", file=sys.stderr, flush=True)
+    return [self._ray.remote(time.sleep).remote(100)] * answers
+
+
+tasks._GONE_S = 5.0
+shuffle.RayTasks.start = start
+sys.exit(main())
+"""
+"""The same, counting in tasks that take long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -489,9 +507,16 @@ def test_what_is_shown_meanwhile(nodes: Nodes, tmp_path: Path, number: signal.Si
 
 def test_a_head_that_is_gone(nodes: Nodes, into: Path) -> None:
     """The cluster's end is a sentence, and what was collected stays. It is the last test: there is no cluster then."""
-    with files(nodes, 1000, "8.txt") as contents, nodes.following(into, code=IMPATIENT) as following:
+    with (
+        files(nodes, 1000, "8.txt") as contents,
+        nodes.following(into, code=IMPATIENT) as following,
+        nodes.running("stats", "--ray", nodes.address, ROOT / "fixtures" / "made", code=STUCK) as counting,
+    ):
         wait_for(lambda: into.exists() and collected(into) == contents)
+        counting.wait_for_notice("asked", DEADLINE_S)
         assert nodes.order("kill", "node0") == "killed"
+        counting.wait_for_notice(f"the cluster at {nodes.address} is gone", DEADLINE_S)
+        assert counting.wait_for_end() == 2
         following.wait_for_notice("is gone; what was collected stays", DEADLINE_S)
         assert following.wait_for_end() == 2
         assert collected(into) == contents

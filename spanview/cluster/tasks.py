@@ -11,9 +11,10 @@ import logging
 import os
 import signal
 import socket
+import threading
 import time
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +24,6 @@ from spanview.model import stretch
 from spanview.model.problems import CollectError
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Iterator
     from types import FrameType
 
@@ -94,6 +94,43 @@ def connected(address: str) -> Iterator[bool]:
         raise CollectError(_reason(error, address)) from None
     else:
         ray.shutdown()
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Look, while the program waits for tasks of the cluster that it is connected to, whether its head is there.
+
+    Ray goes on trying to reach it for a minute, and then ends the process without a word.
+
+    Raises:
+        CollectError: It is gone.
+    """
+    import ray
+
+    head: str = ray.get_runtime_context().gcs_address
+    end, is_gone = threading.Event(), threading.Event()
+
+    def look() -> None:
+        reached_s = time.monotonic()
+        while not end.wait(_NODES_S):
+            with suppress(OSError):
+                _reached(head).close()
+                reached_s = time.monotonic()
+            if time.monotonic() > reached_s + _GONE_S:
+                is_gone.set()
+                # What waits for Ray looks for signals.
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                return
+
+    threading.Thread(target=look, daemon=True).start()
+    try:
+        yield
+    except (KeyboardInterrupt, ray.exceptions.RayError):
+        if not is_gone.is_set():
+            raise
+        raise CollectError(f"the cluster at {head} is gone") from None
+    finally:
+        end.set()
 
 
 class _HeadGoneError(Exception):

@@ -47,7 +47,7 @@ def _run_on_cluster(options: Options, address: str) -> int:
     from spanview.cluster.parts import check_behind, part_folder, write_behind
     from spanview.cluster.shared_files import is_uri, search
     from spanview.cluster.shuffle import RayTasks, job_of
-    from spanview.cluster.tasks import connected
+    from spanview.cluster.tasks import connected, watched
 
     if options.format not in FORMATS:
         raise ExportError(f"a cluster writes {', '.join(FORMATS[:-1])} or {FORMATS[-1]}: give one of them as --format")
@@ -63,7 +63,7 @@ def _run_on_cluster(options: Options, address: str) -> int:
         check(target, force=options.force)
     losses, choice = Losses(options.format), Selection(options).choice
     files, problems = search(options.paths)
-    with quiet_libraries() as standard_output, connected(address):
+    with quiet_libraries() as standard_output, connected(address), watched():
         export = ClusterExport(RayTasks(), job_of(files, options.cap, choice), options.format, losses)
         for problem in problems:
             export.tallies.add_problem(problem)

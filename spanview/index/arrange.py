@@ -6,7 +6,7 @@ process would number them that reads file by file.
 
 files       by path, then generation
 rows        by file, then offset
-traces      by their first row; names and services, too
+traces      by their first row; names, services and processes, too
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def arrange(intake: Intake) -> Sequence[int]:
     is_scanned, moved = are_scanned(intake)[rows], new_rows[[*intake.moved]]
     for name in (name for name in spans.__slots__ if name != "next_row"):
         _fill(spans, name, np.asarray(getattr(spans, name))[rows])
-    for name, texts in (("name", intake.names), ("service", intake.services)):
+    for name, texts in (("name", intake.names), ("service", intake.services), ("process", intake.processes.texts)):
         _fill(spans, name, _number_texts(texts, np.asarray(getattr(spans, name)))[np.asarray(getattr(spans, name))])
     new_traces = _arrange_traces(intake, new_rows)
     forget_slots(intake)

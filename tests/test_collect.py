@@ -95,7 +95,7 @@ from spanview.cluster import shuffle, tasks
 
 def start(self, function, *arguments, answers=1):
     print("asked", file=sys.stderr, flush=True)
-    return [self._ray.remote(time.sleep).remote(100)] * answers
+    return [self._ray.remote(lambda: time.sleep(100)).remote()] * answers
 
 
 tasks._GONE_S = 5.0

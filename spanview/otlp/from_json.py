@@ -2,13 +2,14 @@
 
 Names in camel and in snake case, enums by name or number, integers as text or number and ids in hex digits or base64
 are taken. A field that is null counts as absent, and unknown ones are kept. A value of another type than the protocol's
-makes a span malformed.
+makes a span malformed. Half of a surrogate pair, which a text has that was cut in it, becomes U+FFFD.
 
 Source: "JSON Protobuf Encoding" in the OTLP specification, and protobuf's JSON mapping.
 """
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -31,6 +32,13 @@ if TYPE_CHECKING:
     Fields: TypeAlias = Mapping[str, tuple[str, Convert]]
     """By each spelling of a field's name how it is written, and what converts its value."""
 
+# Half a pair: \\ud83d without \\ude00 behind it, and the other way round; not where its backslash is escaped.
+_HALF: Final = re.compile(
+    rb"(?<!\\)((?:\\\\)*+)\\u[dD]"
+    rb"(?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F][0-9a-fA-F]{2})"
+)
+_MAX_HALVES: Final = 100_000
+"""Of a body; replacing them takes memory for each."""
 _UINT64: Final = range(2**64)
 _INT32: Final = range(-(2**31), 2**31)
 _SCOPE_KEYS: Final = ("scope", "instrumentationLibrary", "instrumentation_library")
@@ -94,7 +102,12 @@ def document_of(data: bytes) -> Json:
         MalformedError: It isn't one.
     """
     try:
-        document = orjson.loads(data or b"{}")
+        try:
+            document = orjson.loads(data or b"{}")
+        except orjson.JSONDecodeError:
+            if b"\\ud" not in data and b"\\uD" not in data:
+                raise
+            document = orjson.loads(_HALF.sub(rb"\1\\ufffd", data, _MAX_HALVES))
     except orjson.JSONDecodeError as error:
         raise MalformedError(f"a body that isn't JSON: {error}") from None
     if not isinstance(document, dict):

@@ -199,6 +199,27 @@ def test_no_request_gives_nothing(body: Any) -> None:
     assert outcome == Acceptance()
 
 
+@pytest.mark.parametrize(
+    ("escaped", "text"),
+    [
+        (rb"\ud83d\ude00", "\U0001f600"),
+        (rb"\ud83d", "\ufffd"),
+        (rb"a\uDC00b", "a\ufffdb"),
+        (rb"\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        (rb"\\\ud83d", "\\\ufffd"),
+        (rb"\\ud83d\uD800", "\\ud83d\ufffd"),
+        (rb"\ud800\u0041\udfff", "\ufffdA\ufffd"),
+    ],
+)
+def test_half_a_surrogate_pair(escaped: bytes, text: str) -> None:
+    """A text that was cut in the middle of a character costs that character, not the request."""
+    body = json.dumps(document(span(1, name="NAME"), span(2))).encode().replace(b"NAME", escaped)
+    lines, outcome = taken(body)
+    assert (len(lines), outcome.refused) == (2, 0)
+    (found,) = otlp.spans_of(json.loads(lines[0]), NOWHERE)
+    assert found.name == text
+
+
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"resourceSpans":null}', b'{"resourceSpans":[]}', b'{"other":1}'])
 def test_an_empty_request_is_empty(body: bytes) -> None:
     """Nothing is sent, nothing is refused."""

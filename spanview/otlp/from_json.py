@@ -19,7 +19,7 @@ from spanview.formats.otlp import DOCUMENT_KEYS, KINDS, RESOURCE_KEYS
 from spanview.formats.otlp_value import INT64, NUMBER, UINT32, bytes_of, integer, snake_case
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
-from spanview.otlp.body import MalformedError, RefusedError
+from spanview.otlp.body import MalformedError, Refused, RefusedError
 from spanview.otlp.span_lines import Json, LineFrame, frame_of, lines_of, most_parts, without
 
 if TYPE_CHECKING:
@@ -131,17 +131,19 @@ def lists_in(holder: Json, names: Sequence[str]) -> Iterator[Json]:
             yield item
 
 
-def _span(value: Any) -> Json | str:
-    """Return the object of a span, or a sentence where it isn't kept."""
+def _span(value: Any) -> Json | Refused:
+    """Return the object of a span, or why it isn't kept."""
+    called = value.get("name") if isinstance(value, dict) else ""
+    called = called if isinstance(called, str) else ""
     try:
         span = _object(_SPAN, value)
     except RefusedError as error:
-        return str(error)
+        return Refused(str(error), called)
     except RecursionError:
-        return "values that nest too deep"
+        return Refused("values that nest too deep", called)
     for name in ("traceId", "spanId"):
         if not span.get(name):
-            return f"{name} that is all zeros or missing"
+            return Refused(f"{name} that is all zeros or missing", called)
     if not span.get("parentSpanId"):
         span.pop("parentSpanId", None)
     if span.get("endTimeUnixNano") == "0":

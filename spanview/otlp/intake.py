@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _GROUP_BYTES: Final = 4 * 1024 * 1024
 """Bytes of bodies that are written together, if so many wait."""
+_MAX_REASONS: Final = 20
+"""Reasons for which spans are refused that are told from each other."""
 _WAIT_S: Final = 8.0
 """So long a body waits for its turn: exporters wait for 10 seconds."""
 
@@ -71,9 +73,8 @@ class Received:
     """Requests of other signals that were written."""
     dropped: Counter[Signal] = field(default_factory=Counter)
     """Requests of other signals that weren't to be kept."""
-    refused: int = 0
-    reason: str = ""
-    """Why the first span was refused."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Spans that were refused, by reason."""
 
 
 @dataclass(slots=True)
@@ -186,8 +187,9 @@ class BodyQueue:
             received.spans += outcome.accepted
         elif waiting.error is None:
             received.kept[waiting.body.signal] += 1
-        received.refused += outcome.refused
-        received.reason = received.reason or outcome.reason
+        for reason, spans in outcome.reasons.items():
+            is_known = reason in received.refused or len(received.refused) < _MAX_REASONS
+            received.refused[reason if is_known else "other reasons"] += spans
         if waiting.error is None and outcome.refused and not outcome.accepted:
             waiting.error = MalformedError(outcome.reason)
         if waiting.error is None:

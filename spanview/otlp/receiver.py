@@ -54,12 +54,6 @@ def receive(options: ReceiveOptions, say: Callable[[str], None], ready: Callable
     Raises:
         ReceiveError: The folder can't be written to, or a port is taken.
     """
-    try:
-        os.makedirs(options.folder, exist_ok=True)
-    except OSError as error:
-        raise ReceiveError(f"{options.folder}: {error.strerror}; give another folder with --dir") from None
-    if not os.access(options.folder, os.W_OK | os.X_OK):
-        raise ReceiveError(f"{options.folder}: no permission to write; give another folder with --dir")
     asyncio.run(_receive(options, say, ready))
 
 
@@ -82,6 +76,8 @@ async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: C
         if options.grpc_port is not None:
             port = await grpc.start(addresses, options.grpc_port)
             places.append(f"http://{_shown(options.host)}:{port} (gRPC)")
+        # Not before: where nothing can be received, no folder is left.
+        _make(options.folder)
         if sockets:
             await http.start(sockets)
             places.insert(0, f"http://{_shown(options.host)}:{sockets[0].getsockname()[1]} (HTTP)")
@@ -92,6 +88,20 @@ async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: C
         # What is in hand is written, and this thread has nothing else to do.
         intake.close()
     say(_summary(intake, logs[Signal.TRACES], options.folder))
+
+
+def _make(folder: str) -> None:
+    """Make the folder where it isn't there.
+
+    Raises:
+        ReceiveError: It can't be made, or written to.
+    """
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise ReceiveError(f"{folder}: {error.strerror}; give another folder with --dir") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ReceiveError(f"{folder}: no permission to write; give another folder with --dir")
 
 
 def _folders(options: ReceiveOptions) -> dict[Signal, str]:
@@ -163,6 +173,6 @@ def _summary(intake: BodyQueue, log: ReceivedFiles, folder: str) -> str:
             text += f"; kept {count(kept, 'request')} of {kind}"
         if dropped := received.dropped[kind]:
             text += f"; dropped {count(dropped, 'request')} of {kind}"
-    if received.refused:
-        text += f"; refused {count(received.refused, 'span')}: {received.reason}"
+    for reason, spans in received.refused.most_common():
+        text += f"; refused {count(spans, 'span')}: {reason}"
     return text

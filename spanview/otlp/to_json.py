@@ -21,7 +21,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from spanview.formats.otlp_value import non_finite_name
-from spanview.otlp.body import MalformedError, RefusedError
+from spanview.otlp.body import MalformedError, Refused, RefusedError
 from spanview.otlp.span_lines import MAX_LINE_BYTES, Json, LineFrame, frame_of, lines_of, most_parts
 from spanview.otlp.wire import fields_of
 
@@ -122,26 +122,26 @@ def _schema(url: bytes) -> Json:
     return {"schemaUrl": url.decode()} if url else {}
 
 
-def _spans_of(of_scope: memoryview) -> Iterator[Json | str]:
+def _spans_of(of_scope: memoryview) -> Iterator[Json | Refused]:
     for number, content in _fields(of_scope):
         if number == _SPANS:
-            # An error that went on from here would hold the decoded span, which can be large.
-            try:
-                span: Json | str = _decoded(content)
-            except RefusedError as error:
-                span = str(error)
-            yield span
+            yield _decoded(content)
 
 
-def _decoded(content: memoryview) -> Json:
+def _decoded(content: memoryview) -> Json | Refused:
     if len(content) < _MIN_SPAN_BYTES:
-        raise RefusedError("a span without a trace id or span id")
+        return Refused("a span without a trace id or span id")
     if len(content) > MAX_LINE_BYTES:
-        raise RefusedError(f"a span of {len(content):,} bytes, more than readers take")
+        return Refused(f"a span of {len(content):,} bytes, more than readers take")
     try:
-        return span_object(Span.FromString(bytes(content)))
+        span = Span.FromString(bytes(content))
     except DecodeError:
-        raise RefusedError("a span that isn't protobuf of this protocol") from None
+        return Refused("a span that isn't protobuf of this protocol")
+    try:
+        return span_object(span)
+    except RefusedError as error:
+        # An error that went on from here would hold the decoded span, which can be large.
+        return Refused(str(error), span.name)
 
 
 def span_object(span: Span) -> Json:

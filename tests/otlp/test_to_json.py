@@ -21,7 +21,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
 from otlp_messages import DOCUMENTS, message_of, parts_of
 from receivers import request_of, spans_in
 from seeds import seeds
-from spanview.otlp.body import Acceptance, MalformedError
+from spanview.otlp.body import Acceptance, MalformedError, Refused
 from spanview.otlp.to_json import lines_of_protobuf
 
 if TYPE_CHECKING:
@@ -85,6 +85,26 @@ def test_a_span_with_a_bad_id_is_refused(fields: dict[str, bytes], reason: str) 
     assert [span["name"] for span in spans_in(lines)] == ["span 1", "span 2"]
     assert (outcome.accepted, outcome.refused) == (2, 1)
     assert reason in outcome.reason
+
+
+def test_each_reason_is_counted_and_its_first_span_named() -> None:
+    """One message says all of it, in order, and doesn't grow with the request."""
+    sent = request_of(1)
+    for number, fields in enumerate(({"trace_id": b""}, {"span_id": b"1"}, {"trace_id": b"1"}), 2):
+        sent.MergeFrom(request_of(number, **fields))
+    sent.resource_spans[0].scope_spans[0].spans.add().name = "x"
+    _, outcome = taken(sent.SerializeToString())
+    assert outcome.reason == (
+        "1 span: a span without a trace id or span id (span 2); "
+        "2 spans: a trace id that isn't 16 bytes, or all zeros (the first is span 3, span 2); "
+        "1 span: a span id that isn't 8 bytes, or all zeros (span 4, span 3)"
+    )
+    many = Acceptance()
+    for number in range(1000):
+        many.refuse(Refused(f"reason {number}", "n" * 1000))
+    assert len(many.reason) < 1000
+    assert "995 spans: other reasons (the first is span 6, nnn" in many.reason
+    assert many.refused == 1000
 
 
 def test_a_parent_of_zeros_is_none() -> None:

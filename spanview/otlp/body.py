@@ -35,7 +35,7 @@ class Encoding(StrEnum):
 class Body:
     """What one request has sent, decompressed."""
 
-    data: bytes
+    data: bytes | bytearray
     encoding: Encoding
     signal: Signal = Signal.TRACES
 
@@ -83,6 +83,10 @@ class Acceptance:
 
 class MalformedError(Exception):
     """A body isn't what its content type and path say."""
+
+
+class TooLargeError(MalformedError):
+    """A body takes more memory when it is decoded than there is for one."""
 
 
 class RefusedError(Exception):

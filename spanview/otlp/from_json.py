@@ -19,7 +19,7 @@ from spanview.formats.otlp import DOCUMENT_KEYS, KINDS, RESOURCE_KEYS
 from spanview.formats.otlp_value import INT64, NUMBER, UINT32, bytes_of, integer, snake_case
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
-from spanview.otlp.body import MalformedError, Refused, RefusedError
+from spanview.otlp.body import MalformedError, Refused, RefusedError, TooLargeError
 from spanview.otlp.span_lines import Json, LineFrame, frame_of, lines_of, most_parts, without
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ _HALF: Final = re.compile(
     rb"(?<!\\)((?:\\\\)*+)\\u[dD]"
     rb"(?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F][0-9a-fA-F]{2})"
 )
+_DECODED: Final = {b"{": 150, b"[": 64, b'"': 14, b",": 12}
+"""Bytes that decoded values take for each of these: containers, texts, numbers, and their places. Keys are shared."""
 _MAX_HALVES: Final = 100_000
 """Of a body; replacing them takes memory for each."""
 _UINT64: Final = range(2**64)
@@ -51,7 +53,7 @@ _DEFAULTS: Final[Json] = {"name": "", "kind": 0, "startTimeUnixNano": "0", "stat
 """What is written of a span in any case."""
 
 
-def lines_of_json(data: bytes, outcome: Acceptance) -> Iterator[bytes]:
+def lines_of_json(data: bytes | bytearray, outcome: Acceptance) -> Iterator[bytes]:
     """Yield the lines of a body, an `ExportTraceServiceRequest`, and count what becomes of its spans.
 
     Raises:
@@ -95,7 +97,22 @@ def _scopes_of(document: Json, parts_left: int) -> Iterator[tuple[LineFrame, lis
             yield frame, spans
 
 
-def document_of(data: bytes) -> Json:
+def check_decoded_size(data: bytes | bytearray, limit: int) -> None:
+    """Raise where a body may take more bytes of memory when it is decoded; what is in texts may count, too.
+
+    Raises:
+        TooLargeError: It may.
+    """
+    if len(data) * max(_DECODED.values()) > limit:
+        size = len(data) + sum(data.count(mark) * number for mark, number in _DECODED.items())
+        if size > limit:
+            raise TooLargeError(
+                f"JSON that takes some {size >> 20:,} MiB of memory, more than {limit >> 20:,}: "
+                "send fewer spans at a time, or protobuf"
+            )
+
+
+def document_of(data: bytes | bytearray) -> Json:
     """Return the object that a body is.
 
     Raises:

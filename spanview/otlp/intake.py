@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from spanview.otlp.body import Acceptance, Encoding, MalformedError, Signal
-from spanview.otlp.from_json import lines_of_json
+from spanview.otlp.from_json import check_decoded_size, lines_of_json
 from spanview.otlp.to_json import lines_of_protobuf
 
 if TYPE_CHECKING:
@@ -91,10 +91,11 @@ class BodyQueue:
     Args:
         logs: Where each signal is written; what isn't in it is dropped.
         say: Tells somebody a sentence.
+        decoded_bytes: How much memory a body of JSON may take while it is decoded, about.
     """
 
-    def __init__(self, logs: Mapping[Signal, ReceivedFiles], say: Callable[[str], None]) -> None:
-        self._logs, self._say = logs, say
+    def __init__(self, logs: Mapping[Signal, ReceivedFiles], say: Callable[[str], None], decoded_bytes: int) -> None:
+        self._logs, self._say, self._decoded_bytes = logs, say, decoded_bytes
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._failure = ""
         """What the system answered last, empty if it took what was written."""
@@ -165,7 +166,7 @@ class BodyQueue:
             return
         failure, written = "", 0
         try:
-            written = log.append(line for waiting in group for line in _lines_of(waiting))
+            written = log.append(line for waiting in group for line in self._lines_of(waiting))
         except OSError as error:
             failure = f"{error.strerror or error}"
         except MemoryError:
@@ -176,6 +177,23 @@ class BodyQueue:
             self._say(f"can't write, and declines what is sent: {failure}" if failure else "writes again")
         for waiting in group:
             self._answer(waiting, failure)
+
+    def _lines_of(self, waiting: _Waiting) -> Iterator[bytes]:
+        """Yield the lines of a body; of one that is malformed none."""
+        body = waiting.body
+        try:
+            if body.encoding is Encoding.JSON:
+                check_decoded_size(body.data, self._decoded_bytes)
+            if body.signal is not Signal.TRACES:
+                from spanview.otlp.logs_metrics import other_lines_of
+
+                yield from other_lines_of(body)
+            elif body.encoding is Encoding.JSON:
+                yield from lines_of_json(body.data, waiting.outcome)
+            else:
+                yield from lines_of_protobuf(body.data, waiting.outcome)
+        except MalformedError as error:
+            waiting.error = error
 
     def _answer(self, waiting: _Waiting, failure: str) -> None:
         received, outcome = self.received, waiting.outcome
@@ -196,19 +214,3 @@ class BodyQueue:
             waiting.future.set_result(outcome)
         else:
             waiting.future.set_exception(waiting.error)
-
-
-def _lines_of(waiting: _Waiting) -> Iterator[bytes]:
-    """Yield the lines of a body; of one that is malformed none."""
-    body = waiting.body
-    try:
-        if body.signal is not Signal.TRACES:
-            from spanview.otlp.logs_metrics import other_lines_of
-
-            yield from other_lines_of(body)
-        elif body.encoding is Encoding.JSON:
-            yield from lines_of_json(body.data, waiting.outcome)
-        else:
-            yield from lines_of_protobuf(body.data, waiting.outcome)
-    except MalformedError as error:
-        waiting.error = error

@@ -15,12 +15,12 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from spanview.index.processes import RECEIVED_FILE
 from spanview.ray.span_file import FLAGS, append
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ _BLOCK_BYTES: Final = 1024 * 1024
 """Bytes that are written together, if there are as many."""
 _BLOCKS_PER_FILE: Final = 8
 """At least so many blocks fit into a file, and so often the size of a folder is looked at while one grows."""
-_NAME: Final = re.compile(r"received-\d{8}T\d{6}Z(?:\.\d+)?\.jsonl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,7 @@ class ReceivedFiles:
             files = [
                 (entry.stat(follow_symlinks=False), entry.path)
                 for entry in entries
-                if _NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
+                if RECEIVED_FILE.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)
             ]
         self._folder_size, self._unseen = sum(status.st_size for status, _ in files), 0
         for status, path in sorted(files, key=lambda file: (file[0].st_mtime_ns, file[1])):

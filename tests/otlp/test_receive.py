@@ -154,15 +154,17 @@ def test_one_of_both_can_be_off(tmp_path: Path, off: str, protocol: str) -> None
 
 @pytest.mark.parametrize("which", ["--http", "--grpc"])
 def test_a_port_that_is_taken_is_an_error(tmp_path: Path, which: str) -> None:
-    """Nothing is received at the other one, either, and no file is begun."""
+    """Nothing is received at the other one, either, and no folder is left."""
     with Receiver(tmp_path / "first") as receiver:
         taken = receiver.port({"--http": "HTTP", "--grpc": "gRPC"}[which])
         other = "--grpc" if which == "--http" else "--http"
-        done = spanview("receive", "--dir", tmp_path / "second", which, str(taken), other, "0", program=SPANVIEW)
+        done = spanview(
+            "receive", "--dir", tmp_path / "new" / "second", which, str(taken), other, "0", program=SPANVIEW
+        )
     assert done.status == 2
     assert f":{taken}" in done.notices
     assert len(done.lines) == 1
-    assert not any((tmp_path / "second").iterdir())
+    assert [path.name for path in tmp_path.iterdir()] == ["first"]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ _PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson
 _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
 # The stem of ip-10-0-0-5-8714-1717000000.2.started.jsonl, and its ending.
 _OF_PROCESS: Final = re.compile(rf"(-[0-9]{{1,7}}-[0-9]{{9,20}})(?:\.[0-9]+)?(?:\.started)?(\.jsonl{END})")
+RECEIVED_FILE: Final = re.compile(r"received-\d{8}T\d{6}Z(?:\.\d+)?\.jsonl")
+"""The name of a file that `spanview receive` has written."""
 _GENERATION: Final = "\0"
 """Between the path and the generation of a file; no path has it, and no text that a resource gives."""
 

@@ -2,13 +2,14 @@
 
 Names in camel and in snake case, enums by name or number, integers as text or number and ids in hex digits or base64
 are taken. A field that is null counts as absent, and unknown ones are kept. A value of another type than the protocol's
-makes a span malformed.
+makes a span malformed. Half of a surrogate pair, which a text has that was cut in it, becomes U+FFFD.
 
 Source: "JSON Protobuf Encoding" in the OTLP specification, and protobuf's JSON mapping.
 """
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -18,7 +19,7 @@ from spanview.formats.otlp import DOCUMENT_KEYS, KINDS, RESOURCE_KEYS
 from spanview.formats.otlp_value import INT64, NUMBER, UINT32, bytes_of, integer, snake_case
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
-from spanview.otlp.body import MalformedError, RefusedError
+from spanview.otlp.body import MalformedError, Refused, RefusedError, TooLargeError
 from spanview.otlp.span_lines import Json, LineFrame, frame_of, lines_of, most_parts, without
 
 if TYPE_CHECKING:
@@ -31,6 +32,15 @@ if TYPE_CHECKING:
     Fields: TypeAlias = Mapping[str, tuple[str, Convert]]
     """By each spelling of a field's name how it is written, and what converts its value."""
 
+# Half a pair: \\ud83d without \\ude00 behind it, and the other way round; not where its backslash is escaped.
+_HALF: Final = re.compile(
+    rb"(?<!\\)((?:\\\\)*+)\\u[dD]"
+    rb"(?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD])[c-fC-F][0-9a-fA-F]{2})"
+)
+_DECODED: Final = {b"{": 150, b"[": 64, b'"': 14, b",": 12}
+"""Bytes that decoded values take for each of these: containers, texts, numbers, and their places. Keys are shared."""
+_MAX_HALVES: Final = 100_000
+"""Of a body; replacing them takes memory for each."""
 _UINT64: Final = range(2**64)
 _INT32: Final = range(-(2**31), 2**31)
 _SCOPE_KEYS: Final = ("scope", "instrumentationLibrary", "instrumentation_library")
@@ -43,7 +53,7 @@ _DEFAULTS: Final[Json] = {"name": "", "kind": 0, "startTimeUnixNano": "0", "stat
 """What is written of a span in any case."""
 
 
-def lines_of_json(data: bytes, outcome: Acceptance) -> Iterator[bytes]:
+def lines_of_json(data: bytes | bytearray, outcome: Acceptance) -> Iterator[bytes]:
     """Yield the lines of a body, an `ExportTraceServiceRequest`, and count what becomes of its spans.
 
     Raises:
@@ -87,14 +97,34 @@ def _scopes_of(document: Json, parts_left: int) -> Iterator[tuple[LineFrame, lis
             yield frame, spans
 
 
-def document_of(data: bytes) -> Json:
+def check_decoded_size(data: bytes | bytearray, limit: int) -> None:
+    """Raise where a body may take more bytes of memory when it is decoded; what is in texts may count, too.
+
+    Raises:
+        TooLargeError: It may.
+    """
+    if len(data) * max(_DECODED.values()) > limit:
+        size = len(data) + sum(data.count(mark) * number for mark, number in _DECODED.items())
+        if size > limit:
+            raise TooLargeError(
+                f"JSON that takes some {size >> 20:,} MiB of memory, more than {limit >> 20:,}: "
+                "send fewer spans at a time, or protobuf"
+            )
+
+
+def document_of(data: bytes | bytearray) -> Json:
     """Return the object that a body is.
 
     Raises:
         MalformedError: It isn't one.
     """
     try:
-        document = orjson.loads(data or b"{}")
+        try:
+            document = orjson.loads(data or b"{}")
+        except orjson.JSONDecodeError:
+            if b"\\ud" not in data and b"\\uD" not in data:
+                raise
+            document = orjson.loads(_HALF.sub(rb"\1\\ufffd", data, _MAX_HALVES))
     except orjson.JSONDecodeError as error:
         raise MalformedError(f"a body that isn't JSON: {error}") from None
     if not isinstance(document, dict):
@@ -118,17 +148,19 @@ def lists_in(holder: Json, names: Sequence[str]) -> Iterator[Json]:
             yield item
 
 
-def _span(value: Any) -> Json | str:
-    """Return the object of a span, or a sentence where it isn't kept."""
+def _span(value: Any) -> Json | Refused:
+    """Return the object of a span, or why it isn't kept."""
+    called = value.get("name") if isinstance(value, dict) else ""
+    called = called if isinstance(called, str) else ""
     try:
         span = _object(_SPAN, value)
     except RefusedError as error:
-        return str(error)
+        return Refused(str(error), called)
     except RecursionError:
-        return "values that nest too deep"
+        return Refused("values that nest too deep", called)
     for name in ("traceId", "spanId"):
         if not span.get(name):
-            return f"{name} that is all zeros or missing"
+            return Refused(f"{name} that is all zeros or missing", called)
     if not span.get("parentSpanId"):
         span.pop("parentSpanId", None)
     if span.get("endTimeUnixNano") == "0":

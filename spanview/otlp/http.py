@@ -7,7 +7,8 @@ not what it says it is; nothing of it can be kept   400
 from a web page that isn't allowed to               403
 to another path, by another method                  404, 405
 not whole in time                                   408
-larger than allowed, decompressed or not            413
+larger than allowed, compressed, decompressed, or   413
+decoded
 of another type or compression                      415
 while there is no room, or the disk is full         503, with Retry-After
 
@@ -28,7 +29,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 from grpc import StatusCode
 
-from spanview.otlp.body import Body, Encoding, MalformedError, Signal
+from spanview.otlp.body import Body, Encoding, MalformedError, Signal, TooLargeError
 from spanview.otlp.intake import BusyError
 from spanview.otlp.replies import RETRY_S, failure, success
 
@@ -181,6 +182,8 @@ class HttpServer:
             return await handler(request)
         except _DeclinedError as declined:
             status, text, closes = declined.status, str(declined), declined.closes
+        except TooLargeError as error:
+            status, text = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)
         except MalformedError as error:
             status, text = HTTPStatus.BAD_REQUEST, str(error)
         except BusyError as error:
@@ -279,7 +282,7 @@ class _Reading:
         self._request, self._room, self._max_body = request, room, max_body
         self._taken = 0
 
-    async def __aenter__(self) -> bytes:
+    async def __aenter__(self) -> bytearray:
         try:
             async with asyncio.timeout(_BODY_S):
                 return await self._read()
@@ -307,12 +310,13 @@ class _Reading:
         text = f"more than {self._max_body:,} bytes: see --max-body"
         return _DeclinedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, closes=True)
 
-    async def _read(self) -> bytes:
+    async def _read(self) -> bytearray:
         coding = self._request.headers.get("Content-Encoding", "identity").lower()
         inflate = None if coding == "identity" else _Inflating(coding)
         if (self._request.content_length or 0) > self._max_body:
             raise self._too_large()
-        received, parts = 0, list[bytes]()
+        # Parts that are joined in the end would take twice the room for a moment.
+        received, body = 0, bytearray()
         try:
             async for data in self._request.content.iter_any():
                 received += len(data)
@@ -320,12 +324,12 @@ class _Reading:
                     raise self._too_large()
                 for part in (data,) if inflate is None else inflate.feed(data):
                     self._take(len(part))
-                    parts.append(part)
+                    body += part
         except (HttpProcessingError, ConnectionError) as error:
             raise _DeclinedError(HTTPStatus.BAD_REQUEST, f"the body can't be read: {error}", closes=True) from None
         if inflate is not None and not inflate.is_whole:
             raise _DeclinedError(HTTPStatus.BAD_REQUEST, f"a body that isn't whole in {coding}")
-        return b"".join(parts)
+        return body
 
 
 class _Inflating:

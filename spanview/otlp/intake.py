@@ -15,7 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final
 
 from spanview.otlp.body import Acceptance, Encoding, MalformedError, Signal
-from spanview.otlp.from_json import lines_of_json
+from spanview.otlp.from_json import check_decoded_size, lines_of_json
 from spanview.otlp.to_json import lines_of_protobuf
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _GROUP_BYTES: Final = 4 * 1024 * 1024
 """Bytes of bodies that are written together, if so many wait."""
+_MAX_REASONS: Final = 20
+"""Reasons for which spans are refused that are told from each other."""
 _WAIT_S: Final = 8.0
 """So long a body waits for its turn: exporters wait for 10 seconds."""
 
@@ -71,9 +73,8 @@ class Received:
     """Requests of other signals that were written."""
     dropped: Counter[Signal] = field(default_factory=Counter)
     """Requests of other signals that weren't to be kept."""
-    refused: int = 0
-    reason: str = ""
-    """Why the first span was refused."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Spans that were refused, by reason."""
 
 
 @dataclass(slots=True)
@@ -90,10 +91,11 @@ class BodyQueue:
     Args:
         logs: Where each signal is written; what isn't in it is dropped.
         say: Tells somebody a sentence.
+        decoded_bytes: How much memory a body of JSON may take while it is decoded, about.
     """
 
-    def __init__(self, logs: Mapping[Signal, ReceivedFiles], say: Callable[[str], None]) -> None:
-        self._logs, self._say = logs, say
+    def __init__(self, logs: Mapping[Signal, ReceivedFiles], say: Callable[[str], None], decoded_bytes: int) -> None:
+        self._logs, self._say, self._decoded_bytes = logs, say, decoded_bytes
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._failure = ""
         """What the system answered last, empty if it took what was written."""
@@ -164,7 +166,7 @@ class BodyQueue:
             return
         failure, written = "", 0
         try:
-            written = log.append(line for waiting in group for line in _lines_of(waiting))
+            written = log.append(line for waiting in group for line in self._lines_of(waiting))
         except OSError as error:
             failure = f"{error.strerror or error}"
         except MemoryError:
@@ -176,6 +178,23 @@ class BodyQueue:
         for waiting in group:
             self._answer(waiting, failure)
 
+    def _lines_of(self, waiting: _Waiting) -> Iterator[bytes]:
+        """Yield the lines of a body; of one that is malformed none."""
+        body = waiting.body
+        try:
+            if body.encoding is Encoding.JSON:
+                check_decoded_size(body.data, self._decoded_bytes)
+            if body.signal is not Signal.TRACES:
+                from spanview.otlp.logs_metrics import other_lines_of
+
+                yield from other_lines_of(body)
+            elif body.encoding is Encoding.JSON:
+                yield from lines_of_json(body.data, waiting.outcome)
+            else:
+                yield from lines_of_protobuf(body.data, waiting.outcome)
+        except MalformedError as error:
+            waiting.error = error
+
     def _answer(self, waiting: _Waiting, failure: str) -> None:
         received, outcome = self.received, waiting.outcome
         if failure:
@@ -186,27 +205,12 @@ class BodyQueue:
             received.spans += outcome.accepted
         elif waiting.error is None:
             received.kept[waiting.body.signal] += 1
-        received.refused += outcome.refused
-        received.reason = received.reason or outcome.reason
+        for reason, spans in outcome.reasons.items():
+            is_known = reason in received.refused or len(received.refused) < _MAX_REASONS
+            received.refused[reason if is_known else "other reasons"] += spans
         if waiting.error is None and outcome.refused and not outcome.accepted:
             waiting.error = MalformedError(outcome.reason)
         if waiting.error is None:
             waiting.future.set_result(outcome)
         else:
             waiting.future.set_exception(waiting.error)
-
-
-def _lines_of(waiting: _Waiting) -> Iterator[bytes]:
-    """Yield the lines of a body; of one that is malformed none."""
-    body = waiting.body
-    try:
-        if body.signal is not Signal.TRACES:
-            from spanview.otlp.logs_metrics import other_lines_of
-
-            yield from other_lines_of(body)
-        elif body.encoding is Encoding.JSON:
-            yield from lines_of_json(body.data, waiting.outcome)
-        else:
-            yield from lines_of_protobuf(body.data, waiting.outcome)
-    except MalformedError as error:
-        waiting.error = error

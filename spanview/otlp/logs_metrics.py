@@ -37,7 +37,7 @@ def other_lines_of(body: Body) -> Iterator[bytes]:
         document = document_of(body.data)
     else:
         try:
-            message = request.FromString(body.data)
+            message = request.FromString(bytes(body.data))
         except DecodeError:
             raise MalformedError(f"a body that isn't protobuf of {body.signal}") from None
         document = _with_hex_ids(MessageToDict(message, use_integers_for_enums=True))

@@ -7,6 +7,7 @@ import errno
 import os
 import signal
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -21,8 +22,11 @@ from spanview.otlp.span_log import LogLimits, ReceivedFiles
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-_ROOM: Final = 4
+_ROOM: Final = 2
 """How many of the largest bodies may be in hand at a time."""
+_DECODED_BYTES: Final = 192 * 1024 * 1024
+_DECODED_PER_BODY: Final = 3
+"""How much memory one body may take while it is decoded: so much, or so many times the largest one."""
 _BACKLOG: Final = 256
 
 
@@ -54,13 +58,15 @@ def receive(options: ReceiveOptions, say: Callable[[str], None], ready: Callable
     Raises:
         ReceiveError: The folder can't be written to, or a port is taken.
     """
+    made = _made(options.folder)
     try:
-        os.makedirs(options.folder, exist_ok=True)
-    except OSError as error:
-        raise ReceiveError(f"{options.folder}: {error.strerror}; give another folder with --dir") from None
-    if not os.access(options.folder, os.W_OK | os.X_OK):
-        raise ReceiveError(f"{options.folder}: no permission to write; give another folder with --dir")
-    asyncio.run(_receive(options, say, ready))
+        asyncio.run(_receive(options, say, ready))
+    except ReceiveError:
+        # Nothing was received.
+        for folder in made:
+            with suppress(OSError):
+                os.rmdir(folder)
+        raise
 
 
 async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: Callable[[str], None]) -> None:
@@ -74,7 +80,7 @@ async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: C
     addresses = _addresses_of(options.host)
     room = Room(_ROOM * options.http_limits.max_body)
     sockets = [] if options.http_port is None else _bound(addresses, options.http_port)
-    intake = BodyQueue(logs, say)
+    intake = BodyQueue(logs, say, max(_DECODED_BYTES, _DECODED_PER_BODY * options.http_limits.max_body))
     try:
         http = HttpServer(intake, room, options.http_limits, say)
         grpc = GrpcServer(intake, room, options.http_limits.max_body)
@@ -92,6 +98,25 @@ async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: C
         # What is in hand is written, and this thread has nothing else to do.
         intake.close()
     say(_summary(intake, logs[Signal.TRACES], options.folder))
+
+
+def _made(folder: str) -> list[str]:
+    """Make the folder where it isn't there, and return what was made for that, innermost first.
+
+    Raises:
+        ReceiveError: It can't be made, or written to.
+    """
+    missing, path = list[str](), os.path.abspath(folder)
+    while not os.path.lexists(path):
+        missing.append(path)
+        path = os.path.dirname(path)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise ReceiveError(f"{folder}: {error.strerror}; give another folder with --dir") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ReceiveError(f"{folder}: no permission to write; give another folder with --dir")
+    return missing
 
 
 def _folders(options: ReceiveOptions) -> dict[Signal, str]:
@@ -163,6 +188,6 @@ def _summary(intake: BodyQueue, log: ReceivedFiles, folder: str) -> str:
             text += f"; kept {count(kept, 'request')} of {kind}"
         if dropped := received.dropped[kind]:
             text += f"; dropped {count(dropped, 'request')} of {kind}"
-    if received.refused:
-        text += f"; refused {count(received.refused, 'span')}: {received.reason}"
+    for reason, spans in received.refused.most_common():
+        text += f"; refused {count(spans, 'span')}: {reason}"
     return text

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
-from spanview.otlp.body import RefusedError
+from spanview.otlp.body import Refused, RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -72,23 +72,20 @@ def _dumps(value: Any) -> bytes:
         raise RefusedError("values that nest too deep") from None
 
 
-def lines_of(frame: LineFrame, spans: Iterable[Json | str], outcome: Acceptance) -> Iterator[bytes]:
+def lines_of(frame: LineFrame, spans: Iterable[Json | Refused], outcome: Acceptance) -> Iterator[bytes]:
     """Yield the lines of spans, and count what becomes of each.
 
     Args:
         frame: That of their resource and scope.
-        spans: Their objects, or a sentence where one isn't kept.
+        spans: Their objects, or why one isn't kept.
         outcome: Counts.
     """
     width = len(frame.before) + len(frame.after)
     waiting: list[bytes] = []
     size = 0
     for span in spans:
-        try:
-            text = span if isinstance(span, str) else _text(span, MAX_LINE_BYTES - width)
-        except RefusedError as error:
-            text = str(error)
-        if isinstance(text, str):
+        text = _text(span, MAX_LINE_BYTES - width)
+        if isinstance(text, Refused):
             outcome.refuse(text)
             continue
         outcome.accepted += 1
@@ -101,10 +98,15 @@ def lines_of(frame: LineFrame, spans: Iterable[Json | str], outcome: Acceptance)
         yield b"%b%b%b" % (frame.before, b",".join(waiting), frame.after)
 
 
-def _text(span: Json, cap: int) -> bytes:
-    text = _dumps(span)
+def _text(span: Json | Refused, cap: int) -> bytes | Refused:
+    if isinstance(span, Refused):
+        return span
+    try:
+        text = _dumps(span)
+    except RefusedError as error:
+        return Refused(str(error), span["name"])
     if len(text) > cap:
-        raise RefusedError(f"a span of {len(text):,} bytes, more than readers take")
+        return Refused(f"a span of {len(text):,} bytes, more than readers take", span["name"])
     return text
 
 

@@ -21,7 +21,7 @@ from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
 
 from spanview.formats.otlp_value import non_finite_name
-from spanview.otlp.body import MalformedError, RefusedError
+from spanview.otlp.body import MalformedError, Refused, RefusedError
 from spanview.otlp.span_lines import MAX_LINE_BYTES, Json, LineFrame, frame_of, lines_of, most_parts
 from spanview.otlp.wire import fields_of
 
@@ -41,10 +41,21 @@ _TRACE_ID_BYTES, _SPAN_ID_BYTES = 16, 8
 _MIN_EVENT_BYTES: Final = len('{"timeUnixNano":"0","name":"","attributes":[]},')
 _MIN_LINK_BYTES: Final = len('{"traceId":"","spanId":"","attributes":[]},')
 _MIN_PAIR_BYTES: Final = len('{"key":"","value":{}},')
+_MAX_PARTS: Final = 200_000
+"""Fields of a span, a resource or a scope, with all that is in it: decoded, they take many times their bytes."""
+_PARTS_FROM_BYTES: Final = 2 * _MAX_PARTS
+"""Bytes of so many fields, if not more."""
+_VALUE_PARTS: Final[dict[int, Any]] = {}
+_PAIR_PARTS: Final = {2: _VALUE_PARTS}
+_VALUE_PARTS.update({5: {1: _VALUE_PARTS}, 6: {1: _PAIR_PARTS}})
+_SPAN_PARTS: Final = {9: _PAIR_PARTS, 11: {3: _PAIR_PARTS}, 13: {4: _PAIR_PARTS}}
+"""The fields that are messages, by number, and those in them: attributes, events and links."""
+_RESOURCE_PARTS: Final = {1: _PAIR_PARTS}
+_SCOPE_PARTS: Final = {3: _PAIR_PARTS}
 _MAX_CACHED_BYTES: Final = 64 * 1024
 
 
-def lines_of_protobuf(data: bytes, outcome: Acceptance) -> Iterator[bytes]:
+def lines_of_protobuf(data: bytes | bytearray, outcome: Acceptance) -> Iterator[bytes]:
     """Yield the lines of a body, an `ExportTraceServiceRequest`, and count what becomes of its spans.
 
     Raises:
@@ -67,7 +78,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
         raise MalformedError(f"protobuf in which there is {error}") from None
 
 
-def _scopes_of(data: bytes) -> Iterator[tuple[LineFrame, memoryview]]:
+def _scopes_of(data: bytes | bytearray) -> Iterator[tuple[LineFrame, memoryview]]:
     """Yield the frame of each scope, and the message with its spans."""
     parts_left = most_parts(len(data))
     for number, of_resource in _fields(memoryview(data)):
@@ -104,6 +115,8 @@ def _joined(message: memoryview, number: int, schema_number: int) -> tuple[bytes
 def _frame(resource: bytes, schema: bytes, scope: bytes, scope_schema: bytes) -> LineFrame:
     if len(resource) + len(scope) > MAX_LINE_BYTES:
         raise MalformedError("a resource and scope that are too long")
+    if _has_many_parts(memoryview(resource), _RESOURCE_PARTS) or _has_many_parts(memoryview(scope), _SCOPE_PARTS):
+        raise MalformedError("a resource or scope with too many attributes")
     try:
         return frame_of(
             MessageToDict(Resource.FromString(resource)),
@@ -122,26 +135,53 @@ def _schema(url: bytes) -> Json:
     return {"schemaUrl": url.decode()} if url else {}
 
 
-def _spans_of(of_scope: memoryview) -> Iterator[Json | str]:
+def _spans_of(of_scope: memoryview) -> Iterator[Json | Refused]:
     for number, content in _fields(of_scope):
         if number == _SPANS:
-            # An error that went on from here would hold the decoded span, which can be large.
-            try:
-                span: Json | str = _decoded(content)
-            except RefusedError as error:
-                span = str(error)
-            yield span
+            yield _decoded(content)
 
 
-def _decoded(content: memoryview) -> Json:
+def _decoded(content: memoryview) -> Json | Refused:
     if len(content) < _MIN_SPAN_BYTES:
-        raise RefusedError("a span without a trace id or span id")
+        return Refused("a span without a trace id or span id")
     if len(content) > MAX_LINE_BYTES:
-        raise RefusedError(f"a span of {len(content):,} bytes, more than readers take")
+        return Refused(f"a span of {len(content):,} bytes, more than readers take")
+    if _has_many_parts(content, _SPAN_PARTS):
+        return Refused(f"a span with more than {_MAX_PARTS:,} values in its attributes, events and links")
     try:
-        return span_object(Span.FromString(bytes(content)))
+        span = Span.FromString(bytes(content))
     except DecodeError:
-        raise RefusedError("a span that isn't protobuf of this protocol") from None
+        return Refused("a span that isn't protobuf of this protocol")
+    try:
+        return span_object(span)
+    except RefusedError as error:
+        # An error that went on from here would hold the decoded span, which can be large.
+        return Refused(str(error), span.name)
+
+
+def _has_many_parts(message: memoryview, parts: dict[int, Any]) -> bool:
+    """Return whether a message has more fields, with all that is in it, than can be decoded in little memory.
+
+    Args:
+        message: Its bytes.
+        parts: Which of its fields are messages, by number, and the same of these.
+    """
+    if len(message) < _PARTS_FROM_BYTES:
+        return False
+    left, waiting = _MAX_PARTS, [(message, parts)]
+    try:
+        while waiting:
+            message, parts = waiting.pop()
+            for number, content in fields_of(message):
+                left -= 1
+                if left < 0:
+                    return True
+                if number in parts and not isinstance(content, int):
+                    waiting.append((content, parts[number]))
+    except ValueError:
+        # The decoder says what is wrong.
+        return False
+    return False
 
 
 def span_object(span: Span) -> Json:

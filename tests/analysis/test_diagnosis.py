@@ -778,3 +778,12 @@ def test_problems_of_hostile_files() -> None:
     store.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, "no watching"))
     (finding,) = diagnose(store).findings
     assert finding.kind is Kind.FOREIGN
+
+
+def test_received_repeatedly() -> None:
+    """What a sender has sent again is said to be that."""
+    record = file_of([Builder().span("sent", trace=1)])
+    names = ("received-20261123T133005Z.jsonl", "received-20261123T133005Z.2.jsonl")
+    (finding,) = diagnose(store_of_files({f"spans/{name}": record for name in names})).findings
+    assert (finding.kind, finding.count) == (Kind.DOUBLED, 1)
+    assert finding.detail.endswith("within spans; 1 of them were received repeatedly.")

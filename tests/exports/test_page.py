@@ -284,6 +284,86 @@ def test_failures_one_after_the_other(windows: Windows, tmp_path: Path) -> None:
             look.until(f"document.querySelector('[aria-selected=true]').innerText.includes('{name}')")
 
 
+def test_the_next_failure_of_a_page_opened_at_a_trace(windows: Windows, tmp_path: Path) -> None:
+    """The list has its order, though nobody has seen it yet."""
+    build = Builder()
+    spans = [build.span(f"t{trace}", trace=trace, start=trace * 100, duration=5, status="ERROR") for trace in (1, 2, 3)]
+    with shown(windows, page_of(tmp_path, spans), f"#{3:032x}") as look:
+        for key, name in (("e", "t2"), ("e", "t1"), ("e", "t3"), ("E", "t1")):
+            look.press(key)
+            look.until(f"document.querySelector('[aria-selected=true]').innerText.includes('{name}')")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("early", ["early"]),
+        ("name:step", ["run"]),
+        ("name:other", []),
+        ("service:other", ["run"]),
+        ("service:step", []),
+        ("status:error", ["run"]),
+        ("status:ok", ["early"]),
+        (">500us", ["run"]),
+        (">0.1ms", ["run", "early"]),
+        ("<=0.1ms read", ["early"]),
+        ("read status:error", ["run"]),
+        ("status:ok name:step", []),
+        ("name:", []),
+    ],
+)
+def test_terms_of_the_filter(text: str, names: list[str], windows: Windows, tmp_path: Path) -> None:
+    """Words, words of names or services alone, whether a trace failed, and how long it took; all of them match."""
+    with shown(windows, page_of(tmp_path, drawing())) as look:
+        look.page.fill("input", text)
+        assert [row[-1].removeprefix("✖ ") for row in look.rows()] == names
+
+
+def test_the_times_of_the_plot(windows: Windows, tmp_path: Path) -> None:
+    """Its ends are the first and the last start, to the millisecond that the list has."""
+    build = Builder()
+    spans = [build.span(f"t{number}", trace=number, start=number * 1000.0, duration=5) for number in (123, 200, 457)]
+    with shown(windows, page_of(tmp_path, spans)) as look:
+        starts = sorted(row[0] for row in look.rows())
+        assert look.texts(".plot text")[-2:] == [starts[0][:-3], starts[-1][:-3]]
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_a_failure_is_seen_behind_a_long_name(size: tuple[int, int], windows: Windows, tmp_path: Path) -> None:
+    """However long the name is, and however narrow the window."""
+    build = Builder()
+    path = page_of(tmp_path, [build.span("long " * 80, status="ERROR"), build.span("other", trace=2, start=9)])
+    with shown(windows, path, size=size) as look:
+        for keys, of_name, of_mark in (
+            ((), ".row:not([hidden]) > :last-child", ".row:not([hidden]) .mark.error"),
+            (("j", "Enter"), ".row:not([hidden]) .tree", ".row:not([hidden]) .tree .mark.error"),
+        ):
+            look.press(*keys)
+            look.until(f"document.querySelector('{of_mark}')")
+            bounds = (
+                "selector => { const bounds = document.querySelector(selector).getBoundingClientRect();"
+                " return [bounds.left, bounds.right]; }"
+            )
+            cell, mark = (look.page.evaluate(bounds, selector) for selector in (of_name, of_mark))
+            assert cell[0] <= mark[0] < mark[1] <= cell[1] + 1
+            assert mark[1] - mark[0] >= 10
+            assert (
+                look.page.evaluate("mark => document.querySelector(mark).scrollWidth", of_mark) <= mark[1] - mark[0] + 1
+            )
+
+
+def test_a_narrow_list(windows: Windows, tmp_path: Path) -> None:
+    """Start, duration, errors and name of a trace have room side by side, dates too."""
+    build = Builder()
+    spans = [*drawing(), build.span("a later day", trace=9, span=90, start=2 * 86_400e6, duration=5)]
+    with shown(windows, page_of(tmp_path, spans), size=NARROW) as look:
+        assert look.texts(".heads > *") == ["START ▾", "DURATION", "ERR", "TRACE"]
+        starts = "[...document.querySelectorAll('.row:not([hidden]) > .mono')]"
+        assert look.page.evaluate(f"{starts}.every(start => start.scrollWidth <= start.clientWidth)")
+        assert all(re.fullmatch(r"\d\d-\d\d \d\d:\d\d:\d\d", row[0]) for row in look.rows())
+        assert look.page.evaluate("document.querySelector('.row .name').parentNode.clientWidth") >= 140
+
+
 def test_search(windows: Windows, tmp_path: Path) -> None:
     """`/` and Ctrl+F filter the list by names within traces; in a trace they find names and what is in details."""
     with shown(windows, page_of(tmp_path, drawing())) as look:
@@ -466,5 +546,8 @@ def test_paper(windows: Windows, tmp_path: Path) -> None:
     with shown(windows, page_of(tmp_path, spans), is_dark=True) as look:
         look.until("document.querySelector('.details summary')")
         pages = len(re.findall(rb"/Type\s*/Page\b", look.page.pdf()))
+        look.page.emulate_media(media="print")
+        assert look.texts(".details .tools button") == []
+        look.page.emulate_media(media="screen")
         assert pages >= 6
         look.until("[...document.querySelectorAll('.row')].filter(row => !row.hidden).length < 100")

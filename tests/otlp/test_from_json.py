@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import random
 from base64 import b64encode
+from contextlib import nullcontext
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,8 +26,8 @@ from seeds import seeds
 from spanview.formats import otlp
 from spanview.formats.foreign import NOWHERE
 from spanview.model.problems import Warnings
-from spanview.otlp.body import Acceptance, MalformedError
-from spanview.otlp.from_json import lines_of_json
+from spanview.otlp.body import Acceptance, MalformedError, TooLargeError
+from spanview.otlp.from_json import check_decoded_size, lines_of_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -197,6 +198,47 @@ def test_no_request_gives_nothing(body: Any) -> None:
     with pytest.raises(MalformedError):
         next(lines_of_json(data, outcome))
     assert outcome == Acceptance()
+
+
+@pytest.mark.parametrize(
+    ("escaped", "text"),
+    [
+        (rb"\ud83d\ude00", "\U0001f600"),
+        (rb"\ud83d", "\ufffd"),
+        (rb"a\uDC00b", "a\ufffdb"),
+        (rb"\ud83d\ud83d\ude00", "\ufffd\U0001f600"),
+        (rb"\\\ud83d", "\\\ufffd"),
+        (rb"\\ud83d\uD800", "\\ud83d\ufffd"),
+        (rb"\ud800\u0041\udfff", "\ufffdA\ufffd"),
+    ],
+)
+def test_half_a_surrogate_pair(escaped: bytes, text: str) -> None:
+    """A text that was cut in the middle of a character costs that character, not the request."""
+    body = json.dumps(document(span(1, name="NAME"), span(2))).encode().replace(b"NAME", escaped)
+    lines, outcome = taken(body)
+    assert (len(lines), outcome.refused) == (2, 0)
+    (found,) = otlp.spans_of(json.loads(lines[0]), NOWHERE)
+    assert found.name == text
+
+
+@pytest.mark.parametrize(
+    ("body", "is_too_large"),
+    [
+        (b"[" + b"{}," * 100_000 + b"{}]", True),
+        (b"[" * 300_000, True),
+        (b'["' + b"x" * 5_000_000 + b'"]', False),
+        (json.dumps([document(*map(span, range(1, 2000)))]).encode(), False),
+    ],
+)
+def test_decoded_size(body: bytes, is_too_large: bool) -> None:  # noqa: FBT001 - a parameter
+    """What grows to many times its size is known before it is decoded; a limit of 8 MiB here."""
+    said = (
+        pytest.raises(TooLargeError, match=r"takes some \d+ MiB of memory, more than 8: ")
+        if is_too_large
+        else nullcontext()
+    )
+    with said:
+        check_decoded_size(body, 8 << 20)
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"resourceSpans":null}', b'{"resourceSpans":[]}', b'{"other":1}'])

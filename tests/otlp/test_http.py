@@ -182,7 +182,7 @@ async def serving(
     """Serve in this process, and give the port."""
     log = log or ReceivedFiles(str(folder), LogLimits(1 << 30), lambda _: None)
     said = [] if said is None else said
-    taking = BodyQueue({Signal.TRACES: log}, said.append)
+    taking = BodyQueue({Signal.TRACES: log}, said.append, 1 << 30)
     server = HttpServer(taking, Room(room), HttpLimits(MAX_BODY), said.append)
     listening = socket.create_server(("127.0.0.1", 0))
     port: int = listening.getsockname()[1]

@@ -169,6 +169,45 @@ def test_the_oldest_files_go_that_nobody_writes(tmp_path: Path, removed: list[st
     assert b"%099d\n" % 0 not in kept
 
 
+@pytest.mark.parametrize("lines_at_a_time", [1, 7, 300])
+def test_no_byte_more_than_the_limit(lines_at_a_time: int, tmp_path: Path, removed: list[str]) -> None:
+    """Also where what comes at a time is larger than a file, or than the limit; no name is used twice."""
+    limit, sizes = 10_000, list[int]()
+
+    def lines(first: int) -> Iterator[bytes]:
+        for number in range(first, first + lines_at_a_time):
+            sizes.append(sum(path.stat().st_size for path in tmp_path.iterdir()))
+            yield b"%099d\n" % number
+
+    log = ReceivedFiles(str(tmp_path), LogLimits(limit // 4, limit), removed.append)
+    for first in range(0, 900, lines_at_a_time):
+        log.append(lines(first))
+    log.close()
+    assert limit // 2 < max(sizes) <= limit
+    assert len(removed) == len({*removed})
+    kept = sorted(int(line) for data in contents(tmp_path) for line in data.splitlines())
+    last = kept[-1]
+    assert last >= 899
+    assert kept == [*range(last - len(kept) + 1, last + 1)]
+
+
+def test_an_error_after_several_files(tmp_path: Path, removed: list[str]) -> None:
+    """Those that were begun for it are gone, too."""
+    log = ReceivedFiles(str(tmp_path), LogLimits(2500, 10_000), removed.append)
+    log.append([b"before\n"])
+
+    def lines() -> Iterator[bytes]:
+        yield from (b"%099d\n" % number for number in range(60))
+        raise MemoryError
+
+    with pytest.raises(MemoryError):
+        log.append(lines())
+    assert [data for data in contents(tmp_path) if data] == [b"before\n"]
+    log.append([b"after\n"])
+    log.close()
+    assert b"".join(sorted(contents(tmp_path), reverse=True)) == b"before\nafter\n"
+
+
 def test_fsync_comes_before_the_answer(tmp_path: Path, removed: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The file's name and its content are on the disk; if they aren't, nothing was appended."""
     synced: list[tuple[int, int]] = []

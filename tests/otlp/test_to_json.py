@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
-from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
+from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, Span
 
 from otlp_messages import DOCUMENTS, message_of, parts_of
 from receivers import request_of, spans_in
 from seeds import seeds
-from spanview.otlp.body import Acceptance, MalformedError
+from spanview.otlp.body import Acceptance, MalformedError, Refused
 from spanview.otlp.to_json import lines_of_protobuf
+from spanview.otlp.wire import DELIMITED, sized, tag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,11 +36,8 @@ def taken(body: bytes) -> tuple[list[bytes], Acceptance]:
 
 
 def message(number: int, content: bytes) -> bytes:
-    """Return a field that is a message, of less than 16 KiB."""
-    size = len(content)
-    length = bytes([size]) if size < 128 else bytes([size & 0x7F | 0x80, size >> 7])
-    tag = number << 3 | 2
-    return (bytes([tag]) if tag < 128 else bytes([tag & 0x7F | 0x80, tag >> 7])) + length + content
+    """Return a field that is a message."""
+    return tag(number, DELIMITED) + sized(content)
 
 
 def in_scope(*fields: bytes) -> bytes:
@@ -85,6 +83,41 @@ def test_a_span_with_a_bad_id_is_refused(fields: dict[str, bytes], reason: str) 
     assert [span["name"] for span in spans_in(lines)] == ["span 1", "span 2"]
     assert (outcome.accepted, outcome.refused) == (2, 1)
     assert reason in outcome.reason
+
+
+@pytest.mark.parametrize("fields", [(9,), (11,), (13,), (11, 3), (13, 4), (9, 2, 5, 1), (9, 2, 6, 1, 2, 5, 1)])
+def test_many_values_in_one_span(fields: tuple[int, ...]) -> None:
+    """What has no content isn't decoded in any number, wherever it is: it takes 100 times its bytes."""
+    *outer, innermost = fields
+    content = message(innermost, b"") * 300_000
+    for number in reversed(outer):
+        content = message(number, content)
+    many = Span(trace_id=b"1" * 16, span_id=b"1" * 8, name="many").SerializeToString() + content
+    lines, outcome = taken(request_of(1).SerializeToString() + in_scope(message(2, many)))
+    assert (len(lines), outcome.refused) == (1, 1)
+    assert "more than 200,000 values" in outcome.reason
+    with pytest.raises(MalformedError, match="too many attributes"):
+        taken(message(1, message(1, message(1, b"") * 300_000) + message(2, message(2, many))))
+
+
+def test_each_reason_is_counted_and_its_first_span_named() -> None:
+    """One message says all of it, in order, and doesn't grow with the request."""
+    sent = request_of(1)
+    for number, fields in enumerate(({"trace_id": b""}, {"span_id": b"1"}, {"trace_id": b"1"}), 2):
+        sent.MergeFrom(request_of(number, **fields))
+    sent.resource_spans[0].scope_spans[0].spans.add().name = "x"
+    _, outcome = taken(sent.SerializeToString())
+    assert outcome.reason == (
+        "1 span: a span without a trace id or span id (span 2); "
+        "2 spans: a trace id that isn't 16 bytes, or all zeros (the first is span 3, span 2); "
+        "1 span: a span id that isn't 8 bytes, or all zeros (span 4, span 3)"
+    )
+    many = Acceptance()
+    for number in range(1000):
+        many.refuse(Refused(f"reason {number}", "n" * 1000))
+    assert len(many.reason) < 1000
+    assert "995 spans: other reasons (the first is span 6, nnn" in many.reason
+    assert many.refused == 1000
 
 
 def test_a_parent_of_zeros_is_none() -> None:

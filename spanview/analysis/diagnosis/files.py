@@ -13,6 +13,7 @@ import numpy as np
 from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, number
 from spanview.analysis.diagnosis.serve import SERVE_FILE
 from spanview.index.forest import MISSING
+from spanview.index.processes import RECEIVED_FILE
 from spanview.model.codes import ERROR
 from spanview.model.problems import ProblemKind, Severity
 from spanview.model.times import NO_TIME
@@ -198,16 +199,19 @@ def _process(facts: Facts, row: int) -> list[str]:
 def doubled(facts: Facts) -> Finding:
     """Find records that are duplicates of others."""
     tallies = facts.store.tallies
-    folders = Counter[tuple[str, str]]()
+    folders, received = Counter[tuple[str, str]](), 0
     pairs = facts.store.intake.duplicates
     for (kept, dropped), count in pairs.items():
         folders[_folder(kept), _folder(dropped)] += count
+        received += count * all(RECEIVED_FILE.fullmatch(_name(path)) for path in (kept, dropped))
     records = number(tallies.duplicates, "record is a duplicate", "records are duplicates")
     detail = f"{records} of another and left out"
     if folders:
         (kept, dropped), largest = max(folders.items(), key=lambda item: (item[1], item[0]))
         where = f"within {kept or '.'}" if kept == dropped else f"in {kept or '.'} and again in {dropped or '.'}"
         detail += f"; {largest:,} of them {where}"
+    if received:
+        detail += f"; {received:,} of them were received repeatedly"
     places = [Place(dropped) for _, dropped in pairs]
     return finding_of(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])
 

@@ -213,7 +213,8 @@ RULES: Final = {
     ),
     Kind.DOUBLED: Rule(
         "records are duplicates of others; each span counts once",
-        "Nothing is lost by it. Where two folders hold the same spans, one of them is enough as PATH.",
+        "Nothing is lost by it. Where two folders hold the same spans, one of them is enough as PATH. What spanview "
+        "receive has written repeatedly was sent again, likely because its sender had no answer in time.",
         certainty=Certainty.CERTAIN,
     ),
     Kind.BOTH_HOOKS: Rule(

@@ -341,7 +341,7 @@ function sortable_heads(columns, order, sort) {
   const heads = make("div.heads");
   heads.setAttribute("role", "row");
   for (const column of columns) {
-    const head = make(`button${column.number ? ".number" : ""}${column.wide ? ".wide" : ""}`, column.text);
+    const head = make(`button${column.number ? ".number" : ""}${column.wide ? ".wide" : ""}${column.roomy ? ".roomy" : ""}`, column.text);
     head.setAttribute("role", "columnheader");
     head.addEventListener("click", () => sort(column.key));
     column.head = head;
@@ -362,8 +362,8 @@ function compare(a, b) {
   if (typeof a === "string") return a < b ? -1 : a > b ? 1 : 0;
   return (a ?? -Infinity) - (b ?? -Infinity);
 }
-const grid_of = columns =>
-  (innerWidth <= 900 ? columns.filter(column => !column.wide) : columns).map(column => column.width).join(" ");
+const grid_of = columns => columns.filter(column => !(innerWidth <= 900 && column.wide) && !(innerWidth <= 560 && column.roomy))
+  .map(column => (innerWidth <= 560 && column.narrow) || column.width).join(" ");
 
 // -- the traces -------------------------------------------------------------------------------------------------------
 
@@ -372,9 +372,9 @@ class TracesView {
     const traces = data.traces;
     this.columns = [
       { key: "start", text: "START", width: "minmax(110px, 200px)", of: trace => start_of(trace) },
-      { key: "length", text: "DURATION", width: "minmax(80px, 220px)", of: trace => traces.length[trace] },
-      { key: "spans", text: "SPANS", width: "70px", number: true, of: trace => traces.spans[trace] },
-      { key: "errors", text: "ERR", width: "52px", number: true, of: trace => traces.errors[trace] },
+      { key: "length", text: "DURATION", width: "minmax(80px, 220px)", narrow: "86px", of: trace => traces.length[trace] },
+      { key: "spans", text: "SPANS", width: "70px", number: true, roomy: true, of: trace => traces.spans[trace] },
+      { key: "errors", text: "ERR", width: "52px", narrow: "38px", number: true, of: trace => traces.errors[trace] },
       { key: "processes", text: "PROCS", width: "62px", number: true, wide: true, of: trace => traces.processes[trace] },
       { key: "name", text: "TRACE", width: "minmax(120px, 1fr)", of: trace => trace_name(trace) },
     ];
@@ -382,16 +382,20 @@ class TracesView {
     this.text = "";
     this.only_failed = false;
     this.picked = null;
-    this.listed = [];
+    // Also for a page that is opened at a trace, whose list nobody has seen.
+    this.listed = [...Array(data.count).keys()];
+    this.put_in_order();
     this.longest = Math.max(1, ...sample(traces.length));
     const days = new Set(traces.second.filter(second => second !== null).map(second => new Date(second * 1000).toDateString()));
     this.has_days = days.size > 1;
+    this.columns[0].narrow = this.has_days ? "112px" : "72px";
   }
   open(main) {
     this.find = make("input");
     this.find.type = "search";
-    this.find.placeholder = "filter: words of names, services, ids  ( / )";
+    this.find.placeholder = "words, name: service: status:error >1ms  ( / )";
     this.find.setAttribute("aria-label", "filter the traces");
+    this.find.title = "Words of names and services, or the beginning of an id; name:WORD, service:WORD, status:error, status:ok, >100ms, <2s. All of them have to match.";
     this.find.value = this.text;
     this.find.addEventListener("input", () => { this.text = this.find.value; this.apply(); });
     this.failed = button("only failed", "only traces that failed (f)", () => this.toggle_failed());
@@ -407,6 +411,7 @@ class TracesView {
     });
     this.list.resized = () => {
       this.list.element.style.setProperty("--columns", grid_of(this.columns));
+      this.list.redraw();
       this.draw_plot();
     };
     this.list.pressed = index => { location.hash = trace_key(this.listed[index]); };
@@ -449,15 +454,17 @@ class TracesView {
     this.apply();
   }
   build() {
-    const parts = ["span.mono", "span", "span.number", "span.number.error", "span.number.wide", "span"].map(what => make(what));
+    const parts = ["span.mono", "span", "span.number.roomy", "span.number.error", "span.number.wide", "span"].map(what => make(what));
     for (const part of parts) part.setAttribute("role", "gridcell");
-    parts[1].append(make("span.mono.time-of"), make("span.gauge"));
+    parts[1].append(make("span.mono.time-of"), make("span.gauge.roomy"));
     parts[5].append(make("span.mark"), make("span.name"), make("span.dim"));
     return make("div", ...parts);
   }
   fill(element, index) {
     const trace = this.listed[index], traces = data.traces, [start, time, spans, errors, processes, name] = element.children;
-    set(start, moment(traces.second[trace], traces.nanosecond[trace], this.has_days));
+    const time_of = moment(traces.second[trace], traces.nanosecond[trace], this.has_days);
+    // Where there is little room: without the year and fractions of a second.
+    set(start, innerWidth <= 560 ? time_of.slice(this.has_days ? 5 : 0, -7) || "–" : time_of);
     set(time.firstChild, duration(traces.length[trace]));
     const share = known(traces.length[trace]) ? Math.max(0, traces.length[trace]) / this.longest : 0;
     time.lastChild.style.width = share ? `${Math.max(2, share * 110)}px` : "0";
@@ -500,9 +507,12 @@ class TracesView {
       label.textContent = duration(10 ** power);
       parts.push(label);
     }
-    for (const [place, anchor, start] of [[left, "start", first], [right, "end", last]]) {
+    const earlier = (one, other) => (start_of(one) <= start_of(other) ? one : other);
+    const ends = [timed.reduce(earlier), timed.reduce((one, other) => (earlier(one, other) === one ? other : one))];
+    for (const [place, anchor, trace] of [[left, "start", ends[0]], [right, "end", ends[1]]]) {
       const label = draw("text", { x: place, y: 104, "text-anchor": anchor });
-      label.textContent = moment(Math.floor(start), Math.round((start % 1) * 1e9), this.has_days).slice(0, -3);
+      // Not from the place, which is a sum with too few digits.
+      label.textContent = moment(data.traces.second[trace], data.traces.nanosecond[trace], this.has_days).slice(0, -3);
       parts.push(label);
     }
     parts.push(draw("path", { class: "ok", d: points.ok }), draw("path", { class: "bad", d: points.bad }));
@@ -576,16 +586,36 @@ function* whole_words(trace) {
   else if (!complete[trace]) yield "incomplete";
   if (unended[trace]) yield `◌ ${count(unended[trace], "span")} without an end`;
 }
-/** A test of a trace for words, each of which is in a name, a service or the beginning of an id. */
+const UNITS = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9, m: 6e10, h: 3.6e12 };
+
+/** A test of a trace for a term that isn't a word: `status:error`, `>100ms`; null for any other. */
+function fact_test(term) {
+  const [, sign, number, unit] = /^([<>])=?(\d+\.?\d*)(ns|us|µs|ms|s|m|h)$/.exec(term) ?? [];
+  if (sign) {
+    const limit = number * UNITS[unit], of = trace => data.traces.length[trace];
+    return trace => known(of(trace)) && (sign === ">" ? of(trace) >= limit : of(trace) <= limit);
+  }
+  if (term === "status:error") return is_failed;
+  return term === "status:ok" ? trace => !is_failed(trace) : null;
+}
+/** A test of a trace for terms: words, each of which is in a name, a service or the beginning of an id, and facts. */
 function matcher(terms) {
-  if (!terms.length) return () => true;
+  const facts = terms.map(fact_test).filter(Boolean), matches = word_matcher(terms.filter(term => !fact_test(term)));
+  return trace => facts.every(test => test(trace)) && matches(trace);
+}
+function word_matcher(words) {
+  if (!words.length) return () => true;
   const texts = data.names.map((name, number) => `${name}\n${data.short[number] ?? ""}`.toLowerCase());
   const services = data.services.map(service => service.toLowerCase());
-  const tests = terms.map(term => ({
-    term, names: texts.map(text => text.includes(term)), services: services.map(text => text.includes(term)),
-  }));
-  return trace => tests.every(({ term, names, services }) => {
-    if (names[data.traces.name[trace]] || data.traces.id[trace].startsWith(term)) return true;
+  const tests = words.map(word => {
+    const [, key, term] = /^(name|service):(.+)$/.exec(word) ?? [null, "", word];
+    return {
+      id: key ? "-" : term, names: texts.map(text => key !== "service" && text.includes(term)),
+      services: services.map(text => key !== "name" && text.includes(term)),
+    };
+  });
+  return trace => tests.every(({ id, names, services }) => {
+    if (names[data.traces.name[trace]] || data.traces.id[trace].startsWith(id)) return true;
     if (data.traces.services[trace].some(service => services[service])) return true;
     if (!data.rows) return false;
     for (let row = data.traces.first[trace]; row < after(trace); row++) if (names[data.rows.name[row]] && !(data.rows.flags[row] & MISSING)) return true;

@@ -97,6 +97,32 @@ async def test_a_failure() -> None:
         await look.until_shown("Traceback (most recent call last):")
 
 
+QUESTIONS = [
+    # what somebody wants to know, the recording, the keys, and what answers it
+    ("slowest trace and why", "ray-tasks-bundled-hook", "s enter", (" = ", "waiting before ")),
+    ("newest failure's line of code", "ray-tasks-bundled-hook", "e", ('raise KeyError("nope")',)),
+    ("which function waited most, for what", "ray-tasks-docs-hook", "A", ("TOTAL WAIT ▾", "waiting", "was ")),
+    ("a request's queue", "serve", "H", ("QUEUE P50", " queue + ")),
+    ("each request's queue", "serve", "H enter", ("QUEUE", "REQUEST ID")),
+    (
+        "failed against the others",
+        "ray-tasks-bundled-hook",
+        "D enter",
+        ("without an error", "with an error", "waiting"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("folder", "keys", "answers"), [question[1:] for question in QUESTIONS])
+async def test_few_keys_answer(folder: str, keys: str, answers: tuple[str, ...]) -> None:
+    """What people ask first takes two keys at the most, on 80 cells."""
+    async with recording(folder, (80, 24)) as look:
+        for key in keys.split():
+            await look.press(key)
+            await look.rest()
+        await look.until_shown(*answers)
+
+
 async def test_groups() -> None:
     """Requests of a Serve application by their root names, with failures and percentiles."""
     async with recording("serve") as look:

@@ -386,8 +386,9 @@ class WorkerLines(LineList):
         name = name_text(fitting(self.model.labels(index), room), room)
         segments = [Segment(f"{indent}{name} ")]
         for figure in split.figures:
-            style = self.paint_style(figure.style) if figure.style else None
-            segments.append(Segment(right(figure.text(self.model, index), figure.width), style))
+            text = figure.text(self.model, index)
+            style = self.paint_style(figure.style) if figure.style and text else None
+            segments.append(Segment(right(text, figure.width), style))
         lane = self.model.lane(index)
         time = self._time(index, lane, split.time, self.block if row == self.cursor else None)
         return [*segments, Segment("  "), *time]

@@ -287,7 +287,7 @@ def _options(command: str, words: list[str]) -> Options:
             parser.error(f"--demo stands for a PATH: leave out {paths[compared]}")
         paths = (*paths, DEMO)
     if given.get("ray") is not None and command in ("stats", "export"):
-        _check_cluster(parser, given, paths)
+        _check_cluster(parser, paths)
     elif given.get("ray") is not None and paths:
         parser.error(f"--ray stands for a PATH: leave out {paths[0]}")
     _check_together(parser, command, given)
@@ -311,13 +311,10 @@ def _check_together(parser: argparse.ArgumentParser, command: str, given: dict[s
         parser.error("--port says where --web is to be found: add --web")
 
 
-def _check_cluster(parser: argparse.ArgumentParser, given: dict[str, Any], paths: tuple[str, ...]) -> None:
-    """Complain about what a cluster can't choose."""
+def _check_cluster(parser: argparse.ArgumentParser, paths: tuple[str, ...]) -> None:
+    """Complain about what nodes can't read."""
     if not paths or "-" in paths:
         parser.error("--ray takes what every node of the cluster can read: give PATHs, and not standard input")
-    for name, option in (("queries", "-q"), ("since", "--since"), ("trace", "--trace")):
-        if given.get(name):
-            parser.error(f"--ray takes all spans: leave out {option}")
 
 
 def _check_collecting(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:

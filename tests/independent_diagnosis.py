@@ -95,8 +95,12 @@ def _of_serve(files: dict[str, list[Record]], spans: list[Record], counts: Count
     of_proxies = {name.rpartition("/")[0] for name in proxies}
     counts["no_proxy_file"] = sum(name.rpartition("/")[0] not in of_proxies for name in replicas)
     is_haproxy = any(span["name"].startswith("HAProxyManager.") for span in spans)
-    if is_haproxy and lone and not requests:
-        counts["haproxy"], counts["no_proxy_file"] = len(lone), 0
+    starts = {
+        span["span_id"] for span in spans if span["name"].endswith("initialize_and_get_metadata ray.remote_worker")
+    }
+    joined = [span for span in spans if span["name"].startswith("replica_handle") and span["parent_id"] in starts]
+    if is_haproxy and (lone or joined) and not requests:
+        counts["haproxy"], counts["no_proxy_file"] = len(lone) + len(joined), 0
     if not any(re.match("(proxy|replica|route)_", span["name"]) for span in spans):
         counts["serve_untraced"] = sum(
             bool(re.match(r"ServeReplica:.*handle_request.* ray\.remote$", span["name"])) for span in spans

@@ -14,10 +14,12 @@ from __future__ import annotations
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
@@ -83,6 +85,24 @@ tasks._ANSWER_S = tasks._GONE_S = 5.0
 sys.exit(main())
 """
 """Is spanview, with less patience."""
+STUCK: Final = """
+import sys
+import time
+
+from spanview.cli import main
+from spanview.cluster import shuffle, tasks
+
+
+def start(self, function, *arguments, answers=1):
+    print("asked", file=sys.stderr, flush=True)
+    return [self._ray.remote(lambda: time.sleep(100)).remote()] * answers
+
+
+tasks._GONE_S = 5.0
+shuffle.RayTasks.start = start
+sys.exit(main())
+"""
+"""The same, counting in tasks that take long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,16 +381,22 @@ def test_the_dashboard(tmp_path: Path, into: Path) -> None:
                 )
 
             wrong = "fedcba9876543210" * 4
-            # Ray tries again for twenty seconds.
-            hurry = {"RAY_NUM_REDIS_GET_RETRIES": "2"}
             asked = "asks for a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
             for words, given, told in (
                 ((), "", f"{url} {asked}"),
                 ((), wrong, f"{url} {asked}"),
                 (("--address", address), "", f"the cluster at {address} {asked}"),
-                (("--address", address), wrong, f"{address} takes no connection: it is no Ray cluster, or it asks for"),
+                (
+                    ("--address", address),
+                    wrong,
+                    f"the cluster at {address} takes no connection: it may ask for another",
+                ),
+                (("--address", "auto"), wrong, f"the cluster at {address} takes no connection: it may ask for another"),
             ):
-                refused = collect(*words, RAY_AUTH_TOKEN=given, **hurry)
+                started = time.monotonic()
+                refused = collect(*words, RAY_AUTH_TOKEN=given, RAY_ADDRESS=address)
+                # Ray itself goes on trying for twenty.
+                assert time.monotonic() - started < 15
                 assert refused.returncode == 2
                 assert refused.stderr.startswith(f"spanview: {told}")
                 assert len(refused.stderr.splitlines()) == 1
@@ -432,6 +458,35 @@ def test_no_cluster(into: Path, words: tuple[str, ...], told: str) -> None:
     assert not into.exists()
 
 
+@pytest.mark.parametrize("greeting", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"], ids=["silent", "HTTP"])
+def test_what_is_no_cluster(into: Path, greeting: bytes) -> None:
+    """What listens and is no cluster is told from one; at a server of HTTP/1, Ray waits for ever."""
+    need("ray")
+
+    def answer(listening: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                connections.append(listening.accept()[0])
+                connections[-1].sendall(greeting)
+
+    connections: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer, args=(listening,), daemon=True)
+        thread.start()
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        done = subprocess.run(
+            [sys.executable, "-m", "spanview", "collect", "--address", address, "-o", str(into)],
+            capture_output=True,
+            text=True,
+            timeout=DEADLINE_S,
+            check=False,
+        )
+    said = f"spanview: no Ray cluster at {address}: what is there doesn't answer as one\n"
+    assert (done.returncode, done.stderr) == (2, said)
+    for connection in connections:
+        connection.close()
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_what_is_shown_meanwhile(nodes: Nodes, tmp_path: Path, number: signal.Signals) -> None:
     """`--ray` shows what nodes write, from a folder that goes; nothing goes on when it ends, or is killed."""
@@ -452,9 +507,16 @@ def test_what_is_shown_meanwhile(nodes: Nodes, tmp_path: Path, number: signal.Si
 
 def test_a_head_that_is_gone(nodes: Nodes, into: Path) -> None:
     """The cluster's end is a sentence, and what was collected stays. It is the last test: there is no cluster then."""
-    with files(nodes, 1000, "8.txt") as contents, nodes.following(into, code=IMPATIENT) as following:
+    with (
+        files(nodes, 1000, "8.txt") as contents,
+        nodes.following(into, code=IMPATIENT) as following,
+        nodes.running("stats", "--ray", nodes.address, ROOT / "fixtures" / "made", code=STUCK) as counting,
+    ):
         wait_for(lambda: into.exists() and collected(into) == contents)
+        counting.wait_for_notice("asked", DEADLINE_S)
         assert nodes.order("kill", "node0") == "killed"
+        counting.wait_for_notice(f"the cluster at {nodes.address} is gone", DEADLINE_S)
+        assert counting.wait_for_end() == 2
         following.wait_for_notice("is gone; what was collected stays", DEADLINE_S)
         assert following.wait_for_end() == 2
         assert collected(into) == contents

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 FIXTURES: Final = ROOT / "fixtures"
 RECORDED: Final = ("ray-tasks-bundled-hook", "serve", "made", "killed-workers")
-OTHER_FLAGS: Final = {"--tracing-startup-hook", "--quick", "--folder"}
+OTHER_FLAGS: Final = {"--tracing-startup-hook", "--quick", "--folder", "--tail"}
 """Flags of other programs than spanview."""
 README_LINES: Final = 200
 HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)

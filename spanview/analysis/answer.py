@@ -157,10 +157,12 @@ class TypicalAnswers:
     """Where the time of two of many traces went."""
 
     traces: int
-    """How many traces have a duration; at least one."""
+    """How many traces have a duration, and an end of their root; at least one."""
     median: Answer
     """The trace whose duration is the median, by nearest rank."""
     slowest: Answer
+    without_end: int = 0
+    """How many more there are whose root has no end: they run, or nobody knows how long they took."""
 
 
 def answer_of(store: Store, trace: int, tree: TraceTree | None = None, until: Mapping[int, int] = NO_TIMES) -> Answer:
@@ -176,7 +178,7 @@ def answer_of(store: Store, trace: int, tree: TraceTree | None = None, until: Ma
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
-    """Return where the time of the median trace and of the slowest one went; None where no trace has a duration.
+    """Return where the time of the median trace and of the slowest one went; None where none has ended.
 
     Args:
         traces: Numbers of the traces that count; None for all. Spans without a usable trace id are no trace.
@@ -192,13 +194,18 @@ def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tel
     chosen = np.arange(size) if traces is None else np.asarray([*traces], np.int64)
     has_all = (starts != NO_TIME) & (ends != NO_TIME) & ((highs | lows) != 0)
     chosen = chosen[has_all[chosen]]
+    roots = copy_of(table.root_row)[chosen]
+    has_ended = roots == NO_ROW
+    has_ended[~has_ended] = copy_of(store.spans.end_ns)[roots[~has_ended]] != NO_TIME
+    without_end, chosen = int((~has_ended).sum()), chosen[has_ended]
     if not len(chosen):
         return None
     chosen = chosen[np.lexsort((chosen, ends[chosen] - starts[chosen]))]
     median, slowest = int(chosen[rank_of(len(chosen), 50)]), int(chosen[-1])
     of_median = answer_of(store, median)
     tell(0.5)
-    return TypicalAnswers(len(chosen), of_median, of_median if median == slowest else answer_of(store, slowest))
+    of_slowest = of_median if median == slowest else answer_of(store, slowest)
+    return TypicalAnswers(len(chosen), of_median, of_slowest, without_end)
 
 
 # -- a request of Serve ------------------------------------------------------------------------------------------------

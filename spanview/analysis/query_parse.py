@@ -127,15 +127,15 @@ def parse_parts(text: str) -> list[RawPart]:
     return parts
 
 
-def terms_in(parts: Iterable[RawPart]) -> Iterator[RawTerm]:
-    """Yield the terms, in their order; not those after a -."""
+def terms_in(parts: Iterable[RawPart], *, negated: bool = False) -> Iterator[RawTerm]:
+    """Yield the terms, in their order; those after a - only if `negated`."""
     for part in parts:
-        if part.negated:
+        if part.negated and not negated:
             continue
         if isinstance(part, RawTerm):
             yield part
         else:
-            yield from terms_in([part.part] if isinstance(part, RawBelow) else part.parts)
+            yield from terms_in([part.part] if isinstance(part, RawBelow) else part.parts, negated=negated)
 
 
 def words_in(parts: Iterable[RawPart]) -> Iterator[str]:

@@ -20,6 +20,8 @@ from spanview.model.ids import TRACE_ID_DIGITS, format_trace_id
 from spanview.model.problems import TraceNotFoundError
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from spanview.analysis.query import Query
     from spanview.index.store import Store
 
@@ -37,16 +39,29 @@ def find_trace(store: Store, prefix: str) -> int:
         TraceNotFoundError: No trace's id has the prefix, or several do; these are listed.
     """
     matches = traces_beginning(store, prefix)
+    only_trace([store.trace_table.trace_id(trace) for trace in matches], prefix)
+    return matches[0]
+
+
+def only_trace(trace_ids: Collection[int], prefix: str) -> None:
+    """Complain unless there is one trace.
+
+    Args:
+        trace_ids: Those with a prefix, as `traces_beginning` finds them.
+        prefix: As it takes it.
+
+    Raises:
+        TraceNotFoundError: There is none, or there are several; these are listed.
+    """
     digits = prefix.strip().lower().removeprefix("0x")
-    if not matches:
+    if not trace_ids:
         raise TraceNotFoundError(f"no trace id begins with {digits}: `spanview tree` shows those there are")
-    if len(matches) > 1:
-        ids = sorted(format_trace_id(store.trace_table.trace_id(trace)) for trace in matches)
+    if len(trace_ids) > 1:
+        ids = sorted(map(format_trace_id, trace_ids))
         more = f" and {len(ids) - _MAX_LISTED:,} more" if len(ids) > _MAX_LISTED else ""
         raise TraceNotFoundError(
             f"{len(ids):,} traces' ids begin with {digits}, give more digits: {', '.join(ids[:_MAX_LISTED])}{more}"
         )
-    return matches[0]
 
 
 def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:

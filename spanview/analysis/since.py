@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.timetext import parse_duration, parse_moment
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME, NS_PER_SECOND
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spanview.index.store import Store
     from spanview.index.table import SpanTable
 
 PAUSE_NS: Final = 60 * NS_PER_SECOND
 """A pause this long without a running span separates two runs."""
+Run: TypeAlias = "tuple[int, int]"
+"""When it begins and ends, nanoseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Since:
 
         For the newest run it is the end of the previous run, or `NO_TIME` if there is only one.
         """
-        return _end_of_run_before(store.spans) if self.moment_ns is None else self.moment_ns
+        return end_before_latest(runs_of_spans(store.spans)) if self.moment_ns is None else self.moment_ns
 
 
 def parse_since(text: str, now_ns: int) -> Since:
@@ -69,15 +73,26 @@ def ended_after(store: Store, trace: int, cutoff_ns: int) -> bool:
     return cutoff_ns == NO_TIME or (table.start_ns[trace] if end == NO_TIME else end) > cutoff_ns
 
 
-def _end_of_run_before(spans: SpanTable) -> int:
-    starts, ends = spans.start_ns, spans.end_ns
-    running_until = cutoff = NO_TIME
-    for row in sorted(range(len(spans)), key=starts.__getitem__):
-        start, end = starts[row], ends[row]
-        if start == NO_TIME:
-            continue
-        if running_until != NO_TIME and start - running_until >= PAUSE_NS:
-            cutoff = running_until
-        # A span without an end counts as a moment: if it counted as running, it would hide every later pause.
-        running_until = max(running_until, start, end)
-    return cutoff
+def runs_of_spans(spans: SpanTable) -> list[Run]:
+    """Return the runs of some spans, in their order.
+
+    A span without an end counts as a moment: if it counted as running, it would hide every later pause.
+    """
+    times = ((start, max(start, end)) for start, end in zip(spans.start_ns, spans.end_ns, strict=False))
+    return runs_of(time for time in times if time[0] != NO_TIME)
+
+
+def runs_of(times: Iterable[Run]) -> list[Run]:
+    """Return the runs of spans, or of what are runs of some of them each, in their order."""
+    runs: list[Run] = []
+    for start, end in sorted(times):
+        if runs and start - runs[-1][1] < PAUSE_NS:
+            runs[-1] = runs[-1][0], max(runs[-1][1], end)
+        else:
+            runs.append((start, end))
+    return runs
+
+
+def end_before_latest(runs: list[Run]) -> int:
+    """Return when the run before the newest one ended, or `NO_TIME` if there is only one."""
+    return runs[-2][1] if len(runs) > 1 else NO_TIME

@@ -8,30 +8,26 @@ otlp, parquet   by start        go on by the start of their trace               
 
 from __future__ import annotations
 
-import glob
-import os
 from array import array
 from collections import Counter
 from itertools import chain, islice
-from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.cluster.shuffle import Job, Tasks, job_of, read_on, reader_of
+from spanview.cluster.parts import part_name
+from spanview.cluster.shuffle import Job, Tasks, read_on, reader_of
 from spanview.cluster.span_rows import SpanRows, grouped_ids, joined_rows, rows_of, settled_store_of, store_of
-from spanview.exports.by_name import ENDINGS
-from spanview.exports.files import write_atomically
 from spanview.exports.jsonl import jsonl_chunks, known_by_trees
 from spanview.exports.otlp import otlp_chunks
 from spanview.index.tallies import Tallies
-from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from spanview.cluster.shared_files import SharedFile, SharedReader
+    from spanview.cluster.parts import PartFolder
+    from spanview.cluster.shared_files import SharedReader
     from spanview.index.arrays import Places
 
 FORMATS: Final = ("jsonl", "otlp", "parquet")
@@ -46,37 +42,39 @@ class ClusterExport:
 
     Args:
         tasks: Where that is done.
-        files: As `search` returns them.
+        job: What is read, and which spans are written.
         form: One of `FORMATS`.
-        cap: Bytes of the longest record that is kept.
         lose: Takes note of what the format can't say.
 
     Raises:
         CollectError: A node can't read a file, or has another spanview, or none.
+        TraceNotFoundError: The trace that is asked for isn't there, or isn't the only one.
     """
 
-    def __init__(
-        self, tasks: Tasks, files: Sequence[SharedFile], form: str, cap: int, lose: Callable[[str], None]
-    ) -> None:
+    def __init__(self, tasks: Tasks, job: Job, form: str, lose: Callable[[str], None]) -> None:
         self.tallies = Tallies()
         """What was counted."""
+        self.spans: int | None = None
+        """How many are written, before duplicates are dropped; None for all."""
         self._tasks, self._form, self._lose = tasks, form, lose
-        self._job: Any = None
-        self._shares: list[list[Any]] = []
-        """References to what each task writes."""
-        if not files:
-            return
-        job = job_of(files, cap)
-        self._job = tasks.share(job)
-        reports, shares = read_on(tasks, job)
-        for report in reports:
+        reading = read_on(tasks, job)
+        self._job = reading.job
+        for report in reading.reports:
             self.tallies.take_state(report.tallies)
         if form == "jsonl":
-            divided = [tasks.start(_by_file, self._job, *rows, answers=job.shares) for rows in shares]
+            divided = [tasks.start(_by_file, self._job, *rows, answers=1 + job.shares) for rows in reading.shares]
         else:
-            bounds = _bounds(sorted(chain.from_iterable(report.starts_ns for report in reports)), job)
-            divided = [tasks.start(_by_start, self._job, bounds, *rows, answers=job.shares) for rows in shares]
-        self._shares = [[*rows] for rows in zip(*divided, strict=True)]
+            bounds = _bounds(sorted(chain.from_iterable(report.starts_ns for report in reading.reports)), job)
+            divided = [
+                tasks.start(_by_start, self._job, bounds, *rows, answers=1 + job.shares) for rows in reading.shares
+            ]
+        # What nobody refers to any more makes room for others.
+        reading.shares.clear()
+        counts, *shares = zip(*divided, strict=True)
+        self._shares = [[*references] for references in shares]
+        """References to what each task writes."""
+        if not job.choice.is_everything:
+            self.spans = sum(map(tasks.take, counts))
 
     def chunks(self) -> Iterator[bytes]:
         """Yield all of it as one file, in pieces of any size.
@@ -102,44 +100,31 @@ class ClusterExport:
                     yield piece
             started += islice(streams, 1)
 
-    def write_parts(self, folder: str) -> None:
-        """Have each task write a part of its own into a folder that all nodes see: `part-00000.jsonl` and so on.
-
-        They get their names when all of them are there.
+    def write_parts(self, folder: PartFolder) -> None:
+        """Have each task write a part of its own into a folder: `part-00000.jsonl` and so on.
 
         Args:
-            folder: It is made where it isn't there; parts of another export, which it may have, are replaced.
+            folder: Parts of another export, which it may have, are replaced.
 
         Raises:
             ExportError: It can't be written.
             CollectError: A task has failed.
         """
-        old = parts_in(folder, self._form)
-        try:
-            os.makedirs(folder, exist_ok=True)
-        except OSError as error:
-            raise ExportError(f"can't write {folder}: {error.strerror or error}") from None
-        # Hidden from all that reads the folder, this program included.
-        hidden = os.path.join(folder, f".spanview-{token_hex(8)}")
-        names = [f"part-{number:05}.{ENDINGS[self._form]}" for number in range(len(self._shares))]
+        old = folder.parts(self._form)
+        names = [part_name(number, self._form) for number in range(len(self._shares))]
         try:
             parts = [
-                self._tasks.start(_write_part, self._job, self._form, f"{hidden}-{name}", *rows)[0]
+                self._tasks.start(_write_part, self._job, self._form, folder, name, *rows)[0]
                 for name, rows in zip(names, self._taken(), strict=True)
             ]
             for part in parts:
                 self._note(self._tasks.take(part))
-            for name in names:
-                os.replace(f"{hidden}-{name}", os.path.join(folder, name))
-        except FileNotFoundError:
-            raise ExportError(
-                f"can't write {folder}: a node wrote to another folder; all nodes have to see it"
-            ) from None
-        finally:
-            for path in glob.glob(f"{glob.escape(hidden)}-*"):
-                os.unlink(path)
-        for path in {*old}.difference(os.path.join(folder, name) for name in names):
-            os.unlink(path)
+            folder.finish(names)
+        except BaseException:
+            folder.give_up(names)
+            raise
+        for name in {*old}.difference(names):
+            folder.remove(name)
 
     def _taken(self) -> Iterator[list[Any]]:
         """Yield the references of each share, and let go of them."""
@@ -151,11 +136,6 @@ class ClusterExport:
             self._lose(sentence)
 
 
-def parts_in(folder: str, form: str) -> list[str]:
-    """Return the paths of the parts that a folder has of exports in a format."""
-    return glob.glob(os.path.join(glob.escape(folder), f"part-*.{ENDINGS[form]}"))
-
-
 def _bounds(starts: Sequence[int], job: Job) -> list[int]:
     """Return the times that divide traces by start among all partitions of all shares."""
     count = job.shares * job.partitions
@@ -163,26 +143,39 @@ def _bounds(starts: Sequence[int], job: Job) -> list[int]:
 
 
 def _by_file(job: Job, *rows: Sequence[SpanRows]) -> Any:
-    """Return for each share the spans of its groups of files, which count, with what their trees show."""
+    """Return how many spans there are, and for each share those of its files, which count, with what trees show."""
     parts = list[SpanRows]()
     with reader_of(job) as reader:
         for partition in zip(*rows, strict=True):
             joined = joined_rows(partition)
             store = store_of(joined, reader)
             numbers = np.unique(joined.columns["source"]).tolist()
-            own, warnings = map(np.array, known_by_trees(store, range(len(store.spans))))
-            decided = rows_of(store, numbers, joined.packed)
-            parts.append(decided.with_columns(self_time_ns=own, of_trees=warnings))
+            taken = job.choice.rows(store)
+            own, warnings = map(np.array, known_by_trees(store, taken))
+            decided = rows_of(store, numbers, joined.packed).with_columns(self_time_ns=own, of_trees=warnings)
+            parts.append(decided if job.choice.is_everything else decided.taken(taken))
     # As many groups for each partition; the last ones may have none.
     groups = np.repeat(np.arange(len(job.groups)), [len(group) for group in job.groups])
     return _divided(job, parts, [groups[part.columns["source"]] * _count(job) // len(job.groups) for part in parts])
 
 
 def _by_start(job: Job, bounds: Sequence[int], *rows: Sequence[SpanRows]) -> Any:
-    """Return for each share the traces that start in its time; those without a start or an id come last."""
+    """Return how many spans there are, and for each share the traces that start in its time.
+
+    Those without a start or an id come last.
+    """
     parts = [joined_rows(partition) for partition in zip(*rows, strict=True)]
+    if not job.choice.is_everything:
+        with reader_of(job) as reader:
+            parts = [_taken(job, part, reader) for part in parts]
     limits = np.array(bounds, np.int64)
     return _divided(job, parts, [np.searchsorted(limits, _starts_of_traces(part), "right") for part in parts])
+
+
+def _taken(job: Job, rows: SpanRows, reader: SharedReader) -> SpanRows:
+    """Return the rows of the traces that are asked for."""
+    store = store_of(rows, reader)
+    return rows.of_traces([*map(store.trace_table.trace_id, job.choice.traces(store) or ())])
 
 
 def _starts_of_traces(rows: SpanRows) -> Places:
@@ -201,7 +194,7 @@ def _count(job: Job) -> int:
 
 
 def _divided(job: Job, parts: Sequence[SpanRows], numbers: Sequence[Places]) -> Any:
-    """Return rows by share, in a list for each of its partitions.
+    """Return how many rows there are, and the rows by share, in a list for each of its partitions.
 
     Args:
         parts: The rows.
@@ -210,7 +203,7 @@ def _divided(job: Job, parts: Sequence[SpanRows], numbers: Sequence[Places]) -> 
     divided = [part.divided(of_part, _count(job)) for part, of_part in zip(parts, numbers, strict=True)]
     partitions = [joined_rows(partition) for partition in zip(*divided, strict=True)]
     shares = [partitions[first : first + job.partitions] for first in range(0, len(partitions), job.partitions)]
-    return shares if len(shares) > 1 else shares[0]
+    return [sum(map(len, parts)), *shares]
 
 
 def _write(job: Job, form: str, *rows: Sequence[SpanRows]) -> Iterator[bytes | Counter[str]]:
@@ -227,15 +220,15 @@ def _write(job: Job, form: str, *rows: Sequence[SpanRows]) -> Iterator[bytes | C
     yield losses
 
 
-def _write_part(job: Job, form: str, path: str, *rows: Sequence[SpanRows]) -> Counter[str]:
-    """Write a share into a file of its own, and return what was lost."""
+def _write_part(job: Job, form: str, folder: PartFolder, name: str, *rows: Sequence[SpanRows]) -> Counter[str]:
+    """Write a share as a part, and return what was lost."""
     losses = Counter[str]()
     chunks = _text(job, form, rows, losses)
     if form == "parquet":
         from spanview.exports.parquet import file_of
 
         chunks = file_of(chunks)
-    write_atomically(path, chunks, force=False)
+    folder.write(name, chunks)
     return losses
 
 

@@ -54,7 +54,7 @@ class SharedFile(NamedTuple):
                 # Its name says what it is, and others may have the same.
                 real = os.path.join(folder, str(len(os.listdir(folder))), os.path.basename(self.real))
                 os.mkdir(os.path.dirname(real))
-                system, _ = _file_system_of(self.uri)
+                system, _ = file_system_of(self.uri)
                 with system.open_input_stream(self.real, compression=None) as stream, open(real, "wb") as copy:
                     shutil.copyfileobj(stream, copy, _PIECE_BYTES)
             # Nodes give different numbers to one file system.
@@ -64,6 +64,11 @@ class SharedFile(NamedTuple):
                 f"{self.shown}: can't be read on {socket.gethostname()}, as on every node it has to be: "
                 f"{reason_of(error)}"
             ) from None
+
+
+def is_uri(path: str) -> bool:
+    """Return whether a PATH is a URI."""
+    return _SCHEME in path
 
 
 def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
@@ -76,11 +81,11 @@ def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
         NoSuchPathError: There is no such file or folder.
         CollectError: A URI can't be read.
     """
-    listing = discover([path for path in paths if _SCHEME not in path])
+    listing = discover([path for path in paths if not is_uri(path)])
     listing.require_all()
     files = [SharedFile(file.shown, file.real, file.content) for file in listing.files]
     for uri in paths:
-        if _SCHEME in uri:
+        if is_uri(uri):
             files += _search_uri(uri)
     return sorted({file.shown: file for file in files}.values(), key=attrgetter("shown")), listing.problems
 
@@ -88,13 +93,13 @@ def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
 def _search_uri(uri: str) -> Iterator[SharedFile]:
     fs = _file_systems()
     try:
-        system, top = _file_system_of(uri)
+        system, top = file_system_of(uri)
         given = system.get_file_info(top)
         is_folder = given.type is fs.FileType.Directory
         below = system.get_file_info(fs.FileSelector(top, recursive=True)) if is_folder else [given]
     except (OSError, ValueError) as error:
         # All that Arrow says is one of these.
-        raise CollectError(f"{uri}: {str(error).partition(chr(10))[0]}") from None
+        raise CollectError(f"{uri}: {arrow_reason(error)}") from None
     if given.type is fs.FileType.NotFound:
         raise NoSuchPathError(f"{uri}: no such file or folder")
     for info in below:
@@ -106,7 +111,12 @@ def _search_uri(uri: str) -> Iterator[SharedFile]:
             yield SharedFile(shown, info.path, info.size, uri)
 
 
-def _file_system_of(uri: str) -> tuple[Any, str]:
+def arrow_reason(error: Exception) -> str:
+    """Return what Arrow says of an error, without advice on calling Arrow."""
+    return str(error).partition("\n")[0].partition(". To create buckets")[0]
+
+
+def file_system_of(uri: str) -> tuple[Any, str]:
     """Return the file system behind a URI, and the path there: Arrow's own, or one that fsspec has.
 
     Raises:
@@ -175,7 +185,7 @@ class SharedReader:
     def _take_up(self, number: int) -> None:
         file = self.files[number]
         if file.uri and number not in self._packed:
-            system, _ = _file_system_of(file.uri)
+            system, _ = file_system_of(file.uri)
             self._streams[number] = system.open_input_file(file.real)
             return
         found = file.found(self._folder)

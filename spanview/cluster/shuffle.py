@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
+from itertools import chain
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from spanview.cluster.choice import runs_in
 from spanview.cluster.shared_files import SharedReader
-from spanview.cluster.span_rows import partitions_of, undecided_rows_of
+from spanview.cluster.span_rows import joined_rows, partitions_of, store_of, undecided_rows_of
 from spanview.index.store import Store
 from spanview.model.problems import CollectError, ProblemKind, SpanviewError
 from spanview.model.times import NO_TIME
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.since import Run
+    from spanview.cluster.choice import Choice
     from spanview.cluster.shared_files import SharedFile
     from spanview.cluster.span_rows import SpanRows
 
@@ -159,6 +163,8 @@ class Job:
     """Bytes of the longest record that is kept."""
     quick_from: int
     """As in `ReadOptions`."""
+    choice: Choice
+    """Which of the spans are taken."""
     version: str = __version__
 
 
@@ -169,14 +175,27 @@ class ReadReport(NamedTuple):
     """As `Tallies.state` returns them."""
     starts_ns: list[int]
     """The starts of some spans, evenly chosen, in order."""
+    trace_ids: list[int]
+    """As `Choice.trace_ids` returns them; empty for all."""
 
 
-def job_of(files: Sequence[SharedFile], cap: int) -> Job:
+class Reading(NamedTuple):
+    """All groups, read."""
+
+    job: Any
+    """A reference to it."""
+    reports: list[ReadReport]
+    shares: list[list[Any]]
+    """References to the rows of each share, one from each group: lists of `SpanRows`, one for each partition."""
+
+
+def job_of(files: Sequence[SharedFile], cap: int, choice: Choice) -> Job:
     """Return how some files are read.
 
     Args:
-        files: As `search` returns them, at least one.
+        files: As `search` returns them.
         cap: Bytes of the longest record that is kept.
+        choice: Which of the spans are taken.
     """
     size = sum(file.content for file in files)
     shares = min(1 + size // _SHARE_BYTES, _MAX_SHARES)
@@ -188,6 +207,7 @@ def job_of(files: Sequence[SharedFile], cap: int) -> Job:
         cap=cap,
         # Every group is read as one machine would read all.
         quick_from=0 if size >= SCAN_FROM_BYTES else sys.maxsize,
+        choice=choice,
     )
 
 
@@ -201,17 +221,22 @@ def _groups(files: Sequence[SharedFile], most_bytes: int) -> list[range]:
     return [*groups, range(first, len(files))]
 
 
-def read_on(tasks: Tasks, job: Job) -> tuple[list[ReadReport], list[list[Any]]]:
-    """Have all groups read; return their reports, and references to the rows of each share, one from each group.
-
-    What such a reference leads to is a list of `SpanRows`, one for each partition of the share.
+def read_on(tasks: Tasks, job: Job) -> Reading:
+    """Have all groups read.
 
     Raises:
         CollectError: A node can't read a file, or has another spanview, or none.
+        TraceNotFoundError: The trace that is asked for isn't there, or isn't the only one.
     """
     shared = tasks.share(job)
     answers = [tasks.start(_read, shared, number, answers=1 + job.shares) for number in range(len(job.groups))]
-    return [tasks.take(report) for report, *_ in answers], [[*rows] for rows in zip(*answers, strict=True)][1:]
+    reports = [tasks.take(report) for report, *_ in answers]
+    shares = [[*rows] for rows in zip(*answers, strict=True)][1:]
+    job.choice.check_trace(chain.from_iterable(report.trace_ids for report in reports))
+    if job.choice.needs_runs:
+        runs = [tasks.start(_runs, shared, *rows)[0] for rows in shares]
+        shared = tasks.share(replace(job, choice=job.choice.settled(chain.from_iterable(map(tasks.take, runs)))))
+    return Reading(shared, reports, shares)
 
 
 def _read(job: Job, number: int) -> list[ReadReport | list[SpanRows]]:
@@ -220,9 +245,19 @@ def _read(job: Job, number: int) -> list[ReadReport | list[SpanRows]]:
         raise CollectError(f"a node has spanview {__version__}, and here is {job.version}: they have to be the same")
     with group_of(job, number) as group:
         rows, count = undecided_rows_of(group.store, group.numbers, group.packed), job.shares * job.partitions
-        report = ReadReport(group.store.tallies.state([*ProblemKind]), _some_of(rows.columns["start_ns"]))
+        trace_ids = job.choice.trace_ids(group.store)
+        if trace_ids is not None:
+            rows = rows.of_traces(trace_ids)
+        starts = _some_of(rows.columns["start_ns"])
+        report = ReadReport(group.store.tallies.state([*ProblemKind]), starts, trace_ids or [])
         parts = rows.divided(partitions_of(rows, count), count)
         return [report, *(parts[first : first + job.partitions] for first in range(0, count, job.partitions))]
+
+
+def _runs(job: Job, *rows: Sequence[SpanRows]) -> list[Run]:
+    """Return the runs of a share's spans."""
+    with reader_of(job) as reader:
+        return [run for part in zip(*rows, strict=True) for run in runs_in(store_of(joined_rows(part), reader))]
 
 
 class FileGroup(NamedTuple):

@@ -63,6 +63,21 @@ class SpanRows:
         """Return the same with some more columns."""
         return replace(self, columns={**self.columns, **columns})
 
+    def taken(self, rows: Sequence[int] | Places | Flags) -> SpanRows:
+        """Return some of the rows, in their order."""
+        return self._part({name: values[rows] for name, values in self.columns.items()}, slice(None))
+
+    def of_traces(self, trace_ids: Collection[int]) -> SpanRows:
+        """Return the rows of some traces."""
+        high, low = self.columns["trace_high"], self.columns["trace_low"]
+        order, firsts = grouped_ids(high, low)
+        ids = zip(high[order[firsts]].tolist(), low[order[firsts]].tolist(), strict=True)
+        wanted = {*trace_ids}
+        are_wanted = np.array([first << 64 | second in wanted for first, second in ids], np.bool_)
+        flags = np.zeros(len(self), np.bool_)
+        flags[order] = are_wanted[np.cumsum(firsts) - 1]
+        return self.taken(flags)
+
     def divided(self, numbers: Places, count: int) -> list[SpanRows]:
         """Return the rows in parts, those with each number from 0 to `count` - 1."""
         order = np.argsort(numbers, kind="stable")

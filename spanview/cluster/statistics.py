@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME, column_of
 from spanview.analysis.stats import GroupPart, joined, parts_of
-from spanview.cluster.shuffle import Job, Tasks, job_of, read_on, reader_of
+from spanview.cluster.shuffle import Job, Tasks, read_on, reader_of
 from spanview.cluster.span_rows import joined_rows, store_of
 from spanview.index.tallies import Tallies
 
@@ -20,38 +20,34 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.analysis.stats import Group
-    from spanview.cluster.shared_files import SharedFile
     from spanview.cluster.span_rows import SpanRows
 
 BY: Final = (*GROUPINGS, SERVICE_AND_NAME, "status")
 """What spans can be grouped by here: what the columns have."""
 
 
-def statistics_on_cluster(tasks: Tasks, files: Sequence[SharedFile], by: str, cap: int) -> tuple[list[Group], Tallies]:
-    """Return what `statistics` does of all spans, and what else was counted.
+def statistics_on_cluster(tasks: Tasks, job: Job, by: str) -> tuple[list[Group], Tallies]:
+    """Return what `statistics` does, and what else was counted.
 
     How many duplicates there are isn't: those of several files are known to the partitions, those of one to its task.
 
     Args:
-        files: As `search` returns them.
+        job: What is read, and which spans count.
         by: One of `BY`.
-        cap: Bytes of the longest record that is kept.
 
     Raises:
         CollectError: A node can't read a file, or has another spanview, or none.
+        TraceNotFoundError: The trace that is asked for isn't there, or isn't the only one.
     """
     tallies, parts = Tallies(), list[GroupPart]()
-    if files:
-        job = job_of(files, cap)
-        reports, shares = read_on(tasks, job)
-        for report in reports:
-            tallies.take_state(report.tallies)
-        shared = tasks.share(job)
-        counts = [tasks.start(_count, shared, by, *rows)[0] for rows in shares]
-        # What nobody refers to any more makes room for others.
-        shares.clear()
-        for count in counts:
-            parts += tasks.take(count)
+    reading = read_on(tasks, job)
+    for report in reading.reports:
+        tallies.take_state(report.tallies)
+    counts = [tasks.start(_count, reading.job, by, *rows)[0] for rows in reading.shares]
+    # What nobody refers to any more makes room for others.
+    reading.shares.clear()
+    for count in counts:
+        parts += tasks.take(count)
     return joined(parts), tallies
 
 
@@ -61,7 +57,7 @@ def _count(job: Job, by: str, *rows: Sequence[SpanRows]) -> list[GroupPart]:
     with reader_of(job) as reader:
         for partition in zip(*rows, strict=True):
             store = store_of(joined_rows(partition), reader)
-            counted = parts_of(store, column_of(store, by))
+            counted = parts_of(store, column_of(store, by), job.choice.traces(store))
             parts += [replace(part, durations=_packed(part.durations)) for part in counted]
     return parts
 

@@ -11,9 +11,10 @@ import logging
 import os
 import signal
 import socket
+import threading
 import time
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +24,6 @@ from spanview.model import stretch
 from spanview.model.problems import CollectError
 
 if TYPE_CHECKING:
-    import threading
     from collections.abc import Iterator
     from types import FrameType
 
@@ -32,10 +32,15 @@ if TYPE_CHECKING:
 AUTO: Final = "auto"
 _MESSAGES_AHEAD: Final = 8
 """Messages that a node may be ahead of us."""
-_REACH_S: Final = 5.0
-"""Seconds until an address has to answer at all."""
+_REACH_S: Final = 4.0
+"""Seconds until an address has to answer at all, and again until it has to greet."""
 _CONNECT_S: Final = 45
 """Seconds until it has to have answered as a cluster does."""
+_SETTINGS: Final = b"\x04"
+"""The type of a frame of HTTP/2, in the fourth of its first nine bytes: three are its length."""
+_FRAME_TYPE, _FRAME_HEAD_BYTES = 3, 9
+_GREETING: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(_FRAME_TYPE) + _SETTINGS + bytes(5)
+"""How a client of HTTP/2 begins, with settings of none."""
 _ROUND_S: Final = 0.2
 """Seconds between two looks at what has come, and at whether to stop."""
 _NODES_S: Final = 1.0
@@ -60,25 +65,18 @@ def connected(address: str) -> Iterator[bool]:
     Raises:
         CollectError: Ray isn't installed, there is no such cluster, or it takes only drivers of another kind.
     """
-    if "://" in address:
-        raise CollectError(
-            f"{address}: expected auto or HOST:PORT, on a machine of the cluster; from elsewhere, give --dashboard URL"
-        )
-    host, _, port = address.rpartition(":")
-    if address != AUTO and not (host and port.isdigit()):
-        raise CollectError(f"{address}: expected auto, or HOST:PORT as `ray status` and `ray start` print it")
+    address = _head_of(address)
+    # A second each; Ray's own twenty are for a head that is only about to begin. It is read when Ray is imported.
+    os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "3")
+    # A node that is gone isn't to be reported by Ray, too.
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
     try:
         import ray
         from ray.util.tracing import tracing_helper
     except ImportError:
         raise CollectError("Ray isn't installed beside spanview: pip install 'spanview[ray]'") from None
     if address != AUTO:
-        try:
-            _reach(address)
-        except OSError as error:
-            raise CollectError(f"no Ray cluster at {address}: {error.strerror or error}") from None
-    # A node that is gone isn't to be reported by Ray, too.
-    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")
+        _look(address)
     # As if the cluster's hook had run: it may be a module that isn't here, and would open a file of its own.
     ray.__traced__ = True  # type: ignore[attr-defined]
     try:
@@ -98,18 +96,98 @@ def connected(address: str) -> Iterator[bool]:
         ray.shutdown()
 
 
+@contextmanager
+def watched() -> Iterator[None]:
+    """Look, while the program waits for tasks of the cluster that it is connected to, whether its head is there.
+
+    Ray goes on trying to reach it for a minute, and then ends the process without a word.
+
+    Raises:
+        CollectError: It is gone.
+    """
+    import ray
+
+    head: str = ray.get_runtime_context().gcs_address
+    end, is_gone = threading.Event(), threading.Event()
+
+    def look() -> None:
+        reached_s = time.monotonic()
+        while not end.wait(_NODES_S):
+            with suppress(OSError):
+                _reached(head).close()
+                reached_s = time.monotonic()
+            if time.monotonic() > reached_s + _GONE_S:
+                is_gone.set()
+                # What waits for Ray looks for signals.
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                return
+
+    threading.Thread(target=look, daemon=True).start()
+    try:
+        yield
+    except (KeyboardInterrupt, ray.exceptions.RayError):
+        if not is_gone.is_set():
+            raise
+        raise CollectError(f"the cluster at {head} is gone") from None
+    finally:
+        end.set()
+
+
 class _HeadGoneError(Exception):
     """The head of the cluster can't be reached any more."""
 
 
-def _reach(address: str) -> None:
+def _head_of(address: str) -> str:
+    """Return host and port of a cluster's head, or `auto` where it is for Ray to find out.
+
+    Raises:
+        CollectError: It is no address.
+    """
+    if address == AUTO:
+        address = os.environ.get("RAY_ADDRESS") or AUTO
+    if "://" in address:
+        raise CollectError(
+            f"{address}: expected auto or HOST:PORT, on a machine of the cluster; from elsewhere, give --dashboard URL"
+        )
+    host, _, port = address.rpartition(":")
+    if address != AUTO and not (host and port.isdigit()):
+        raise CollectError(f"{address}: expected auto, or HOST:PORT as `ray status` and `ray start` print it")
+    return address
+
+
+def _look(head: str) -> None:
+    """Look whether a head is there, before Ray does: it waits for ever for what is another kind of server.
+
+    Raises:
+        CollectError: It isn't.
+    """
+    try:
+        with _reached(head) as connection:
+            # With TLS, nothing is said in plain.
+            answers = os.environ.get("RAY_USE_TLS", "0") != "0" or _speaks_http2(connection)
+    except OSError as error:
+        raise CollectError(f"no Ray cluster at {head}: {error.strerror or error}") from None
+    if not answers:
+        raise CollectError(f"no Ray cluster at {head}: what is there doesn't answer as one")
+
+
+def _reached(address: str) -> socket.socket:
     """Connect to host and port.
 
     Raises:
         OSError: Nothing listens there.
     """
     host, _, port = address.rpartition(":")
-    socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_S).close()
+    return socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_S)
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Tell whether the other side greets as servers of gRPC do, by its settings."""
+    connection.sendall(_GREETING)
+    try:
+        return connection.recv(_FRAME_HEAD_BYTES)[_FRAME_TYPE : _FRAME_TYPE + 1] == _SETTINGS
+    except OSError:
+        return False
 
 
 @contextmanager
@@ -134,7 +212,10 @@ def _unconnected(text: str, address: str) -> str:
             f"no Ray cluster at {address}: run this on a machine of the cluster, or give its --address or --dashboard"
         )
     # A wrong token is said in the log alone.
-    return f"{address} takes no connection: it is no Ray cluster, or it asks for another token than RAY_AUTH_TOKEN"
+    return (
+        f"the cluster at {address} takes no connection: it may ask for another token; "
+        "set RAY_AUTH_TOKEN as for `ray status`"
+    )
 
 
 def _reason(error: Exception, address: str) -> str:
@@ -222,7 +303,7 @@ class _Nodes:
     def _has_head(self, now: float) -> bool:
         """Tell whether the head can be reached; it may be started anew."""
         try:
-            _reach(self._head)
+            _reached(self._head).close()
         except OSError:
             if now > self._reached_s + _GONE_S:
                 raise _HeadGoneError from None

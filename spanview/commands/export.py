@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING, TextIO
 
@@ -43,39 +42,43 @@ def run(options: Options) -> int:
 
 
 def _run_on_cluster(options: Options, address: str) -> int:
-    """Have a Ray cluster read and write all spans: into a file, or into a folder, part by part."""
-    from spanview.cluster.export import FORMATS, ClusterExport, parts_in
-    from spanview.cluster.shared_files import search
-    from spanview.cluster.shuffle import RayTasks
-    from spanview.cluster.tasks import connected
+    """Have a Ray cluster read and write: into a file, or into a folder, part by part."""
+    from spanview.cluster.export import FORMATS, ClusterExport
+    from spanview.cluster.parts import check_behind, part_folder, write_behind
+    from spanview.cluster.shared_files import is_uri, search
+    from spanview.cluster.shuffle import RayTasks, job_of
+    from spanview.cluster.tasks import connected, watched
 
     if options.format not in FORMATS:
         raise ExportError(f"a cluster writes {', '.join(FORMATS[:-1])} or {FORMATS[-1]}: give one of them as --format")
-    # Where the nodes work, the name that is given here may mean another folder.
-    folder = os.path.abspath(options.output) if options.output and _is_folder(options.output) else None
-    if folder is not None and not options.force and parts_in(folder, options.format):
-        raise ExportError(f"{folder} has parts of an export already: give --force to replace them, or another folder")
-    if folder is None and options.output not in (None, "-"):
-        # What takes minutes isn't to end with this.
-        check_target(str(options.output), force=options.force)
-    losses = Losses(options.format)
+    target = None if options.output in (None, "-") else str(options.output)
+    folder = None if target is None else part_folder(target)
+    # What takes minutes isn't to end with this.
+    if folder is not None and not options.force and folder.parts(options.format):
+        raise ExportError(f"{target} has parts of an export already: give --force to replace them, or another folder")
+    if folder is not None:
+        folder.make()
+    elif target is not None:
+        check = check_behind if is_uri(target) else check_target
+        check(target, force=options.force)
+    losses, choice = Losses(options.format), Selection(options).choice
     files, problems = search(options.paths)
-    with quiet_libraries() as standard_output, connected(address):
-        export = ClusterExport(RayTasks(), files, options.format, options.cap, losses)
+    with quiet_libraries() as standard_output, connected(address), watched():
+        export = ClusterExport(RayTasks(), job_of(files, options.cap, choice), options.format, losses)
         for problem in problems:
             export.tallies.add_problem(problem)
         notice(export.tallies, options.paths)
-        if folder is None:
+        if export.tallies.records and export.spans == 0:
+            say("nothing matches")
+        if folder is None and target is not None and is_uri(target):
+            write_behind(target, export.chunks())
+        elif folder is None:
             _write(export.chunks(), options, standard_output)
         else:
             export.write_parts(folder)
     for line in losses.lines():
         say(line)
     return 0
-
-
-def _is_folder(path: str) -> bool:
-    return path.endswith("/") or os.path.isdir(path)
 
 
 def _write(chunks: Iterator[bytes], options: Options, standard_output: TextIO | None = None) -> None:

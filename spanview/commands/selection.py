@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanview.analysis.query import Query
+    from spanview.cluster.choice import Choice
     from spanview.commands.options import Options
 
 
@@ -33,8 +34,22 @@ class Selection:
         self._follow = options.follow
         if options.trace is not None:
             traces_beginning(Store(RecordReader()), options.trace)
+        self._queries = tuple(options.queries)
         self.query: Query = parse_queries(options.queries)
         self._since = None if options.since is None else parse_since(options.since, time.time_ns())
+
+    @property
+    def choice(self) -> Choice:
+        """The same for a cluster.
+
+        Raises:
+            QueryError: A query asks for what only all spans together show.
+        """
+        from spanview.cluster.choice import Choice
+
+        choice = Choice(self._queries, self._since, self._trace)
+        choice.check()
+        return choice
 
     @property
     def needs_newest_run(self) -> bool:

@@ -80,20 +80,23 @@ def run(options: Options) -> int:
 
 
 def _run_on_cluster(options: Options, address: str) -> int:
-    """Have a Ray cluster count all spans, and print the statistics."""
+    """Have a Ray cluster count, and print the statistics."""
     from spanview.cluster.shared_files import search
-    from spanview.cluster.shuffle import RayTasks
+    from spanview.cluster.shuffle import RayTasks, job_of
     from spanview.cluster.statistics import BY, statistics_on_cluster
-    from spanview.cluster.tasks import connected
+    from spanview.cluster.tasks import connected, watched
 
     if options.by not in BY:
         raise QueryError(f"can't group by {options.by!r} on a cluster; there are {', '.join(BY)}")
+    choice = Selection(options).choice
     files, problems = search(options.paths)
-    with quiet_libraries(), connected(address):
-        groups, tallies = statistics_on_cluster(RayTasks(), files, options.by, options.cap)
+    with quiet_libraries(), connected(address), watched():
+        groups, tallies = statistics_on_cluster(RayTasks(), job_of(files, options.cap, choice), options.by)
     for problem in problems:
         tallies.add_problem(problem)
     notice(tallies, options.paths)
+    if tallies.records and not groups:
+        say("nothing matches")
     _print(_by_groups(groups, options.by, dict), options)
     return 0
 

@@ -26,6 +26,10 @@ def name_without_root(store: Store, tree: TraceTree) -> str:
     return f"↻ {store.names.texts[store.spans.name[tree.rows[min(tree.cut)]]] or '(no name)'}"
 
 
+STILL_COMING: Final = "still coming in"
+"""What a trace is while more spans of it may come."""
+
+
 def count_without_end(store: Store, tree: TraceTree) -> int:
     """Return how many spans of a trace have no end."""
     return sum(map(NO_TIME.__eq__, map(store.spans.end_ns.__getitem__, tree.rows)))

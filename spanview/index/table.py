@@ -28,7 +28,9 @@ MAX_TEXT_LENGTH: Final = 4096
 """Characters of a text that the tables hold whole; of a longer one they have the beginning and a digest."""
 _DIGEST_SIZE: Final = 16
 _MAX_DIGEST_LENGTH: Final = 80
-"""Characters for the length and the digest of a text that isn't kept whole."""
+"""Characters for the length and the digest of a text that isn't kept whole, and for its last word."""
+_MAX_LAST_WORD_LENGTH: Final = 20
+"""Of a text's last word, with the space before it: `… ray.remote_worker` says what a span is."""
 NO_ROW: Final = 0xFFFFFFFF
 """The row number for none."""
 
@@ -37,7 +39,8 @@ class Interned(dict[str, int]):
     """Texts and their small numbers, each text once; a text that is new gets the next number.
 
     A small compressed file can hold names of many megabytes: a text over `MAX_TEXT_LENGTH` is kept as its beginning and
-    a digest of all of it, so that different texts stay different. Only the record has it in full.
+    a digest, so that different texts stay different, and as its last word where that is short. Only the record has it
+    in full.
     """
 
     __slots__ = ("cut", "texts")
@@ -57,9 +60,14 @@ class Interned(dict[str, int]):
         """Return the number of a text of any length."""
         if len(text) <= MAX_TEXT_LENGTH:
             return self[text]
-        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
+        # The two halves of a Ray call differ in their last words alone.
+        rest, space, last = text.rpartition(" ")
+        if len(space + last) > _MAX_LAST_WORD_LENGTH or not rest:
+            rest, space, last = text, "", ""
+        digest = blake2b(rest.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
+        begin = rest[: MAX_TEXT_LENGTH - _MAX_DIGEST_LENGTH]
         # What is written here is short enough to be taken whole when it comes from another table.
-        number = self[f"{text[: MAX_TEXT_LENGTH - _MAX_DIGEST_LENGTH]}… {len(text):,} characters, {digest}"]
+        number = self[f"{begin}… {len(rest):,} characters, {digest}{space}{last}"]
         self.cut.add(number)
         return number
 

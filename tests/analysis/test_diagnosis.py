@@ -127,6 +127,20 @@ def test_a_call_that_may_have_run_untraced_is_said_to() -> None:
     assert "it waits, runs, died, was cancelled, or never could start; or ran untraced." in " ".join(done.text.split())
 
 
+def test_requests_that_share_the_trace_of_their_replicas_start() -> None:
+    """Behind HAProxy, a request without a trace of its own goes on with that of the call that started its replica."""
+    folder = FIXTURES / "serve-haproxy/spans"
+    (finding,) = [finding for finding in diagnose(load_store(folder)).findings if finding.kind == "haproxy"]
+    spans = [span for records in read_folder(folder).values() for span in records]
+    starts = {
+        span["span_id"] for span in spans if span["name"].endswith(".initialize_and_get_metadata ray.remote_worker")
+    }
+    requests = {(span["trace_id"], span["span_id"]) for span in spans if span["parent_id"] in starts}
+    assert {tuple(place.to_json().values()) for place in finding.evidence} < requests
+    assert finding.count == 3
+    assert "3 of them are in the trace of the call that started the replica" in finding.detail
+
+
 # -- what no recording has ---------------------------------------------------------------------------------------------
 
 

@@ -26,7 +26,9 @@ from quick.folders import make, quick_from
 from ray_sessions import need
 from seeds import seeds
 from spanview.cluster import shared_files, shuffle
+from spanview.cluster.choice import Choice
 from spanview.cluster.export import FORMATS, ClusterExport
+from spanview.cluster.parts import part_folder
 from spanview.exports.by_name import chunks_of
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
@@ -52,7 +54,7 @@ def here(store: Store, form: str, losses: Losses) -> bytes:
 def there(paths: list[str], form: str, losses: Losses) -> ClusterExport:
     """Return an export of a cluster that is this process."""
     files, _ = shared_files.search(paths)
-    return ClusterExport(TasksHere(), files, form, CAP, losses)
+    return ClusterExport(TasksHere(), shuffle.job_of(files, CAP, Choice()), form, losses)
 
 
 def check(folder: Path) -> int:
@@ -162,7 +164,10 @@ def test_parts(form: str, tmp_path: Path) -> None:
     (target / f"part-00999.{ending}").write_bytes(b"old")
     (target / "mine.txt").write_bytes(b"mine")
     export = there([str(tmp_path / "spans")], form, Losses(form))
-    export.write_parts(str(target))
+    folder = part_folder(str(target))
+    assert folder is not None
+    folder.make()
+    export.write_parts(folder)
     names = sorted(os.listdir(target))
     assert names.pop(0) == "mine.txt"
     assert names == [f"part-{number:05}.{ending}" for number in range(len(names))]
@@ -217,7 +222,7 @@ def test_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["fixtures/made"], "a cluster writes jsonl, otlp or parquet: give one of them as --format"),
-        (["fixtures/made", "--format", "otlp", "--trace", "1"], "--ray takes all spans: leave out --trace"),
+        (["fixtures/made", "--format", "otlp", "--trace", "99"], "no trace id begins with 99: `spanview tree`"),
         (["no/such", "--format", "otlp"], "no/such: no such file or folder"),
         (["fixtures/made", "--format", "otlp", "-o", "no/such/file"], "its folder doesn't exist"),
         (["fixtures/made", "--format", "otlp", "-o", "README.md"], "README.md exists already: give --force"),

@@ -26,6 +26,7 @@ from seeds import seeds
 from spanview.analysis.stats import GroupPart, joined, statistics
 from spanview.cluster import shared_files, shuffle
 from spanview.cluster import statistics as counting
+from spanview.cluster.choice import Choice
 from spanview.model.problems import CollectError
 from spanview.sources.loading import load_store
 from spanview.version import __version__
@@ -43,7 +44,7 @@ def check(folder: Path) -> int:
     files, problems = shared_files.search([str(folder)])
     store = load_store(folder)
     for by in counting.BY:
-        groups, tallies = counting.statistics_on_cluster(TasksHere(), files, by, 16 << 20)
+        groups, tallies = counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 16 << 20, Choice()), by)
         for problem in problems:
             tallies.add_problem(problem)
         assert groups == statistics(store, by)
@@ -123,7 +124,7 @@ def test_uris(tmp_path: Path) -> None:
     uri = folder.as_uri()
     files, _ = shared_files.search([f"{uri}/", f"{uri}/in/2.json"])
     assert [file.shown for file in files] == [f"{uri}/{name}" for name in ("1 %20#?.json", "4.json.gz", "in/2.json")]
-    groups, tallies = counting.statistics_on_cluster(TasksHere(), files, "name", 1 << 20)
+    groups, tallies = counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, Choice()), "name")
     assert sorted(str(group.key) for group in groups) == ["1 %20#?.json", "4.json.gz", "in/2.json"]
     assert (tallies.files, tallies.problems()) == (3, [])
 
@@ -136,7 +137,7 @@ def test_a_file_that_a_node_does_not_have(tmp_path: Path) -> None:
     files, _ = shared_files.search([str(path)])
     path.unlink()
     with pytest.raises(CollectError, match=r"1\.json: can't be read on .*, as .* it has to be: No such file"):
-        counting.statistics_on_cluster(TasksHere(), files, "name", 1 << 20)
+        counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, Choice()), "name")
 
 
 # -- a cluster ---------------------------------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ def test_on_a_cluster(cluster: Cluster) -> None:
         (["file:///no/such"], "file:///no/such: no such file or folder"),
         (["odd://no/such"], "odd://no/such: Unrecognized filesystem type"),
         ([], "give PATHs, and not standard input"),
-        (["fixtures", "-q", "name=a"], "--ray takes all spans: leave out -q"),
+        (["fixtures", "-q", "finding=slow"], "expected one of"),
     ],
 )
 def test_what_a_cluster_does_not_count(cluster: Cluster, words: list[str], said: str) -> None:

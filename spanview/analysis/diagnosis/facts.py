@@ -39,6 +39,8 @@ _HEALTH: Final = re.compile(HEALTH_CHECKS)
 _REQUEST: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request\b")
 _TO_REPLICA: Final = re.compile(r"ServeReplica:\S*\.handle_request")
 """As in `ServeReplica:app:Model.handle_request_with_rejection ray.remote`, which a proxy or a handle submits."""
+_STARTS_REPLICA: Final = f".initialize_and_get_metadata{RAN}"
+"""As in `ServeReplica:app:Model.initialize_and_get_metadata ray.remote_worker`."""
 _MAX_RECORDS: Final = 20_000
 """Records that one detector reads again."""
 
@@ -55,6 +57,7 @@ class Name(IntFlag):
     CONSTRUCTOR = 64
     TO_REPLICA = 128
     HAPROXY = 256
+    REPLICA_STARTS = 512
 
 
 def _flags_of(text: str) -> Name:
@@ -64,6 +67,7 @@ def _flags_of(text: str) -> Name:
         name |= Name.SUBMITTED | (Name.TO_REPLICA if _TO_REPLICA.match(text) else 0)
     elif text.endswith(RAN):
         name |= Name.RAN | (Name.CONSTRUCTOR if text.endswith(f"__init__{RAN}") else 0)
+        name |= Name.REPLICA_STARTS if text.endswith(_STARTS_REPLICA) else 0
     elif _REQUEST.match(text):
         name |= Name.PROXY
     elif text.startswith(("route_to_replica", "proxy_route_to_replica")):

@@ -157,7 +157,8 @@ RULES: Final = {
     Kind.HAPROXY: Rule(
         "Ray Serve's requests come through HAProxy, whose manager made spans under Ray's hook: HAProxy makes none, so "
         "requests begin at their replicas",
-        "What a request waited for before its replica took it isn't in the files. To see it, start Ray without "
+        "What a request waited for before its replica took it isn't in the files, and requests that bring no trace of "
+        "their own share one: `spanview stats --by serve` tells them apart. To see both, start Ray without "
         "RAY_SERVE_ENABLE_HA_PROXY: `unset RAY_SERVE_ENABLE_HA_PROXY`",
         certainty=Certainty.CERTAIN,
     ),

@@ -88,12 +88,22 @@ def no_proxy_file(facts: Facts) -> Finding | None:
 
 
 def haproxy(facts: Facts) -> Finding | None:
-    """Find requests that came through HAProxy, by the spans of its manager."""
-    rows = _lone(facts)
-    if not rows or not facts.are_named(Name.HAPROXY).any() or facts.are_named(Name.PROXY).any():
+    """Find requests that came through HAProxy, by the spans of its manager.
+
+    A replica that HAProxy asks begins to listen in the call that starts it, and each request that brings no trace of
+    its own goes on with that call's.
+    """
+    if not facts.are_named(Name.HAPROXY).any() or facts.are_named(Name.PROXY).any():
+        return None
+    are_joined = facts.are_named(Name.REPLICA) & (facts.parents >= 0)
+    are_joined &= facts.are_named(Name.REPLICA_STARTS)[np.maximum(facts.parents, 0)]
+    joined: list[int] = np.flatnonzero(are_joined).tolist()
+    rows = sorted([*_lone(facts), *joined])
+    if not rows:
         return None
     begin = number(len(rows), "request begins at its replica", "requests begin at their replicas")
-    detail = f"{begin}: they came through HAProxy, which makes no spans, or by a handle."
+    traces = f" {len(joined):,} of them are in the trace of the call that started the replica." if joined else ""
+    detail = f"{begin}: they came through HAProxy, which makes no spans, or by a handle.{traces}"
     return facts.of_spans(Kind.HAPROXY, rows, detail)
 
 

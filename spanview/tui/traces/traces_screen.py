@@ -329,13 +329,15 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._mark_growing()
         if self._model.sort is TraceColumn.DURATION and self._model.known_until != before:
             self.traces.refresh_rows()
+        if self.grouped and self._model.known_until != before:
+            self._count_groups(can_wait=self._model.has_many)
         self.rows.refresh()
 
     def _mark_growing(self) -> None:
         self.traces.growing = {*self._grown_at}
         if self._living is not None:
             self.traces.growing |= self._living.growing
-            self.traces.running = self._living.running
+            self._model.running = self._living.running
             now = dict.fromkeys(self._living.running, time.time_ns())
             self._model.known_until = {**self._living.known_until, **now}
         self.viewer.growth_has_changed()
@@ -418,14 +420,14 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._take_groups(self._model.groups(self._incomplete))
             return
         store, groups_by = self._store, self._model.root_groups
-        listed, incomplete = self._model.order[:], self._incomplete
+        listed, incomplete, until = self._model.order[:], self._incomplete, self._model.known_until
 
         def groups() -> list[GroupRow]:
             from spanview.tui.traces.traces_bulk import groups_of_many
 
-            return groups_of_many(store, groups_by, listed, incomplete)
+            return groups_of_many(store, groups_by, listed, incomplete, until)
 
-        self._counting.queue(lambda _: groups(), self._take_groups)
+        self._counting.queue(lambda _: groups(), lambda rows: self._take_groups(self._model.with_open(rows)))
 
     def _stitch(self) -> None:
         """Find out which traces are incomplete, where something has come since that was known: all are stitched."""

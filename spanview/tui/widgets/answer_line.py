@@ -123,4 +123,4 @@ class TypicalLine(AnswerLine):
     def _take(self, answers: TypicalAnswers | None) -> None:
         from spanview.display.answer_text import typical_texts
 
-        self.say(typical_texts(answers) if answers is not None else ["no trace with a duration"])
+        self.say(typical_texts(answers) if answers is not None else ["no trace has ended"])

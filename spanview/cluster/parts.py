@@ -1,0 +1,225 @@
+"""Where what nodes export goes: a folder that all of them see, or one behind a URI.
+
+            while it is written      when all of it is there       if it fails
+            -------------------      -----------------------       -----------
+a folder    under hidden names       all parts get their names     the old parts stay, the new ones go
+a URI       under its name, which    the old parts go that aren't  the new parts go
+            it has once it is whole  replaced
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from contextlib import suppress
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import TYPE_CHECKING, Any, Protocol
+
+from spanview.cluster.shared_files import arrow_reason, file_system_of, is_uri
+from spanview.exports.by_name import ENDINGS
+from spanview.exports.files import write_atomically
+from spanview.model.problems import ExportError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class PartFolder(Protocol):
+    """A folder of parts, as tasks get to know it."""
+
+    def parts(self, form: str) -> list[str]:
+        """Return the names of the parts that it has of exports in a format.
+
+        Raises:
+            ExportError: It can't be looked at.
+        """
+
+    def make(self) -> None:
+        """Make the folder where it isn't there.
+
+        Raises:
+            ExportError: It can't be made.
+        """
+
+    def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Write a part, on any node.
+
+        Raises:
+            ExportError: It can't be written.
+        """
+
+    def finish(self, names: Sequence[str]) -> None:
+        """Let parts be there, which all are written.
+
+        Raises:
+            ExportError: One of them isn't.
+        """
+
+    def give_up(self, names: Sequence[str]) -> None:
+        """Remove what was written of some parts."""
+
+    def remove(self, name: str) -> None:
+        """Remove a part."""
+
+
+def part_folder(path: str) -> PartFolder | None:
+    """Return the folder of parts that an `-o` means, or None if it means a file.
+
+    Args:
+        path: A folder, whether it is there or not, ends in `/`.
+
+    Raises:
+        ExportError: It can't be looked at.
+    """
+    if is_uri(path):
+        is_folder = path.partition("?")[0].endswith("/") or _type_of(path).name == "Directory"
+        return _RemoteFolder(path) if is_folder else None
+    if path.endswith("/") or os.path.isdir(path):
+        # Where the nodes work, the name that is given here may mean another folder.
+        return _SharedFolder(os.path.abspath(path), f".spanview-{token_hex(8)}-")
+    return None
+
+
+def part_name(number: int, form: str) -> str:
+    """Return the name of a part, such as `part-00000.jsonl`."""
+    return f"part-{number:05}.{ENDINGS[form]}"
+
+
+def write_behind(uri: str, chunks: Iterable[bytes]) -> None:
+    """Write a file behind a URI; if it fails, there is none.
+
+    Raises:
+        ExportError: It can't be written.
+    """
+    folder, name = _divided(uri)
+    try:
+        folder.write(name, chunks)
+    except BaseException:
+        folder.give_up([name])
+        raise
+
+
+def check_behind(uri: str, *, force: bool) -> None:
+    """Complain before anything is read; make the folder of a file where it isn't there.
+
+    Raises:
+        ExportError: There is such a file, or its folder can't be made.
+    """
+    if _type_of(uri).name == "File" and not force:
+        raise ExportError(f"{uri} exists already: give --force to replace it, or another file")
+    folder, _ = _divided(uri)
+    folder.make()
+
+
+@dataclass(frozen=True, slots=True)
+class _SharedFolder:
+    path: str
+    hidden: str
+    """How names begin meanwhile; hidden from all that reads the folder, this program included."""
+
+    def parts(self, form: str) -> list[str]:
+        return glob.glob(f"part-*.{ENDINGS[form]}", root_dir=self.path)
+
+    def make(self) -> None:
+        try:
+            os.makedirs(self.path, exist_ok=True)
+        except OSError as error:
+            raise ExportError(f"can't write {self.path}: {error.strerror or error}") from None
+
+    def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        write_atomically(os.path.join(self.path, self.hidden + name), chunks, force=False)
+
+    def finish(self, names: Sequence[str]) -> None:
+        try:
+            for name in names:
+                os.replace(os.path.join(self.path, self.hidden + name), os.path.join(self.path, name))
+        except FileNotFoundError:
+            raise ExportError(
+                f"can't write {self.path}: a node wrote to another folder; all nodes have to see it"
+            ) from None
+
+    def give_up(self, names: Sequence[str]) -> None:
+        for name in names:
+            with suppress(OSError):
+                os.unlink(os.path.join(self.path, self.hidden + name))
+
+    def remove(self, name: str) -> None:
+        os.unlink(os.path.join(self.path, name))
+
+
+@dataclass(frozen=True, slots=True)
+class _RemoteFolder:
+    uri: str
+
+    def parts(self, form: str) -> list[str]:
+        from pyarrow.fs import FileSelector
+
+        system, top = _system_of(self.uri)
+        try:
+            found = system.get_file_info(FileSelector(top, allow_not_found=True))
+        except OSError as error:
+            raise _unwritten(self.uri, error) from None
+        names = (info.base_name for info in found if info.is_file)
+        return [name for name in names if name.startswith("part-") and name.endswith(f".{ENDINGS[form]}")]
+
+    def make(self) -> None:
+        if _type_of(self.uri).name == "Directory":
+            return
+        system, top = _system_of(self.uri)
+        try:
+            system.create_dir(top, recursive=True)
+        except OSError as error:
+            raise _unwritten(self.uri, error) from None
+
+    def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        system, path = self._at(name)
+        try:
+            with system.open_output_stream(path) as stream:
+                for chunk in chunks:
+                    stream.write(chunk)
+        except OSError as error:
+            raise _unwritten(self.uri, error) from None
+
+    def finish(self, names: Sequence[str]) -> None:
+        """They are there."""
+
+    def give_up(self, names: Sequence[str]) -> None:
+        for name in names:
+            with suppress(OSError, ExportError):
+                self.remove(name)
+
+    def remove(self, name: str) -> None:
+        system, path = self._at(name)
+        system.delete_file(path)
+
+    def _at(self, name: str) -> tuple[Any, str]:
+        system, top = _system_of(self.uri)
+        return system, f"{top.rstrip('/')}/{name}"
+
+
+def _divided(uri: str) -> tuple[_RemoteFolder, str]:
+    """Return the folder of a file, and its name there."""
+    # s3://bucket/spans.jsonl?region=eu-west-1
+    path, mark, settings = uri.partition("?")
+    folder, _, name = path.rpartition("/")
+    return _RemoteFolder(folder + mark + settings), name
+
+
+def _system_of(uri: str) -> tuple[Any, str]:
+    try:
+        return file_system_of(uri)
+    except (OSError, ValueError) as error:
+        raise _unwritten(uri, error) from None
+
+
+def _type_of(uri: str) -> Any:
+    system, path = _system_of(uri)
+    try:
+        return system.get_file_info(path).type
+    except OSError as error:
+        raise _unwritten(uri, error) from None
+
+
+def _unwritten(uri: str, error: Exception) -> ExportError:
+    return ExportError(f"can't write {uri}: {arrow_reason(error)}")

@@ -153,14 +153,30 @@ def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Time
     """
     rows, parents = np.array(tree.rows, np.int64), np.array(tree.parents[: len(tree.rows)], np.int64)
     starts, ends = copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows]
+    return stretches_in(starts, ends, np.where(parents < len(rows), parents, ROOT))
+
+
+def stretches_in(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], parents: Places
+) -> tuple[Places, Times, Times] | None:
+    """Return when nothing below a span runs while it does itself: rows, in order, with starts and ends, by time.
+
+    Args:
+        starts: Of each row, `NO_TIME` where it isn't known, as below.
+        ends: Likewise.
+        parents: The row of each parent, negative for none; there are no circles.
+
+    Returns:
+        Columns with a value for each stretch; None if sums are too large, or too much would be handed up.
+    """
     starts, ends, are_known = exact(starts, ends)
     if starts.dtype == object:
         return None
     durations = np.where(are_known & (ends > starts), ends - starts, 0)
-    (owners, begins, ends), unfinished = _handed_up(starts, durations, np.where(parents < len(rows), parents, ROOT))
+    (owners, begins, ends), unfinished = _handed_up(starts, durations, parents)
     if len(unfinished):
         return None
-    # The end of each node, where the next one begins: what lies between two stretches is a node's own.
+    # The end of each row, where the next one begins: what lies between two stretches is a row's own.
     nodes = np.flatnonzero(durations > 0)
     owners = np.append(nodes, owners)
     begins, ends = (np.append(durations[nodes], times) for times in (begins, ends))

@@ -8,6 +8,13 @@ c                 |====|       gap              ||
   d                  |====|    most at once  2: c and e
 e                   |===|
 
+b calls d in another process, and its span is open until d has ended:
+
+a  |====================|
+  b |==================|
+      (queue) d |===|          in another process
+active  ||          |==|       of b and a: while d is queued or runs, they likely only await it
+
 A process is one of `index/processes.py`, and a service: in files that several write, each service has a lane. The
 processes of an actor that was restarted are joined to one lane, as soon as it is known whose they are.
 
@@ -23,11 +30,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from spanview.analysis.forest_selftime import stretches_in
 from spanview.analysis.intervals import Covered, most_at_once_of_each
 from spanview.analysis.ray_names import call_names
+from spanview.analysis.serve import Part, part_of_name
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
-from spanview.model.codes import ERROR, PRODUCER
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -115,6 +124,8 @@ class Lane:
     blocks: Blocks
     busy: Covered
     """When any of its spans runs, including calls that it waits for."""
+    active: Covered
+    """When one of them runs of which nothing is queued or runs in another process: at other times it likely awaits."""
     gap: tuple[int, int] | None
     """The longest time in which no span runs, the first of several; None if there is no such time."""
     max_concurrency: int
@@ -136,14 +147,23 @@ class Lane:
 
     @property
     def busy_ns(self) -> int:
-        """How long it was busy."""
+        """How long any of its spans ran."""
         return self.busy.sums[-1]
 
     @property
-    def share(self) -> float | None:
-        """The share of its time, from first start to last end, in which it was busy; None if that is 0."""
+    def active_ns(self) -> int:
+        """How long it didn't only await others."""
+        return self.active.sums[-1]
+
+    @property
+    def awaited_ns(self) -> int:
+        """How long it only awaited others, likely."""
+        return self.busy_ns - self.active_ns
+
+    def share(self, ns: int) -> float | None:
+        """Return what share some time is of its own, from first start to last end; None if that is 0."""
         length = self.end_ns - self.start_ns
-        return self.busy_ns / length if length else None
+        return ns / length if length else None
 
     @property
     def longest_gap_ns(self) -> int:
@@ -173,6 +193,19 @@ class Lanes:
     """Of all blocks; each column is sorted by itself."""
 
 
+class _Stretches(NamedTuple):
+    """Stretches of time, by lane, then start."""
+
+    lanes: Places
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def of(self, lane: int) -> Covered:
+        """Return when those of one lane are."""
+        first, end = np.searchsorted(self.lanes, [lane, lane + 1])
+        return _covered(self.starts[first:end], self.ends[first:end])
+
+
 class _Columns(NamedTuple):
     """What lanes are made of, by the positions of a forest."""
 
@@ -188,6 +221,8 @@ class _Columns(NamedTuple):
     """Whether something within a block failed."""
     calls: Flags
     """Whether each span submits a Ray call."""
+    own: _Stretches | None
+    """When nothing below each span runs or is queued; None where no process calls another."""
 
 
 def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = ()) -> Lanes:
@@ -208,8 +243,10 @@ def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (
     fails = np.zeros(len(forest), np.bool_)
     fails[outermost[failed]] = True
     calls = (forest.of("kind") == PRODUCER) & np.isin(names, [*call_names(store)[0]])
-    columns = _Columns(forest.rows, starts, ends, names, failed, forest.parents, outermost, fails, calls)
+    own = _own_stretches(store, forest, starts, ends, lane)
+    columns = _Columns(forest.rows, starts, ends, names, failed, forest.parents, outermost, fails, calls, own)
     order = np.lexsort((starts, lane))
+    kept = np.arange(len(numbers))
     if left_out := [*without]:
         order = order[~np.isin(names[outermost[order]], left_out)]
         # Of some lanes nothing may be left.
@@ -218,6 +255,7 @@ def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (
     tell(0.6)
     parts = np.split(order, np.flatnonzero(np.diff(lane[order])) + 1) if len(order) else []
     keys = [divmod(number, width) for number in numbers.tolist()]
+    numbers_of = kept.tolist()
     blocks = order[(outermost[order] == order) & (starts[order] != NO_TIME)]
     begins, stops = starts[blocks], np.maximum(starts[blocks], ends[blocks])
     max_concurrency = most_at_once_of_each(begins, stops, lane[blocks], len(keys))
@@ -225,7 +263,7 @@ def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (
     for number, index in enumerate(_in_order(store, keys)):
         if not number % _LANES_PER_REPORT:
             tell_of_lanes(number / len(keys))
-        lanes.append(_lane(keys[index], parts[index], columns, max_concurrency[index]))
+        lanes.append(_lane(keys[index], numbers_of[index], parts[index], columns, max_concurrency[index]))
     block_names, counts = np.unique(names[blocks], return_counts=True)
     return Lanes(
         lanes,
@@ -261,7 +299,48 @@ def _outermost(parents: Places, lane: Places) -> Places:
     return outermost
 
 
-def _lane(key: Key, positions: Places, columns: _Columns, max_concurrency: int) -> Lane:
+def _own_stretches(
+    store: Store, forest: Forest, starts: NDArray[np.int64], ends: NDArray[np.int64], lane: Places
+) -> _Stretches | None:
+    """Return when nothing below a span runs, or waits to run in another process, while the span does itself.
+
+    A span that waited is preceded by a row for its wait: of a Ray call from its submission, of a request to Serve from
+    its routing.
+    """
+    parents, count = forest.parents, len(forest)
+    crossing = np.flatnonzero(parents >= 0)
+    crossing = crossing[lane[parents[crossing]] != lane[crossing]]
+    if not len(crossing):
+        return None
+    above = parents[crossing]
+    kinds, replicas, routes = forest.of("kind"), *_names_of_serve(store)
+    names = forest.of("name")
+    called = (kinds[crossing] == CONSUMER) & (kinds[above] == PRODUCER)
+    routed = np.isin(names[crossing], replicas) & np.isin(names[above], routes)
+    since = np.where(called, ends[above], np.where(routed, starts[above], starts[crossing]))
+    waited = (since != NO_TIME) & (starts[crossing] > since)
+    waits, of = crossing[waited], above[waited]
+    stretches = stretches_in(np.append(starts, since[waited]), np.append(ends, starts[waits]), np.append(parents, of))
+    if stretches is None:
+        return None
+    owners, begins, stops = stretches
+    # A wait is nobody's.
+    spans = np.flatnonzero(owners < count)
+    lanes = lane[owners[spans]]
+    order = spans[np.lexsort((begins[spans], lanes))]
+    return _Stretches(np.sort(lanes), begins[order], stops[order])
+
+
+def _names_of_serve(store: Store) -> tuple[list[int], list[int]]:
+    """Return the numbers of the names of replicas' spans, and of routings."""
+    parts = [part_of_name(name) for name in [*store.names.texts]]
+    replicas, routes = (
+        [number for number, part in enumerate(parts) if part is wanted] for wanted in (Part.REPLICA, Part.ROUTE)
+    )
+    return replicas, routes
+
+
+def _lane(key: Key, number: int, positions: Places, columns: _Columns, max_concurrency: int) -> Lane:
     """Return a lane of spans, which are in order of start."""
     starts, ends = columns.starts[positions], columns.ends[positions]
     timed = (starts != NO_TIME) & (ends != NO_TIME)
@@ -277,6 +356,7 @@ def _lane(key: Key, positions: Places, columns: _Columns, max_concurrency: int) 
         errors=int(columns.failed[positions].sum()),
         blocks=blocks,
         busy=busy,
+        active=busy if columns.own is None else columns.own.of(number),
         gap=_longest_gap(busy),
         max_concurrency=max_concurrency,
     )
@@ -345,7 +425,8 @@ class _BlockColumns(NamedTuple):
 def lane_of_process(pid: int) -> Lane:
     """Return the lane of a process of which no span is known yet."""
     blocks = Blocks(*[()] * len(fields(Blocks)))
-    return Lane(_NO_PROCESS, pid, NO_ROW, NO_ROW, 0, 0, blocks, Covered((), (), (0,)), None, 0)
+    never = Covered((), (), (0,))
+    return Lane(_NO_PROCESS, pid, NO_ROW, NO_ROW, 0, 0, blocks, never, never, None, 0)
 
 
 def joined(lanes: Sequence[Lane]) -> Lane:
@@ -355,12 +436,7 @@ def joined(lanes: Sequence[Lane]) -> Lane:
     columns = _BlockColumns._make(map(np.concatenate, zip(*of_each, strict=True)))
     order = np.lexsort((columns.rows, columns.starts))
     columns = _BlockColumns._make(column[order] for column in columns)
-    begins, stops = (
-        np.concatenate([np.asarray(times, np.int64) for times in column])
-        for column in zip(*((lane.busy.starts, lane.busy.ends) for lane in lanes), strict=True)
-    )
-    by_start = np.argsort(begins, kind="stable")
-    busy = _covered(begins[by_start], stops[by_start])
+    busy, active = _all_of([lane.busy for lane in lanes]), _all_of([lane.active for lane in lanes])
     owners = np.zeros(len(order), np.int64)
     return replace(
         lanes[0],
@@ -369,10 +445,21 @@ def joined(lanes: Sequence[Lane]) -> Lane:
         errors=sum(lane.errors for lane in lanes),
         blocks=columns.packed(),
         busy=busy,
+        active=active,
         gap=_longest_gap(busy),
         max_concurrency=most_at_once_of_each(columns.starts, columns.ends, owners, 1)[0],
         restarts=tuple(lane.start_ns for lane in lanes[1:] if lane.start_ns != NO_TIME),
     )
+
+
+def _all_of(several: Sequence[Covered]) -> Covered:
+    """Return what any of several covers."""
+    begins, stops = (
+        np.concatenate([np.asarray(times, np.int64) for times in column])
+        for column in zip(*((covered.starts, covered.ends) for covered in several), strict=True)
+    )
+    by_start = np.argsort(begins, kind="stable")
+    return _covered(begins[by_start], stops[by_start])
 
 
 def _longest_gap(busy: Covered) -> tuple[int, int] | None:

@@ -28,6 +28,7 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.serve import Part, part_of_name
 from spanview.index.processes import END, job_of_file, pid_of_file
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER
@@ -204,9 +205,23 @@ def worker_of(store: Store, lane: Lane) -> Worker:
         if not worker.actor and span.kind_value == CONSUMER and attributes.get("ray.actor_class"):
             actor, actor_id = (_text(attributes.get(key)) for key in ("ray.actor_class", "ray.actor_id"))
             worker = replace(worker, actor=actor, actor_id=actor_id, role=Role.ACTOR)
-        parts = _text(attributes.get("app")), _text(attributes.get("deployment"))
-        if worker.actor == "_".join(parts):
-            worker = replace(worker, actor="/".join(parts))
+        worker = _in_serve(worker, span)
+    return worker
+
+
+def _in_serve(worker: Worker, span: Span) -> Worker:
+    """Return what a span of Ray Serve says besides about its process."""
+    parts = _text(span.attributes.get("app")), _text(span.attributes.get("deployment"))
+    actor = "/".join(filter(None, parts))
+    if worker.actor == "_".join(parts):
+        return replace(worker, actor=actor)
+    # A file that is named after no process may be of several.
+    part = part_of_name(span.name) if worker.pid and worker.role is Role.UNKNOWN else None
+    if part is Part.PROXY:
+        return replace(worker, actor="proxy", role=Role.PROXY)
+    if part is Part.REPLICA and parts[1]:
+        replica_id = _text(span.attributes.get("replica_id"))
+        return replace(worker, actor=actor, actor_id=replica_id, role=Role.REPLICA)
     return worker
 
 

@@ -29,13 +29,19 @@ def without_attempt_text(calls: int, open_calls: int) -> str:
     return f"{count(calls, 'call')} without attempt{may_run}"
 
 
-def mostly_for_text(function: Function) -> str:
-    """Return what its calls mostly waited for, with that share of their time; empty if that is nothing."""
+def mostly_for_text(function: Function, *, is_brief: bool = False) -> str:
+    """Return what its calls mostly waited for, with that share of their time; empty if that is nothing.
+
+    Args:
+        function: The function.
+        is_brief: Whether to leave out how many calls that were.
+    """
     if (mostly := function.mostly_for) is None:
         return ""
     calls, ns = function.waited_for[mostly]
     share = f"{duration(ns)} of {duration(function.total_wait_ns)} waiting"
-    return f"{share}, by {calls:,} of {count(function.calls, 'call')}, was {mostly.label}"
+    by = "" if is_brief else f", by {calls:,} of {count(function.calls, 'call')},"
+    return f"{share}{by} was {mostly.label}"
 
 
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:

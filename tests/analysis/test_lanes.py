@@ -9,6 +9,7 @@ last   90 - 100            work   80 - 85   an error (child of call)
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +28,7 @@ from spanview.analysis.workers import Role, Worker, is_of_one_process, named, no
 from spanview.formats.decoder import Decoder
 from spanview.index.forest import forest_of
 from spanview.index.table import NO_ROW
+from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME, format_time
 from spanview.sources.loading import load_store
 
@@ -67,7 +69,9 @@ def us(ns: int) -> int:
 def test_the_drawing() -> None:
     """Blocks, busy times, gaps and errors of both files."""
     first, second = lanes_in(forest_of(store_of_drawing())).lanes
-    assert (first.spans, first.errors, first.max_concurrency, first.busy_ns, first.share) == (3, 0, 1, 50_000, 0.5)
+    assert (first.spans, first.errors, first.max_concurrency, first.busy_ns) == (3, 0, 1, 50_000)
+    # While `work` runs below, `main` only awaits it.
+    assert (first.active_ns, first.awaited_ns, first.share(first.active_ns)) == (30_000, 20_000, 0.3)
     assert [*map(us, first.blocks.starts)] == [0, 90]
     assert first.gap is not None
     assert [*map(us, first.gap)] == [40, 90]
@@ -162,6 +166,80 @@ def test_forests(spans: list[Document], files: list[int]) -> None:
 def test_graphs(spans: list[Document], files: list[int]) -> None:
     """Doubled ids, ids of zero, circles, times that are missing or the wrong way round."""
     check(spread(spans, files))
+
+
+def _slow_active_ns(store: Store) -> dict[tuple[int, int], int]:
+    """Return how long each process was active: from one time that a span has to the next, span by span."""
+    forest, spans, names = forest_of(store), store.spans, store.names.texts
+    rows, parents = forest.rows.tolist(), forest.parents.tolist()
+    keys = [(int(process), spans.service[row]) for process, row in zip(forest.of("process"), rows, strict=True)]
+    times = [(spans.start_ns[row], spans.end_ns[row]) for row in rows]
+    below: dict[int, list[tuple[int, int]]] = {position: [] for position in range(len(rows))}
+    for position, (start, end) in enumerate(times):
+        since, parent = start, parents[position]
+        if parent >= 0 and keys[parent] != keys[position]:
+            above = rows[parent]
+            if (spans.kind[above], spans.kind[rows[position]]) == (PRODUCER, CONSUMER):
+                since = times[parent][1]
+            elif (names[spans.name[above]], names[spans.name[rows[position]]]) == (ROUTED, REPLICA):
+                since = times[parent][0]
+        stretches = [(start, end)] if NO_TIME not in (start, end) else []
+        stretches += [(since, start)] if NO_TIME not in (since, start) else []
+        while parent >= 0:
+            below[parent] += stretches
+            parent = parents[parent]
+    edges = sorted({time for pair in times for time in pair} - {NO_TIME})
+    active: dict[tuple[int, int], int] = dict.fromkeys(keys, 0)
+    for first, last in pairwise(edges):
+        runs = {
+            keys[position]
+            for position, (start, end) in enumerate(times)
+            if NO_TIME not in (start, end)
+            and start <= first < last <= end
+            and not any(begin <= first and last <= stop for begin, stop in below[position])
+        }
+        for key in runs:
+            active[key] += last - first
+    return active
+
+
+ROUTED, REPLICA = "route_to_replica D f", "replica_handle_request D f"
+
+
+@settings(max_examples=200, deadline=None)
+@given(forests(traces=2, most=12), FILES, st.lists(st.sampled_from(("", "call", "serve")), min_size=30, max_size=30))
+def test_what_only_awaits(spans: list[Document], files: list[int], sorts: list[str]) -> None:
+    """A process is active while a span of it runs, and nothing below that span runs or is queued."""
+    by_id = {(span["context"]["trace_id"], span["context"]["span_id"]): span for span in spans}
+    for span, sort in zip(spans, sorts, strict=False):
+        parent = by_id.get((span["context"]["trace_id"], span["parent_id"]))
+        if sort and parent is not None:
+            parent.update({"kind": "SpanKind.PRODUCER"} if sort == "call" else {"name": ROUTED})
+            span.update({"kind": "SpanKind.CONSUMER"} if sort == "call" else {"name": REPLICA})
+    store = spread(spans, files)
+    found = {(lane.process, lane.service): lane.active_ns for lane in lanes_in(forest_of(store)).lanes}
+    assert found == _slow_active_ns(store)
+
+
+def test_a_proxy_awaits_its_replica() -> None:
+    """From the routing on, while the request is queued and runs; until it answers, and behind it, the proxy is busy."""
+    build = Builder()
+    files = {
+        "proxy.json": [
+            build.span("proxy_http_request D", span=1, start=0, duration=100),
+            build.span(ROUTED, span=2, parent=1, start=10, duration=60),
+        ],
+        "replica.json": [build.span(REPLICA, span=3, parent=2, start=65, duration=30)],
+    }
+    store = store_of_files({path: file_of(spans) for path, spans in files.items()})
+    proxy, replica = lanes_in(forest_of(store)).lanes
+    assert [(us(start), us(end)) for start, end in zip(proxy.active.starts, proxy.active.ends, strict=True)] == [
+        (0, 10),
+        (95, 100),
+    ]
+    assert (proxy.awaited_ns, replica.awaited_ns) == (85_000, 0)
+    of_two = joined([proxy, replica])
+    assert (of_two.busy_ns, of_two.active_ns) == (100_000, 45_000)
 
 
 def test_chains_of_any_length() -> None:

@@ -76,8 +76,8 @@ async def test_a_trace() -> None:
         await look.until_shown("1 of 31 traces")
         await look.press("enter", "enter")
         assert look.header.startswith(" ‹ pipeline   ")
-        assert look.body[2].startswith("CALL")
-        rows = look.body[3:24]
+        heads = look.line_of("CALL")
+        rows = look.lines[heads + 1 : heads + 22]
         assert rows[0].startswith("▾ pipeline ")
         waits = [row for row in rows if "┈" in row]
         assert waits
@@ -97,11 +97,37 @@ async def test_a_failure() -> None:
         await look.until_shown("Traceback (most recent call last):")
 
 
+QUESTIONS = [
+    # what somebody wants to know, the recording, the keys, and what answers it
+    ("slowest trace and why", "ray-tasks-bundled-hook", "s enter", (" = ", "waiting before ")),
+    ("newest failure's line of code", "ray-tasks-bundled-hook", "e", ('raise KeyError("nope")',)),
+    ("which function waited most, for what", "ray-tasks-docs-hook", "A", ("TOTAL WAIT ▾", "waiting", "was ")),
+    ("a request's queue", "serve", "H", ("QUEUE P50", " queue + ")),
+    ("each request's queue", "serve", "H enter", ("QUEUE", "REQUEST ID")),
+    (
+        "failed against the others",
+        "ray-tasks-bundled-hook",
+        "D enter",
+        ("without an error", "with an error", "waiting"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("folder", "keys", "answers"), [question[1:] for question in QUESTIONS])
+async def test_few_keys_answer(folder: str, keys: str, answers: tuple[str, ...]) -> None:
+    """What people ask first takes two keys at the most, on 80 cells."""
+    async with recording(folder, (80, 24)) as look:
+        for key in keys.split():
+            await look.press(key)
+            await look.rest()
+        await look.until_shown(*answers)
+
+
 async def test_groups() -> None:
     """Requests of a Serve application by their root names, with failures and percentiles."""
     async with recording("serve") as look:
         await look.press("r")
-        below = look.body[2 + ROWS :]
+        below = look.lines[look.line_of("ROOT") :]
         heads = below[0]
         assert heads.split() == ["ROOT", "TRACES", "▾", "ERR", "ERR%", "INCOMPLETE", "P50", "P95", "MAX"]
         end = heads.index("TRACES") + len("TRACES ▾")
@@ -115,7 +141,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "groups": ("TRACES", "P95", "GET /p"),
     "filter": ("╱ name~Async duration>10ms", "7 of 31 traces"),
     "trace": ("‹ pipeline", "│   leaf  ", "119 ms = 103 ms waiting before 2 calls ran", "┈"),
-    "critical": ("critical path: 15.5 ms running", "•"),
+    "critical": ("critical path: 16 ms running", "•"),
     "span": ("‹ pipeline › __main__.leaf", "ray.function"),
     "error": ("✖ KeyError", "prog_tasks.py:67 fail"),
     "statistics": ("statistics of 31 traces", "TOTAL ▾"),

@@ -248,6 +248,26 @@ def test_a_driver_is_not_busy_while_it_waits() -> None:
     assert all(map(model.is_busy_known, model.order))
 
 
+def test_names_of_serve() -> None:
+    """Files of the hook are named after processes: what these run of Serve says who they are."""
+    build, files = Builder(), {}
+    for pid, name, own in (
+        (11, "proxy_http_request Chat GET", {}),
+        (12, "replica_handle_request Chat f", {"app": "shop", "deployment": "Chat", "replica_id": "abc"}),
+        (13, "replica_handle_request Find f", {"deployment": "Find", "replica_id": "def"}),
+        (14, "something else", {"app": "shop", "deployment": "Chat"}),
+    ):
+        resource = {"process.pid": pid, "service.name": "default_worker"}
+        files[f"{pid}.txt"] = file_of([build.span(name, attributes=own, resource=resource)])
+    model = model_of(store_of_files(files))
+    assert [model.labels(index) for index in range(4)] == [
+        ["proxy 11"],
+        ["shop/Chat abc", "Chat abc", "Chat"],
+        ["Find def", "Find def", "Find"],
+        ["default_worker 14"],
+    ]
+
+
 def test_empty_files() -> None:
     """A process whose file is empty has no line, but is counted; output of Ray's workers is empty for other reasons."""
     spans = file_of([ran(Builder(), start=1, duration=20)])
@@ -398,7 +418,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         block = look.lines[-2]
         assert "main   +0 µs   40 µs   first span of this worker" in block
         assert "1 of 2" in block
-        assert "busy 50.0% of 100 µs (50.0% of view)" in look.lines[-3]
+        assert "busy 16.0% of 100 µs (16.0% of view)   likely awaits others 34.0%" in look.lines[-3]
         await look.press("right")
         assert "last   +90 µs   10 µs   idle 50 µs before" in look.lines[-2]
         await look.press("l")
@@ -420,9 +440,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         assert "copied the span id" in look.footer
         await look.press("enter")
         assert look.is_on(TraceScreen)
-        await look.until(
-            lambda: any("✖" in line and "call ray.remote_worker" in line for line in look.lines) or size[1] < 30
-        )
+        await look.until(lambda: any("call ✖   waited" in line for line in look.lines) or size[1] < 30)
         await look.press("escape")
         assert look.is_on(WorkersScreen)
         await look.press("escape")
@@ -461,8 +479,7 @@ async def test_by_mouse() -> None:
     """A click selects a block, in a gap the one behind it, a second one opens it; the minimap picks a time."""
     async with looking_at(data=of_drawing(), size=(100, 30)) as look:
         rows = await open_workers(look)
-        left = look.body[3].index("▏main")
-        width, top = 99 - left, rows.region.y
+        left, width, top = rows.line_width - rows.time_cells, rows.time_cells, rows.region.y
         await look.pilot.click(offset=(left + round(width * 0.6), top))
         await look.until(lambda: rows.block == 1)
         await look.pilot.click(offset=(left + 3, top))

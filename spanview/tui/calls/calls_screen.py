@@ -206,7 +206,10 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
         notes.append(f"{function.errors:,} of {count(function.attempts, 'attempt')} failed")
     notes += [mostly] if (mostly := mostly_for_text(function)) else []
     notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
-    return fitting(["   ".join(notes[:number]) for number in range(len(notes), 0, -1)], cells) if notes else ""
+    texts = ["   ".join(notes[:number]) for number in range(len(notes), 0, -1)]
+    if mostly and notes[0] == mostly:
+        texts.append(mostly_for_text(function, is_brief=True))
+    return fitting(texts, cells) if texts else ""
 
 
 def _calls_in(store: Store, is_without_rays_own: bool, traces: Sequence[int] | None, tell: Tell) -> Calls:  # noqa: FBT001 - bound by name

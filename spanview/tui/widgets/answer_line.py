@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.base_screen import BaseScreen
     from spanview.tui.widgets.scope import TraceScope
 
-_BETWEEN = "   "
-_MOST_LINES = 2
+_BETWEEN: Final = "   "
+_MOST_LINES: Final = 2
 
 
 def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool) -> list[str]:
@@ -89,13 +90,16 @@ class AnswerLine(Widget):
 
 
 def _in_two(text: str, room: int) -> list[str] | None:
-    """Return a text in one line or in two; None if these have no room for it."""
+    """Return a text in one line, or in two, parted between its parts if it can be; None if these have no room."""
     if cell_len(text) <= room:
         return [text]
-    parts = [part for part in text.split(_BETWEEN, 1) if part]
-    if len(parts) == 1 or max(map(cell_len, parts)) > room:
-        parts = in_lines(text, room)
-    return parts if len(parts) <= _MOST_LINES else None
+    for mark, lead in ((_BETWEEN, ""), (" + ", "+ ")):
+        places = [match.start() for match in re.finditer(re.escape(mark), text)]
+        parted = ([text[:place], lead + text[place + len(mark) :]] for place in reversed(places))
+        if lines := next((lines for lines in parted if max(map(cell_len, lines)) <= room), None):
+            return lines
+    lines = in_lines(text, room)
+    return lines if len(lines) <= _MOST_LINES else None
 
 
 class TypicalLine(AnswerLine):

@@ -256,6 +256,8 @@ class Fit(Generic[Row]):
             else:
                 text = column.text(row) if cells >= column.width else column.text(row)[:1]
                 style = column.style if isinstance(column.style, str) else column.style(row)
+                # Where the selected row is turned round, a blank has the colour of its style.
+                style = style if text else NO_STYLE
                 yield Piece(data_text(text, cells) if column.aligns_left else right(text, cells), style)
             if column.behind:
                 yield Piece(" " * column.behind)

@@ -2,6 +2,7 @@
 
 blocks     |leaf        |  |pipeline         ✖|  ↻  ▅▃▂  |▌  |░░░░░░   ▒▒▒▒▒▒
            what is wide has its name    a restart   |        |         what runs now
+proxy      |▁▁──────▁▁|         ─ where it only awaits what other processes run
                     how much of a cell is covered, where     what has a start and no end
                                      blocks are narrower
 """
@@ -22,6 +23,7 @@ from spanview.tui.workers.choosing import NOBODY, one_by_one
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from spanview.analysis.intervals import Covered
     from spanview.analysis.lanes import Blocks, Lane
     from spanview.tui.widgets.window import Window
     from spanview.tui.workers.choosing import ShownBlocks
@@ -32,6 +34,8 @@ UNENDED: Final = "░"
 """Time in which a block that has no end may run, where nothing else does."""
 RUNNING: Final = "▒"
 """Time since something began that runs now."""
+AWAITING: Final = "─"
+"""Time in which a process likely only awaits what others run."""
 _BEFORE, _BEHIND = "‹", "›"
 _NOTHING_ELSE: Final = {" ", _BEFORE, _BEHIND, UNENDED}
 HATCHES: Final = (UNENDED, RUNNING)
@@ -77,7 +81,7 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     """
     begin, length = window.start_ns, window.length_ns
     edges = [begin + cell * length // width for cell in range(width + 1)]
-    cells = Cells(_shares(lane, edges), [NOBODY] * width, [False] * width)
+    cells = Cells(_glyphs(lane, edges), [NOBODY] * width, [False] * width)
     if len(lane.blocks.rows) < _FEWEST_AT_ONCE:
         choice = one_by_one(lane.blocks, edges, numbers)
     else:
@@ -101,9 +105,18 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     return cells
 
 
-def _shares(lane: Lane, edges: list[int]) -> list[str]:
+def _glyphs(lane: Lane, edges: list[int]) -> list[str]:
+    """Return how much of each cell a process was busy, and where it only awaited others."""
+    busy = _shares(lane.busy, edges)
+    if not lane.awaited_ns:
+        return busy
+    active = _shares(lane.active, edges)
+    return [glyph if glyph != " " or runs == " " else AWAITING for glyph, runs in zip(active, busy, strict=True)]
+
+
+def _shares(covered: Covered, edges: list[int]) -> list[str]:
     """Return how much of each cell is covered: at the edges of what runs to an eighth from the side, else by height."""
-    starts, ends, sums = lane.busy.starts, lane.busy.ends, lane.busy.sums
+    starts, ends, sums = covered.starts, covered.ends, covered.sums
     glyphs: list[str] = []
     earlier, before, until, is_on = edges[0] - 1, 0, 0, False
     # This runs for every cell in sight: comparisons cost less than builtins for the lesser and the greater.
@@ -114,14 +127,14 @@ def _shares(lane: Lane, edges: list[int]) -> list[str]:
         is_on, before, until = over > 0, number, sums[number]
         if is_on:
             until -= over
-        size, covered, earlier = edge - earlier, until - done, edge
-        if not covered:
+        size, taken, earlier = edge - earlier, until - done, edge
+        if not taken:
             glyphs.append(" ")
-        elif covered == size:
+        elif taken == size:
             glyphs.append(_FULL)
         else:
             # Neither nothing nor all: what there is, and the gap in it, can be seen.
-            eighths = (16 * covered + size) // (2 * size) or 1
+            eighths = (16 * taken + size) // (2 * size) or 1
             eighths = 7 if eighths > 7 else eighths  # noqa: PLR2004, FURB136 - of eight
             if was_on and not is_on and not came:
                 glyphs.append(EIGHTHS[eighths])

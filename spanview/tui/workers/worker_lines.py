@@ -22,6 +22,7 @@ from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.paint import PALETTE, data_text, fixed, joined, right
 from spanview.tui.workers.choosing import NOBODY
 from spanview.tui.workers.worker_bars import (
+    AWAITING,
     FAILED,
     HATCHES,
     RESTARTED,
@@ -50,6 +51,8 @@ _FEWEST_FOR_NAMES, _NAME_SHARE = 24, 0.25
 """Cells of a line that names can have, where they are so long: a share of it, and no fewer than some."""
 _FEWEST_NAMED: Final = 3
 """So many cells that are full of one block have its name."""
+_FEWEST_NAMED_AWAITING: Final = 8
+"""The same where it only awaits others: between stretches in which it runs, a shorter name is none."""
 _MAX_PAINTED: Final = 1_000
 """So many painted lines are kept."""
 _LEVELS: Final = " ▁▂▃▄▅▆▇█"
@@ -85,7 +88,7 @@ def _shown_share(model: WorkersModel, index: int) -> str:
 
 
 def _own_share(model: WorkersModel, index: int) -> str:
-    share = model.lane(index).share
+    share = model.lane(index).share(model.lane(index).active_ns)
     return "–" if share is None or not model.is_busy_known(index) else f"{share:.0%}"
 
 
@@ -383,8 +386,9 @@ class WorkerLines(LineList):
         name = name_text(fitting(self.model.labels(index), room), room)
         segments = [Segment(f"{indent}{name} ")]
         for figure in split.figures:
-            style = self.paint_style(figure.style) if figure.style else None
-            segments.append(Segment(right(figure.text(self.model, index), figure.width), style))
+            text = figure.text(self.model, index)
+            style = self.paint_style(figure.style) if figure.style and text else None
+            segments.append(Segment(right(text, figure.width), style))
         lane = self.model.lane(index)
         time = self._time(index, lane, split.time, self.block if row == self.cursor else None)
         return [*segments, Segment("  "), *time]
@@ -427,8 +431,9 @@ class WorkerLines(LineList):
             place, has_edge = drawn.places[first], not first or drawn.places[first - 1] != drawn.places[first]
             texts[first] = self._named(lane, place, behind - first, texts[first][1], has_edge=has_edge)
             texts[first + 1 : behind] = [("", texts[first][1])] * (behind - first - 1)
-        for hatch in filter(drawn.glyphs.__contains__, HATCHES):
-            for first, behind in drawn.full_runs(_FEWEST_NAMED, hatch):
+        for hatch in filter(drawn.glyphs.__contains__, (*HATCHES, AWAITING)):
+            fewest = _FEWEST_NAMED_AWAITING if hatch == AWAITING else _FEWEST_NAMED
+            for first, behind in drawn.full_runs(fewest, hatch):
                 runs, size = self.model.runs_now(index), behind - first - 1
                 row = None if drawn.places[first] == NOBODY else lane.blocks.rows[drawn.places[first]]
                 text = self.model.function_text(row) if row is not None else "" if runs is None else runs.name

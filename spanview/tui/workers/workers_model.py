@@ -22,7 +22,7 @@ from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import Timed
 from spanview.tui.widgets.window import Window
-from spanview.tui.workers.worker_bars import RUNNING, UNENDED
+from spanview.tui.workers.worker_bars import AWAITING, RUNNING, UNENDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -376,7 +376,7 @@ class WorkersModel:
             Sort.NAME: lambda index: _natural(self._names[index]),
             Sort.SPANS: lambda index: -lane(index).spans,
             Sort.ERRORS: lambda index: -lane(index).errors,
-            Sort.BUSY: lambda index: -lane(index).busy_ns,
+            Sort.BUSY: lambda index: -lane(index).active_ns,
             Sort.GAP: lambda index: -lane(index).longest_gap_ns,
         }
         return keys[by]
@@ -388,13 +388,13 @@ class WorkersModel:
         return self.shape.lanes[index]
 
     def is_busy_known(self, index: int) -> bool:
-        """Return whether a worker's spans show when it was busy: those in which a driver calls wait for it, too."""
+        """Return whether a worker's spans show when it was busy."""
         return index not in self._waiting_drivers
 
     def _waits(self, lane: Lane, worker: Worker) -> bool:
-        """Return whether a worker is a driver with calls and other spans, which may only wait for these."""
+        """Return whether a worker is a driver that may only wait for its calls, and no attempt shows for how long."""
         kinds = self._store.spans.kind
-        is_calling = worker.role is Role.DRIVER and lane.call_row != NO_ROW
+        is_calling = worker.role is Role.DRIVER and lane.call_row != NO_ROW and not lane.awaited_ns
         return is_calling and any(kinds[row] != PRODUCER for row in lane.blocks.rows)
 
     def at_most(self, index: int) -> str:
@@ -428,12 +428,13 @@ class WorkersModel:
         """What hatched time is, where there may be some."""
         has_unended = any(lane.blocks.unended for lane in self.shape.lanes)
         texts = [f"{RUNNING} runs now"] if self._doing else []
+        texts += [f"{AWAITING} awaits others"] if any(lane.awaited_ns for lane in self.shape.lanes) else []
         return "  ".join(texts + ([f"{UNENDED} no end seen"] if has_unended else []))
 
     def shown_share(self, index: int) -> float:
         """Return what share of the time that is shown a worker was busy, with what runs now or was lost."""
         shown, busy, stretch = self.shown, self.lane(index).busy, self._open_stretch(index)
-        busy_ns = busy.between(shown.start_ns, shown.end_ns)
+        busy_ns = self.lane(index).active.between(shown.start_ns, shown.end_ns)
         if stretch is not None:
             first, last = max(shown.start_ns, stretch[0]), min(shown.end_ns, stretch[1])
             busy_ns += max(0, last - first - busy.between(first, max(first, last)))
@@ -448,8 +449,10 @@ class WorkersModel:
     def labels(self, index: int) -> list[str]:
         """Return how a worker is called, the longest first; from files, to be sanitised."""
         name, node = self._names[index], self.node_text(_node_of(self.shape.workers[index]))
-        has_node = self._has_nodes and not self.by.has_nodes and node
-        return [f"{name} {node}", name] if has_node else [name]
+        has_node, worker = self._has_nodes and not self.by.has_nodes and node, self.shape.workers[index]
+        deployment = worker.actor.rpartition("/")[2]
+        shorter = [f"{deployment} {worker.actor_id}", deployment] if worker.role is Role.REPLICA else []
+        return [*([f"{name} {node}"] if has_node else []), name, *shorter]
 
     def node_text(self, node: str) -> str:
         """Return how a node is called: an id as short as tells it from the others."""
@@ -462,7 +465,7 @@ class WorkersModel:
         elif worker.role in {Role.DRIVER, Role.WORKER}:
             name = f"{worker.role.value} {worker.pid}{self._again(lane)}"
         elif worker.role is Role.PROXY:
-            name = f"proxy {worker.node}"
+            name = f"proxy {worker.pid or worker.node}"
         elif worker.role is Role.REPLICA:
             name = f"{worker.actor} {worker.actor_id}"
         else:
@@ -495,7 +498,7 @@ class WorkersModel:
 
 def _node_of(worker: Worker) -> str:
     """Return the node of a worker; a proxy is named after its address, which isn't what nodes are called elsewhere."""
-    return "" if worker.role is Role.PROXY else worker.node
+    return "" if worker.role is Role.PROXY and not worker.pid else worker.node
 
 
 def _cells_of_ids(ids: Iterable[str]) -> int:

@@ -186,10 +186,12 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             parts.append(f"runs {sanitise(runs.name, _LONGEST_ID)} now, likely" if runs.name else "runs now, likely")
         if not self._model.is_busy_known(index):
             parts.append("busy time not known: its spans wait for its calls, too")
-        elif lane.share is not None:
+        elif (share := lane.share(lane.active_ns)) is not None:
             own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(index)
             rest = ", without generators" if index in self._model.shape.with_generators else ""
-            parts.append(f"busy {lane.share:.1%} of {own} ({shown:.1%} of view{rest})")
+            parts.append(f"busy {share:.1%} of {own} ({shown:.1%} of view{rest})")
+            if awaited := lane.share(lane.awaited_ns):
+                parts.append(f"likely awaits others {awaited:.1%}")
         if lane.gap is not None:
             most = self._model.at_most(index)
             parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")

@@ -89,7 +89,7 @@ class Processes:
         return FileSource(path, int(digits)) if generation else None
 
     def first_file(self, number: int) -> int | None:
-        """Return the number of a process's first file, empty ones included; None for one that is known by its resource."""
+        """Return the number of the first file of a process, empty ones included; None if its resource tells it."""
         text = self.texts.texts[number]
         if text not in self._first_files and _GENERATION in text:
             for source in range(len(self._sources)):

@@ -67,6 +67,7 @@ class Processes:
         """What each is known by."""
         self._of_files: dict[int, str] = {}
         self._are_named: dict[int, bool] = {}
+        self._first_files: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.texts.texts)
@@ -87,6 +88,14 @@ class Processes:
         path, generation, digits = self.texts.texts[number].partition(_GENERATION)
         return FileSource(path, int(digits)) if generation else None
 
+    def first_file(self, number: int) -> int | None:
+        """Return the number of the first file of a process, empty ones included; None if its resource tells it."""
+        text = self.texts.texts[number]
+        if text not in self._first_files and _GENERATION in text:
+            for source in range(len(self._sources)):
+                self._first_files.setdefault(self._of_file(source), source)
+        return self._first_files.get(text)
+
     def text(self, number: int) -> str:
         """Return what a process is known by: `api 627cc493`, `spans/8714.txt`, `spans/8714.txt #2`."""
         file = self.file(number)
@@ -103,6 +112,7 @@ class Processes:
         """Forget the numbers of files, which are others from now on."""
         self._of_files.clear()
         self._are_named.clear()
+        self._first_files.clear()
 
     def _of_file(self, source: int) -> str:
         text = self._of_files.get(source)

@@ -211,9 +211,12 @@ class Appearance:
         if self.color_by is ColorBy.NODE:
             return self._node_number(row)
         if self.color_by is ColorBy.PROCESS:
-            return self._process_number(row)
-        number: int = getattr(self._store.spans, _COLUMNS[self.color_by])[row]
-        return number
+            number = self._process_number(row)
+            # Files that are empty count, too: a process keeps its colour when another one has written something.
+            first = self._store.processes.first_file(number)
+            return number if first is None else first
+        value: int = getattr(self._store.spans, _COLUMNS[self.color_by])[row]
+        return value
 
     def _node_number(self, row: int) -> int:
         return self._node_numbers.setdefault(self._node(row), len(self._node_numbers))

@@ -59,15 +59,8 @@ def meanwhile_of(store: Store, tree: TraceTree, node: int, since_ns: int) -> Mea
     parent, until_ns = tree.parents[node], store.spans.start_ns[tree.rows[node]]
     if parent == ROOT or tree.is_missing(parent) or until_ns - since_ns < LEAST_SHARED_NS:
         return None
-    above = set[int]()
-    while parent != ROOT:
-        if not tree.is_missing(parent):
-            above.add(tree.rows[parent])
-        parent = tree.parents[parent]
-    calls, attempts = _earlier(store, tree.rows[tree.parents[node]])
-    return _ran(store, attempts[~np.isin(attempts, [*above])], since_ns, until_ns) or _waited(
-        store, calls, attempts, since_ns, until_ns
-    )
+    calls, attempts = _earlier(store, tree.rows[parent])
+    return _ran(store, attempts, since_ns, until_ns) or _waited(store, calls, attempts, since_ns, until_ns)
 
 
 def _earlier(store: Store, call: int) -> tuple[Places, Places]:

@@ -10,7 +10,9 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.commands.piped import is_readable
+from spanview.index.memory import keep_freed
 from spanview.index.store import Store
+from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.problems import NoSuchPathError
 from spanview.sources.details import RecordReader
 from spanview.sources.discover import STANDARD_INPUT
@@ -105,6 +107,8 @@ def begin(options: Options, *, decodes_all: bool = False) -> tuple[Store, Sessio
             if show is not None:
                 show(progress)
     session.keep()
+    if len(store.intake.spans) >= NUMPY_FROM_SPANS and not options.follow:
+        keep_freed()
     return store, session
 
 

@@ -13,6 +13,7 @@ store       all of it together: what every question is asked of
 tree        one trace stitched: parents, missing parents, circles
 trace       traces and nodes as `import spanview` offers them
 arrays      columns as numpy arrays, hashes of ids, and orders
+memory      what the C library does with memory that was freed
 room        what only adding needs, given up and rebuilt
 gather      bytes at many places of a buffer at once
 forest      many traces stitched at once, as columns

@@ -12,7 +12,7 @@ traces      by their first row; names, services and processes, too
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places
     from spanview.index.intake import Intake
     from spanview.index.table import Interned, SpanTable
+
+Rows32: TypeAlias = "NDArray[np.uint32]"
 
 _OFFSET_BITS: Final = 40
 """Bits that hold the offsets of usual files; with the number of the file they fit one word."""
@@ -44,6 +46,7 @@ def arrange(intake: Intake) -> Sequence[int]:
     """
     spans = intake.spans
     spans.widen()
+    forget_slots(intake)
     files = np.array(sorted(range(len(intake.sources)), key=intake.source_order), np.int64)
     new_files = _inverse(files)
     intake.sources[:] = [intake.sources[number] for number in files.tolist()]
@@ -53,18 +56,18 @@ def arrange(intake: Intake) -> Sequence[int]:
     is_scanned, moved = are_scanned(intake)[rows], new_rows[[*intake.moved]]
     for name in (name for name in spans.__slots__ if name != "next_row"):
         _fill(spans, name, np.asarray(getattr(spans, name))[rows])
+    del rows
     for name, texts in (("name", intake.names), ("service", intake.services), ("process", intake.processes.texts)):
         _fill(spans, name, _number_texts(texts, np.asarray(getattr(spans, name)))[np.asarray(getattr(spans, name))])
     new_traces = _arrange_traces(intake, new_rows)
-    forget_slots(intake)
     intake.take_numbers(numbers := _array("I", new_files), _array("I", new_rows), _array("I", new_traces))
     intake.scanned, intake.moved = _runs(is_scanned), {*moved.tolist()}
     return numbers
 
 
-def _inverse(order: Places) -> Places:
-    inverse = np.empty_like(order)
-    inverse[order] = np.arange(len(order))
+def _inverse(order: Places) -> Rows32:
+    inverse = np.empty(len(order), np.uint32)
+    inverse[order] = np.arange(len(order), dtype=np.uint32)
     return inverse
 
 
@@ -75,8 +78,11 @@ def _array(typecode: str, values: NDArray[Any]) -> array[int]:
 
 
 def _fill(table: object, name: str, values: NDArray[Any]) -> None:
-    """Give a table another column with the same type of items."""
-    setattr(table, name, _array(getattr(table, name).typecode, values))
+    """Fill a column of a table in its place, as new memory takes longer than filling it; there may be fewer rows."""
+    column = getattr(table, name)
+    if len(values) < len(column):
+        del column[len(values) :]
+    np.asarray(column)[:] = values
 
 
 def _rows_in_order(spans: SpanTable) -> Places:
@@ -89,24 +95,13 @@ def _rows_in_order(spans: SpanTable) -> Places:
     return np.argsort(files.astype(np.uint64) << np.uint64(_OFFSET_BITS) | offsets, kind="stable")
 
 
-def _by_first(column: NDArray[Any], count: int) -> tuple[Places, Places]:
-    """Return the numbers in a column in the order in which they come first, and the row where each does.
-
-    Args:
-        column: Numbers below `count`.
-        count: How many there are.
-    """
-    first = np.full(count, NO_ROW, np.int64)
-    # Of several values for one place the last one stays.
-    first[column[::-1]] = np.arange(len(column))[::-1]
-    numbers = np.flatnonzero(first != NO_ROW)
-    numbers = numbers[np.argsort(first[numbers])]
-    return numbers, first[numbers]
-
-
 def _number_texts(texts: Interned, column: NDArray[Any]) -> Places:
     """Number texts by the rows that have them first, and forget those that no row has; return their new numbers."""
-    numbers, _ = _by_first(column, len(texts.texts))
+    first = np.full(len(texts.texts), NO_ROW, np.uint32)
+    # Of several values for one place the last one stays.
+    first[column[::-1]] = np.arange(len(column), dtype=np.uint32)[::-1]
+    numbers = np.flatnonzero(first != NO_ROW)
+    numbers = numbers[np.argsort(first[numbers])]
     new = np.zeros(len(texts.texts), np.int64)
     new[numbers] = np.arange(len(numbers))
     kept = [texts.texts[number] for number in numbers.tolist()]
@@ -119,30 +114,34 @@ def _number_texts(texts: Interned, column: NDArray[Any]) -> Places:
     return new
 
 
-def _arrange_traces(intake: Intake, new_rows: Places) -> Places:
+def _arrange_traces(intake: Intake, new_rows: Rows32) -> Rows32:
     """Number traces by their first rows, and link their rows; return the new number of each."""
     spans, traces = intake.spans, intake.traces
     column = np.asarray(spans.trace)
-    order, first = _by_first(column, len(traces))
-    new = _inverse(order)
-    numbers = new[column]
-    _fill(spans, "trace", numbers)
-    roots = np.asarray(traces.root_row)[order].astype(np.int64)
+    # By trace, then row.
+    keys = column.astype(np.uint64)
+    keys <<= _ROW_BITS
+    keys |= np.arange(len(keys), dtype=np.uint64)
+    keys.sort()
+    rows = keys.astype(np.uint32)
+    keys >>= _ROW_BITS
+    goes_on = keys[1:] == keys[:-1]
+    firsts, lasts = (np.flatnonzero(np.append(*edge)[: len(keys)]) for edge in ((True, ~goes_on), (~goes_on, True)))
+    order = np.argsort(rows[firsts])
+    firsts, lasts = firsts[order], lasts[order]
+    order = keys[firsts].astype(np.int64)
+    roots = np.asarray(traces.root_row)[order]
     roots[roots != NO_ROW] = new_rows[roots[roots != NO_ROW]]
     for name in traces.__slots__:
         _fill(traces, name, np.asarray(getattr(traces, name))[order])
-    last = np.empty(len(order), np.int64)
-    last[numbers] = np.arange(len(numbers))
-    for name, rows in (("first_row", first), ("last_row", last), ("root_row", roots)):
-        _fill(traces, name, rows)
-    # By trace, then row.
-    keys = numbers.astype(np.uint64) << _ROW_BITS | np.arange(len(numbers), dtype=np.uint64)
-    keys.sort()
-    rows = (keys & np.uint64(NO_ROW)).astype(np.int64)
-    goes_on = keys[1:] >> _ROW_BITS == keys[:-1] >> _ROW_BITS
-    following = np.full(len(rows), NO_ROW, np.int64)
-    following[rows[:-1][goes_on]] = rows[1:][goes_on]
-    _fill(spans, "next_row", following)
+    for name, values in (("first_row", rows[firsts]), ("last_row", rows[lasts]), ("root_row", roots)):
+        _fill(traces, name, values)
+    del keys
+    next_row = np.asarray(spans.next_row)
+    next_row[:] = NO_ROW
+    next_row[rows[:-1][goes_on]] = rows[1:][goes_on]
+    new = _inverse(order)
+    _fill(spans, "trace", new[column])
     return new
 
 

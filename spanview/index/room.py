@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import ctypes
-import sys
 from array import array
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from spanview.index.arrays import hashes_of
+from spanview.index.memory import release_freed
 from spanview.index.table import NARROWED
 from spanview.model.problems import Warnings
 
@@ -30,10 +29,7 @@ def give_up_room(intake: Intake) -> None:
         setattr(spans, name, column)
 
     forget_slots(intake)
-    # The C library keeps what is free between the columns unless asked to release it.
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
-    if trim is not None:
-        trim(0)
+    release_freed()
 
 
 def forget_slots(intake: Intake) -> None:

@@ -48,6 +48,10 @@ _MISFIT_SHARE: Final = 4
 _MIN_BREAKS: Final = 16
 _MAX_WAITING_DOCUMENTS: Final = 500
 """Documents of a file that wait to share a batch, because even a small one has its cost."""
+_SAMPLE_BYTES: Final = 64 * 1024
+"""Bytes of a page that show how long its lines are,"""
+_LONG_LINE_BYTES: Final = 128
+"""and bytes that long ones have on average, or more."""
 _CARRIED_SHARE: Final = 4
 """A page's last record is read again with the next page if it is no longer than one in this many bytes."""
 
@@ -191,14 +195,8 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
     """
     file_starts, end = np.array([piece.begin for piece in pieces]), pieces[-1].end
     count = max(end - 1, 0)
-    line_ends, more = (room[:count] for room in flags)
-    np.equal(buffer[:count], _LF, out=line_ends)
-    line_count = np.count_nonzero(line_ends)
-    line_ends &= np.not_equal(buffer[1:end], _SPACE, out=more)
-    has_spaces = np.count_nonzero(line_ends) < line_count
-    # A line begins where a file does.
-    line_ends[file_starts[(file_starts > 0) & (file_starts < end)] - 1] = True
-    marks = np.concatenate([[0], places_of(flags[0], count) + 1, [end] * 3])
+    line_begins, has_spaces = _line_begins(buffer, flags, file_starts[(file_starts > 0) & (file_starts < end)], count)
+    marks = np.concatenate([[0], line_begins, [end] * 3])
     starts, following, third = marks[:-2], marks[1:-1], marks[2:]
     is_open = buffer[starts] == _OPEN
     is_one_line = is_open & (buffer[starts + 1] == _QUOTE)
@@ -233,6 +231,29 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
         fit, _ = _with_one(_positions_of(_KIND, 4, buffer, flags[1], count), starts, ends)
         starts, ends, in_lines = starts[fit], ends[fit], in_lines[fit]
     return _Candidates(starts, ends, in_lines, otlp)
+
+
+def _line_begins(buffer: Bytes, flags: tuple[Flags, Flags], file_starts: Places, count: int) -> tuple[Places, bool]:
+    """Return where lines begin, and files, but for lines that begin with a space; tell whether there may be such lines.
+
+    Args:
+        flags: Memory for two flags of each byte.
+        file_starts: Where files begin, but for the first.
+        count: How many bytes may end a line.
+    """
+    line_ends, more = (room[:count] for room in flags)
+    np.equal(buffer[:count], _LF, out=line_ends)
+    # Long lines have few begins to look at; with short ones, as in indented records, looking at all bytes is cheaper.
+    is_long = np.count_nonzero(line_ends[:_SAMPLE_BYTES]) < _SAMPLE_BYTES // _LONG_LINE_BYTES
+    if not is_long:
+        line_ends &= np.not_equal(buffer[1 : count + 1], _SPACE, out=more)
+    line_ends[file_starts - 1] = True
+    begins = places_of(flags[0], count) + 1
+    if not is_long:
+        return begins, True
+    begin_well = buffer[begins] != _SPACE
+    begin_well[np.searchsorted(begins, file_starts)] = True
+    return begins[begin_well], not begin_well.all()
 
 
 def _positions_of(text: bytes, rare: int, buffer: Bytes, flags: Flags, count: int) -> Places:

@@ -24,6 +24,7 @@ from multiprocessing.connection import Connection, wait
 from subprocess import DEVNULL, Popen
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from spanview.index.memory import keep_freed
 from spanview.quick.files import QuickFile
 from spanview.quick.pages import Pages
 from spanview.quick.rows import ROW_BYTES, ScannedRows
@@ -315,6 +316,7 @@ def _work(job: Job, pipe: Connection, shared: _Shared, inherited: list[Connectio
     for connection in inherited:
         connection.close()
     gc.disable()
+    keep_freed()
     files, options = job
 
     def taken() -> Iterator[QuickFile]:

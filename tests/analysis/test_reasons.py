@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from builders import Document
+    from spanview.index.store import Store
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 HEALTHY: Final = ("ray-data", "ray-existing-actors", "ray-restarted-actor", "console-with-worker-files")
@@ -89,9 +90,17 @@ class Program:
         self._files.setdefault(file, []).append(document)
         return number
 
+    def advice(self) -> str:
+        """Return what `check` says is to be done about calls without an attempt."""
+        findings = diagnose(self._store()).findings
+        return next(finding.advice for finding in findings if finding.kind is Kind.NO_ATTEMPT)
+
+    def _store(self) -> Store:
+        return store_of_files({path: file_of(documents) for path, documents in self._files.items()})
+
     def reasons(self) -> dict[int, Why]:
         """Return why calls have no attempt, by their numbers; each asked for by itself has the same reason."""
-        store = store_of_files({path: file_of(documents) for path, documents in self._files.items()})
+        store = self._store()
         found = reasons_of(store, calls_of(store))
         assert {row: reason_of(store, row) for row in found} == found
         return {store.spans.span_id[row]: why for row, why in found.items()}
@@ -442,6 +451,15 @@ def test_which_of_several_calls_had_the_failed_argument_is_not_told() -> None:
     told(program, times=2)
     whys = program.reasons().values()
     assert [(why.reason, why.certainty) for why in whys] == [(Reason.ARGUMENT_FAILED, Certainty.LIKELY)] * 2
+
+
+def test_what_to_do_where_all_reasons_are_known() -> None:
+    """What failed is to be mended; nobody is sent to look for workers that died unless a call is left unexplained."""
+    program = Program()
+    told(program)
+    assert "Mend what failed" in program.advice()
+    program.call("other", 20, by="9.txt")
+    assert "worker died" in program.advice()
 
 
 def test_an_actor_that_does_nothing_any_more() -> None:

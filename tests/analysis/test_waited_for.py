@@ -209,7 +209,8 @@ _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
             f"{_EARLIER}1 f#1 < 9-10\n1 f < 11-12\n2 f#1 > 13-110\n3 f > 191-192",
             "meanwhile another call of it ran 97 ms",
         ),
-        # Another one waited for a worker to start.
+        # Another one waited for a worker to start, and did so no longer when it ran.
+        (f"{_EARLIER}1 g < 9-10\n1 f < 11-12\n4 g > 195-196\n3 f > 191-192", ""),
         (
             f"{_EARLIER}1 g < 9-10\n1 f < 11-12\n4 g > 150-160\n3 f > 191-192",
             "meanwhile g waited 138 ms, likely for a worker to start",

@@ -53,10 +53,10 @@ class Choice:
         for term in terms_in(chain.from_iterable(map(parse_parts, self.queries)), negated=True):
             key = "" if term.key_is_quoted else term.key.lower()
             if key == "finding":
-                raise QueryError("-q finding asks all spans at once, which a cluster's tasks never have")
+                raise QueryError("finding is known from all spans in one process only: leave it out with --ray")
             if key == "start" and parse_clock(term.value) is not None:
                 raise QueryError(
-                    f"only all spans together show the day of {term.value}: give start a date, too, on a cluster"
+                    f"only all spans together show the day of {term.value}: with --ray, give start a date, too"
                 )
 
     def trace_ids(self, store: Store) -> list[int] | None:

@@ -60,7 +60,11 @@ class PartFolder(Protocol):
         """Remove what was written of some parts."""
 
     def remove(self, name: str) -> None:
-        """Remove a part."""
+        """Remove a part.
+
+        Raises:
+            ExportError: It can't be removed.
+        """
 
 
 def part_folder(path: str) -> PartFolder | None:
@@ -145,7 +149,10 @@ class _SharedFolder:
                 os.unlink(os.path.join(self.path, self.hidden + name))
 
     def remove(self, name: str) -> None:
-        os.unlink(os.path.join(self.path, name))
+        try:
+            os.unlink(os.path.join(self.path, name))
+        except OSError as error:
+            raise ExportError(f"can't write {self.path}: {error.strerror or error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +193,15 @@ class _RemoteFolder:
 
     def give_up(self, names: Sequence[str]) -> None:
         for name in names:
-            with suppress(OSError, ExportError):
+            with suppress(ExportError):
                 self.remove(name)
 
     def remove(self, name: str) -> None:
         system, path = self._at(name)
-        system.delete_file(path)
+        try:
+            system.delete_file(path)
+        except OSError as error:
+            raise _unwritten(self.uri, error) from None
 
     def _at(self, name: str) -> tuple[Any, str]:
         system, top = _system_of(self.uri)

@@ -151,7 +151,7 @@ def stats(cluster: Cluster, *words: str, code: str = DIVIDING) -> tuple[int, byt
 @pytest.mark.ray
 @pytest.mark.xdist_group("counting cluster")
 def test_on_a_cluster(cluster: Cluster) -> None:
-    """Ray Data gives the bytes, and the notices, of one machine."""
+    """Ray's tasks give the bytes, and the notices, of one machine."""
     paths = ["fixtures/made", "fixtures/otlp-json", "fixtures/pids-used-again"]
     here = subprocess.run(
         [sys.executable, "-m", "spanview", "stats", "--json", *paths], cwd=ROOT, capture_output=True, check=True

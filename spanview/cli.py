@@ -30,7 +30,19 @@ COMMANDS: Final = {
 _RESERVED: Final = frozenset(("html", "explain", "mcp"))
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html", "parquet")
-_BY: Final = ("name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve")
+_BY: Final = (
+    "name",
+    "service",
+    "kind",
+    "service+name",
+    "status",
+    "trace.root",
+    "process",
+    "pid",
+    "scope",
+    "ray",
+    "serve",
+)
 _PROTOCOLS: Final = ("http/json", "http/protobuf", "grpc")
 _COMPRESSIONS: Final = ("gzip", "none")
 _COLOR: Final = ("auto", "always", "never")

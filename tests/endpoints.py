@@ -96,7 +96,7 @@ def http_endpoint(
 
     Args:
         script: What is answered.
-        answer: Answers what the script leaves; None from it is success.
+        answer: Answers what the script leaves, several requests at a time; None from it is success.
         tls: A file with a certificate and its key, to serve HTTPS.
     """
     answers, ending = iter(script), threading.Event()
@@ -110,7 +110,8 @@ def http_endpoint(
             request = Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
             with lock:
                 endpoint.received.append(request)
-                said: Any = next(answers, None) or (answer and answer(request)) or Said()
+                said: Any = next(answers, None)
+            said = said or (answer and answer(request)) or Said()
             if said is Silence:
                 ending.wait(60)
                 self.close_connection = True

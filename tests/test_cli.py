@@ -111,7 +111,7 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["tree", "-f", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
     (
         ["stats", "--by", "weather", "1.json"],
-        ["'weather'", "name, service, kind, service+name, status, trace.root, pid, scope, ray, serve"],
+        ["'weather'", "name, service, kind, service+name, status, trace.root, process, pid, scope, ray, serve"],
     ),
     *(([word], [f"there is no command {word} yet"]) for word in NO_COMMANDS),
     (["explain", "--help"], ["there is no command explain yet"]),

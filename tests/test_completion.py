@@ -52,7 +52,7 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("export -o st|", {"stray file.txt"}),
     (
         "stats --by |",
-        {"name", "service", "kind", "service+name", "status", "trace.root", "pid", "scope", "ray", "serve"},
+        {"name", "service", "kind", "service+name", "status", "trace.root", "process", "pid", "scope", "ray", "serve"},
     ),
     ("--since l|", {"last"}),
     ("tree --trace |", set()),

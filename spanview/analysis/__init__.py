@@ -28,6 +28,7 @@ forest_selftime    the same for a whole forest
 critical           the critical path
 waits              waiting before a span ran
 waited_for         what Ray calls waited for
+meanwhile          what went on while one waited, where that isn't known
 flame              call paths: their counts and times
 percentiles        percentiles, and durations by powers of ten
 stats              counts, percentiles and self time of groups
@@ -43,6 +44,7 @@ call_groups        the actors, nodes and jobs that they belong to
 exits              actors that left by `exit_actor`
 generators         functions whose spans end when a generator is made
 joined             a trace in which each Ray call is one node
+failed_arguments   calls that never ran because a task whose result they take had failed
 reasons            why a call has no attempt, as far as files show
 writers            which processes have written spans, and whether they are alive
 unended            what has become of spans without an end

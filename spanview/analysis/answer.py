@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.analysis.critical import Segment
+    from spanview.analysis.meanwhile import Meanwhile
     from spanview.analysis.ray_names import NameNumbers
     from spanview.analysis.telling import Tell
     from spanview.analysis.waited_for import WaitReason
@@ -51,7 +52,7 @@ _MOST_NAMES: Final = 3
 """So many names have parts of their own."""
 _LEAST_SHARE: Final = 0.03
 """Names that take less of the whole share one part."""
-_LEAST_SUBMITTING: Final = 0.05
+LEAST_SUBMITTING: Final = 0.05
 """Where submitting calls takes less of the whole, it counts as running."""
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
@@ -102,6 +103,8 @@ class AnswerPart:
     """How much of the part that is."""
     reason: WaitReason | None = None
     """What that span waited for; None where it hardly waited, or isn't the first attempt of a Ray call."""
+    meanwhile: Meanwhile | None = None
+    """What went on while it waited for what isn't known; None where that says nothing."""
     queues: tuple[NestedQueue, ...] = ()
     """How long a request of Serve was in the queue of each deployment, the longest first; they add up to the part."""
 
@@ -145,7 +148,8 @@ class Answer:
         """The names of spans that it may mention."""
         unseen = self.unseen_calls
         longest = (part.longest for part in self.parts if part.longest)
-        return (*longest, *unseen.without_attempt, *unseen.untraced, *self.generators)
+        meanwhile = (part.meanwhile.name for part in self.parts if part.meanwhile is not None)
+        return (*longest, *meanwhile, *unseen.without_attempt, *unseen.untraced, *self.generators)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,10 +157,12 @@ class TypicalAnswers:
     """Where the time of two of many traces went."""
 
     traces: int
-    """How many traces have a duration; at least one."""
+    """How many traces have a duration, and an end of their root; at least one."""
     median: Answer
     """The trace whose duration is the median, by nearest rank."""
     slowest: Answer
+    without_end: int = 0
+    """How many more there are whose root has no end: they run, or nobody knows how long they took."""
 
 
 def answer_of(store: Store, trace: int, tree: TraceTree | None = None, until: Mapping[int, int] = NO_TIMES) -> Answer:
@@ -172,7 +178,7 @@ def answer_of(store: Store, trace: int, tree: TraceTree | None = None, until: Ma
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
-    """Return where the time of the median trace and of the slowest one went; None where no trace has a duration.
+    """Return where the time of the median trace and of the slowest one went; None where none has ended.
 
     Args:
         traces: Numbers of the traces that count; None for all. Spans without a usable trace id are no trace.
@@ -188,13 +194,18 @@ def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tel
     chosen = np.arange(size) if traces is None else np.asarray([*traces], np.int64)
     has_all = (starts != NO_TIME) & (ends != NO_TIME) & ((highs | lows) != 0)
     chosen = chosen[has_all[chosen]]
+    roots = copy_of(table.root_row)[chosen]
+    has_ended = roots == NO_ROW
+    has_ended[~has_ended] = copy_of(store.spans.end_ns)[roots[~has_ended]] != NO_TIME
+    without_end, chosen = int((~has_ended).sum()), chosen[has_ended]
     if not len(chosen):
         return None
     chosen = chosen[np.lexsort((chosen, ends[chosen] - starts[chosen]))]
     median, slowest = int(chosen[rank_of(len(chosen), 50)]), int(chosen[-1])
     of_median = answer_of(store, median)
     tell(0.5)
-    return TypicalAnswers(len(chosen), of_median, of_median if median == slowest else answer_of(store, slowest))
+    of_slowest = of_median if median == slowest else answer_of(store, slowest)
+    return TypicalAnswers(len(chosen), of_median, of_slowest, without_end)
 
 
 # -- a request of Serve ------------------------------------------------------------------------------------------------
@@ -243,6 +254,7 @@ class _Piece(NamedTuple):
     node: int
     name: int
     """The number of the name that the time counts for."""
+    start_ns: int
     ns: int
 
 
@@ -282,9 +294,9 @@ class _Sorter:
 
     def piece(self, segment: Segment) -> _Piece:
         """Return a stretch with what it was spent on."""
-        node, ns, spans = segment.node, segment.end_ns - segment.start_ns, self._spans
+        node, start, ns, spans = segment.node, segment.start_ns, segment.end_ns - segment.start_ns, self._spans
         if self._tree.is_missing(node):
-            return _Piece(Doing.UNSEEN, node, -1, ns)
+            return _Piece(Doing.UNSEEN, node, -1, start, ns)
         row = self._tree.rows[node]
         kind, name = spans.kind[row], spans.name[row]
         if segment.kind is Blame.WAIT:
@@ -300,7 +312,7 @@ class _Sorter:
             name = next((spans.name[self._tree.rows[child]] for child in self._tree.children(node)), name)
         else:
             doing = Doing.RUNNING
-        return _Piece(doing, node, name, ns)
+        return _Piece(doing, node, name, start, ns)
 
     def root_of(self, node: int) -> int:
         """Return the root above a node."""
@@ -349,7 +361,7 @@ def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece]) -> list[Answ
         by_doing[piece.doing].append(piece)
     total = sum(piece.ns for several in by_doing.values() for piece in several)
     submitting = by_doing[Doing.SUBMITTING]
-    if sum(piece.ns for piece in submitting) < _LEAST_SUBMITTING * total and by_doing[Doing.RUNNING]:
+    if sum(piece.ns for piece in submitting) < LEAST_SUBMITTING * total and by_doing[Doing.RUNNING]:
         by_doing[Doing.RUNNING] += by_doing.pop(Doing.SUBMITTING)
     parts: list[AnswerPart] = []
     for doing, several in by_doing.items():
@@ -368,6 +380,10 @@ def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece])
         sums[piece.node if is_wait else piece.name] += piece.ns
     longest = max(sums, key=lambda key: (sums[key], -key))
     name = store.spans.name[tree.rows[longest]] if is_wait else longest
+    reason = meanwhile = None
+    if doing is Doing.WAITING:
+        since = min(piece.start_ns for piece in pieces if piece.node == longest)
+        reason, meanwhile = _waited_for(store, tree, longest, since)
     return AnswerPart(
         doing,
         sum(sums.values()),
@@ -375,14 +391,20 @@ def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece])
         names=len({piece.name for piece in pieces}),
         longest=texts[name] if name >= 0 else "",
         longest_ns=sums[longest],
-        reason=_reason(store, tree.rows[longest]) if doing is Doing.WAITING else None,
+        reason=reason,
+        meanwhile=meanwhile,
     )
 
 
-def _reason(store: Store, row: int) -> WaitReason | None:
-    from spanview.analysis.waited_for import wait_reasons
+def _waited_for(store: Store, tree: TraceTree, node: int, since_ns: int) -> tuple[WaitReason | None, Meanwhile | None]:
+    """Return what an attempt waited for, and what went on since the path waits for it where that isn't known."""
+    from spanview.analysis.meanwhile import meanwhile_of
+    from spanview.analysis.waited_for import WaitedFor, wait_reasons
 
-    return wait_reasons(store, [row]).get(row)
+    row = tree.rows[node]
+    reason = wait_reasons(store, [row]).get(row)
+    is_open = reason is not None and reason.waited_for is WaitedFor.UNKNOWN
+    return reason, meanwhile_of(store, tree, node, since_ns) if is_open else None
 
 
 def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerPart]:

@@ -23,8 +23,9 @@ import numpy as np
 
 from spanview.analysis.ray_names import SUBMITTED, short_names
 from spanview.analysis.telling import part, unheard
-from spanview.analysis.workers import is_of_one_process, job_of_file, named, node_of
+from spanview.analysis.workers import is_of_one_process, named, node_of
 from spanview.index.arrays import copy_of
+from spanview.index.processes import job_of_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diff import diff
@@ -50,15 +51,25 @@ def diff_groups(a: tuple[Flame, Flame], b: tuple[Flame, Flame]) -> Diff:
 
 def by_total(merged: Diff) -> list[PathDiff]:
     """Return the groups by how much their totals have changed, the most first; of equal changes the slower first."""
-    return sorted(merged.paths, key=rank_of_total)
+    return sorted(merged.paths, key=partial(rank_of_total, merged.paths))
 
 
-def rank_of_total(group: PathDiff) -> tuple[int, int, bool, int]:
+def rank_of_total(groups: Sequence[PathDiff], group: PathDiff) -> tuple[int, bool, int, int]:
     """Return the sort key by which the greatest change of a total comes first.
 
-    Waits come last: they add up what others took.
+    Waits come behind what waited: they add up what others took.
+
+    Args:
+        groups: All groups by their numbers.
+        group: One of them.
     """
-    return group.depth, *group.rank("total_ns"), group.number
+    ran = of_runs(groups, group)
+    return *ran.rank("total_ns"), ran.number, group.depth
+
+
+def of_runs(groups: Sequence[PathDiff], group: PathDiff) -> PathDiff:
+    """Return the group of the runs that waits are of; of others, the group itself."""
+    return group if group.parent == ROOT else groups[group.parent]
 
 
 def groups_of_side(store: Store, by: DiffBy, side: Flame, traces: Sequence[int] | None) -> Located:

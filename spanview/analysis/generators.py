@@ -87,17 +87,16 @@ def _followed(store: Store) -> Mapping[int, list[tuple[int, int]]]:
     """
     spans, attempts = store.spans, started_attempts(store)
     size = len(spans.next_row)
-    columns = (spans.kind, spans.name, spans.source, spans.start_ns, spans.end_ns, spans.parent_id)
-    kinds, names, sources, starts, ends, parents = (copy_of(column)[:size] for column in columns)
-    sources = np.array(store.processes)[sources] if size else sources
+    columns = (spans.kind, spans.name, spans.process, spans.start_ns, spans.end_ns, spans.parent_id)
+    kinds, names, processes, starts, ends, parents = (copy_of(column)[:size] for column in columns)
     attempts = attempts[ends[attempts] != NO_TIME]
-    roots = np.flatnonzero((parents == 0) & (starts != NO_TIME) & np.isin(sources, np.unique(sources[attempts])))
+    roots = np.flatnonzero((parents == 0) & (starts != NO_TIME) & np.isin(processes, np.unique(processes[attempts])))
     roots = roots[~np.isin(roots, attempts)]
     if not len(roots):
         return {}
-    followed, roots_after = _pairs(attempts, roots, sources, starts)
+    followed, roots_after = _pairs(attempts, roots, processes, starts)
     gaps = starts[roots_after] - ends[followed]
-    has_threads = np.isin(sources[roots_after], sources[roots_after[gaps < 0]])
+    has_threads = np.isin(processes[roots_after], processes[roots_after[gaps < 0]])
     is_call = (kinds[roots_after] == PRODUCER) & (gaps >= 0)
     is_soon = (gaps >= 0) & (gaps <= _MAX_GAP_NS) & ~has_threads
     width = len(store.names.texts)
@@ -114,16 +113,16 @@ def _followed(store: Store) -> Mapping[int, list[tuple[int, int]]]:
     return followers
 
 
-def _pairs(attempts: Places, roots: Places, sources: Places, starts: Places) -> tuple[Places, Places]:
+def _pairs(attempts: Places, roots: Places, processes: Places, starts: Places) -> tuple[Places, Places]:
     """Return each root that starts after an attempt of the same process, with the last of these attempts."""
     rows = np.concatenate((attempts, roots))
     is_root = np.repeat((False, True), (len(attempts), len(roots)))
-    order = np.lexsort((is_root, starts[rows], sources[rows]))
+    order = np.lexsort((is_root, starts[rows], processes[rows]))
     rows, is_root = rows[order], is_root[order]
     last = np.maximum.accumulate(np.where(is_root, -1, np.arange(len(rows))))
     chosen = is_root & (last >= 0)
     followed, root = rows[last[chosen]], rows[chosen]
-    same = sources[followed] == sources[root]
+    same = processes[followed] == processes[root]
     return followed[same], root[same]
 
 

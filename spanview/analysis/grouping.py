@@ -24,7 +24,7 @@ GROUPINGS: Final = ("name", "service", "kind")
 """The most common groupings, besides the keys of attributes."""
 SERVICE_AND_NAME: Final = "service+name"
 """Spans of several services may share a name with different meanings."""
-FURTHER_GROUPINGS: Final = (SERVICE_AND_NAME, "status", "trace.root", "pid", "scope")
+FURTHER_GROUPINGS: Final = (SERVICE_AND_NAME, "status", "trace.root", "process", "pid", "scope")
 """Further groupings, mostly keys of queries; an attribute with such a name is asked for in quotes."""
 _RECORDS_PER_REPORT: Final = 256
 """Records."""
@@ -57,6 +57,7 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
         SERVICE_AND_NAME: lambda: _pair_column(store),
         "status": lambda: Column(store.spans.status, STATUS_NAMES),
         "trace.root": lambda: _root_column(store, tell),
+        "process": lambda: Column(store.spans.process, [*map(store.processes.text, range(len(store.processes)))]),
         "pid": lambda: _column_of_records(store, by, _pid_of, traces, tell),
         "scope": lambda: _column_of_records(store, by, _scope_of, traces, tell),
     }

@@ -8,7 +8,7 @@ c                 |====|       gap              ||
   d                  |====|    most at once  2: c and e
 e                   |===|
 
-A process is a file, or its generation, and a service: in files that several write, each service has a lane. The
+A process is one of `index/processes.py`, and a service: in files that several write, each service has a lane. The
 processes of an actor that was restarted are joined to one lane, as soon as it is known whose they are.
 
 Times may be centuries apart, so they are added and subtracted as unsigned 64 bits.
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 Key: TypeAlias = tuple[int, int]
-"""The numbers of a source and of a service."""
-_NO_SOURCE: Final = -1
-"""Instead of the number of a source, where a process has written nothing yet."""
+"""The numbers of a process and of a service."""
+_NO_PROCESS: Final = -1
+"""Instead of the number of a process that has written nothing yet."""
 _LANES_PER_REPORT: Final = 64
 """Lanes that are made between two progress reports."""
 
@@ -103,7 +103,7 @@ class Blocks:
 class Lane:
     """What one process did."""
 
-    source: int
+    process: int
     service: int
     first_row: int
     """The span that was read first."""
@@ -164,7 +164,7 @@ class Lanes:
     """The lanes of some traces."""
 
     lanes: Sequence[Lane]
-    """By path, generation and service."""
+    """By path, generation and service; those that are known by their resources come first."""
     names: dict[int, int]
     """How many blocks have each name, by the name's number."""
     starts: Sequence[int]
@@ -198,9 +198,9 @@ def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (
         without: Numbers of names; blocks that have one of them are left out, with all that is in them.
     """
     store = forest.store
-    sources, services = np.array(store.processes, np.int64)[forest.of("source")], forest.of("service")
+    processes, services = forest.of("process").astype(np.int64), forest.of("service")
     width = len(store.services.texts) + 1
-    numbers, lane = np.unique(sources * width + services, return_inverse=True)
+    numbers, lane = np.unique(processes * width + services, return_inverse=True)
     outermost = _outermost(forest.parents, lane)
     tell(0.3)
     starts, ends, names, failed = (forest.of(name) for name in ("start_ns", "end_ns", "name", "status"))
@@ -238,9 +238,13 @@ def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (
 
 def _in_order(store: Store, keys: Sequence[Key]) -> list[int]:
     """Return the indices of keys, sorted by path, generation and service."""
-    sources, services = store.sources, store.services.texts
-    sort_keys = [(sources[source].path, sources[source].generation, services[service]) for source, service in keys]
-    return sorted(range(len(keys)), key=sort_keys.__getitem__)
+
+    def place(index: int) -> tuple[str, int, str, str]:
+        process, service = keys[index]
+        file, text = store.processes.file(process), store.services.texts[service]
+        return ("", 0, store.processes.said(process), text) if file is None else (file.path, file.generation, "", text)
+
+    return sorted(range(len(keys)), key=place)
 
 
 def _outermost(parents: Places, lane: Places) -> Places:
@@ -265,7 +269,7 @@ def _lane(key: Key, positions: Places, columns: _Columns, max_concurrency: int) 
     blocks = _blocks(positions[(columns.outermost[positions] == positions) & (starts != NO_TIME)], columns)
     calls = columns.rows[positions[columns.calls[positions]]]
     return Lane(
-        source=key[0],
+        process=key[0],
         service=key[1],
         first_row=int(columns.rows[positions].min()),
         call_row=int(calls.min()) if len(calls) else NO_ROW,
@@ -341,7 +345,7 @@ class _BlockColumns(NamedTuple):
 def lane_of_process(pid: int) -> Lane:
     """Return the lane of a process of which no span is known yet."""
     blocks = Blocks(*[()] * len(fields(Blocks)))
-    return Lane(_NO_SOURCE, pid, NO_ROW, NO_ROW, 0, 0, blocks, Covered((), (), (0,)), None, 0)
+    return Lane(_NO_PROCESS, pid, NO_ROW, NO_ROW, 0, 0, blocks, Covered((), (), (0,)), None, 0)
 
 
 def joined(lanes: Sequence[Lane]) -> Lane:

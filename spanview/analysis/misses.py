@@ -5,6 +5,7 @@ durration>1s         no span has this attribute; duration is near
 name=Model           no name equals it, and one has it inside: name~Model
 name~model           no name has it inside, and one does in another case: name~"(?i)model"
 cart or charge       or is searched for, too; OR is what joins terms
+cart|charge          | is searched for, too; cart OR charge, or name~"cart|charge"
 cart status=ERROR    some spans match one term, some the other, and none matches both
 """
 
@@ -70,7 +71,17 @@ class SmallOr:
     """`or` is a word that names are searched for; `OR` isn't."""
 
 
-Miss: TypeAlias = SmallOr | NoAttribute | TooExact | NoneTogether
+@dataclass(frozen=True, slots=True)
+class OrSign:
+    """A word has `|` in it, which only patterns take for or."""
+
+    terms: str
+    """What it probably means, as terms."""
+    pattern: str
+    """The same as one term with a pattern."""
+
+
+Miss: TypeAlias = SmallOr | OrSign | NoAttribute | TooExact | NoneTogether
 
 
 def misses_of(store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard) -> list[Miss]:
@@ -100,6 +111,11 @@ def _of_terms(store: Store, query: Query, traces: Collection[int] | None, tell: 
     # In quotes it is meant as a word.
     if any(query.text[term.value_start :][:3].lower().strip() == "or" for term in terms if not term.operator):
         yield SmallOr()
+    for term in terms:
+        words = [*filter(None, term.value.split("|"))]
+        if not term.operator and len(words) > 1 and not query.text.startswith('"', term.value_start):
+            pattern = "|".join(map(literally, words))
+            yield OrSign(" OR ".join(words), f"name~{pattern}")
     if not any(term.operator in {"=", "~"} or term.key.lower() not in OWN_KEYS for term in terms if term.key):
         return
     absent = absent_attributes(store, query, traces, tell)

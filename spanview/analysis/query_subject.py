@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from spanview.analysis.intervals import time_between
 from spanview.analysis.query_values import Number, number_of
 from spanview.analysis.selftime import self_times
-from spanview.analysis.workers import pid_of_file
+from spanview.index.processes import pid_of_file
 from spanview.index.tree import ROOT
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME

@@ -6,7 +6,7 @@ A.__init__  A.__init__ again, same actor                     existed already: no
 f           status ERROR                                     not submitted
 A.f         each attempt of A.__init__ has failed            constructor failed
 A.f         an attempt of A had raised AsyncioActorExit      actor exited
-g, f        g fails after f was submitted, right after it    argument failed, likely
+g, f        g fails, whose caller submits f after it         argument failed, likely: see `failed_arguments`
 A.f, A.g    A.f never has attempts, A.g ran after it         untraced, likely
 r, r        Serve's routing calls a replica again            untraced, likely: the first one refused it
 f           in a log that Ray took repeated lines from       lost in the log, likely
@@ -28,6 +28,7 @@ import numpy as np
 
 from spanview.analysis.calls import calls_of
 from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.failed_arguments import FailedArguments
 from spanview.analysis.ray_names import RAN, SUBMITTED, started_attempts
 from spanview.analysis.serve_calls import is_serve_call
 from spanview.index.arrays import copy_of
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.analysis.calls import Calls
-    from spanview.index.arrays import Flags, Places
+    from spanview.index.arrays import Places
     from spanview.index.store import Store
 
 _CONSTRUCTOR: Final = "__init__"
@@ -48,8 +49,6 @@ _MAX_RECORDS: Final = 20_000
 """Records that are read: of calls without an attempt, and of attempts; of further ones the reason stays unknown."""
 _MAX_FAILED_RECORDS: Final = 20
 """Failed attempts of one actor that are read to find its exit, the last ones."""
-_MAX_SUBMIT_GAP_NS: Final = 5_000_000
-"""A call whose argument is another call's result is usually submitted within this time."""
 _MIN_OVERLAP_NS: Final = 2_000
 """Times are rounded: less than this is no overlap."""
 _NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
@@ -227,7 +226,9 @@ class _Reasons:
         self._existing = self._existing_of(lone_calls)
         self._last_routed = self._last_of_routings()
         self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}
-        self._previous_calls = self._submitted_before(producers, counts == 0)
+        alone = (call.row for call in lone_calls if call.row not in self._existing and not call.is_constructor)
+        open_rows = [row for row in alone if store.spans.status[row] != ERROR]
+        self._failed_arguments = FailedArguments(store, producers, self._failed_calls(), open_rows)
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
         self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
         unexplained = {*calls.without_attempt}
@@ -260,6 +261,13 @@ class _Reasons:
             calls += [_CallWithoutAttempt(row, function, self._actor_of(row)) for row in part[:budget].tolist()]
             budget = max(0, budget - len(part))
         return calls
+
+    def _failed_calls(self) -> dict[int, int]:
+        """Return the last attempts of calls that failed, by their PRODUCERs."""
+        calls, has_any = self._all_calls, self._all_calls.counts > 0
+        last = calls.attempts[calls.firsts[1:][has_any] - 1]
+        failed = copy_of(self._store.spans.status)[last] == ERROR
+        return dict(zip(calls.rows[has_any][failed].tolist(), last[failed].tolist(), strict=True))
 
     def _names_that_ran(self) -> set[str]:
         """Return the names of all attempts, including those whose call is in no file."""
@@ -380,15 +388,6 @@ class _Reasons:
         ended, last = spans.end_ns[call.row], self._last_run.get((call.actor, spans.source[call.row]), NO_TIME)
         return is_one_life and ended != NO_TIME and last >= ended
 
-    def _submitted_before(self, rows: Places, lack_attempts: Flags) -> Mapping[int, int]:
-        """Return the call that the same process submitted right before each call without an attempt."""
-        spans = self._store.spans
-        sources, starts = copy_of(spans.source)[rows], copy_of(spans.start_ns)[rows]
-        order = np.lexsort((starts, sources))
-        rows, sources = rows[order], sources[order]
-        chosen = np.flatnonzero(lack_attempts[order][1:] & (sources[1:] == sources[:-1]))
-        return dict(zip(rows[chosen + 1].tolist(), rows[chosen].tolist(), strict=True))
-
     # -- answers -----------------------------------------------------------------------------------------------------
 
     def _why(self, call: _CallWithoutAttempt) -> Why:
@@ -424,21 +423,8 @@ class _Reasons:
         return Why(Reason.UNTRACED, text) if text else None
 
     def _of_argument(self, call: _CallWithoutAttempt) -> Why | None:
-        """Find a call submitted right before, which failed afterwards, so that this one could not start."""
-        spans, previous = self._store.spans, self._previous_calls.get(call.row)
-        if previous is None or spans.parent_id[previous] != spans.parent_id[call.row] or call.is_constructor:
-            return None
-        start, ended = spans.start_ns[call.row], spans.end_ns[previous]
-        attempts = self._all_calls.attempts_of(previous)
-        if NO_TIME in (start, ended) or not 0 <= start - ended <= _MAX_SUBMIT_GAP_NS or not attempts:
-            return None
-        other = self._store.names.texts[spans.name[previous]].removesuffix(SUBMITTED)
-        # A constructor returns a handle at once.
-        is_handle = other.endswith(f".{_CONSTRUCTOR}")
-        if is_handle or spans.status[attempts[-1]] != ERROR or spans.end_ns[attempts[-1]] < start:
-            return None
-        text = f"{other}, submitted right before it, failed; if that was its argument, it could not run"
-        return Why(Reason.ARGUMENT_FAILED, text)
+        shown = self._failed_arguments.of(call.row, runs_elsewhere=self._leaves_attempts(call))
+        return None if shown is None else Why(Reason.ARGUMENT_FAILED, shown.text, shown.certainty, shown.may_run)
 
     def _of_log(self, call: _CallWithoutAttempt) -> Why | None:
         if self._store.spans.source[call.row] not in self._logs:

@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.writers import Life, Writers
-from spanview.index.table import file_of_process
+from spanview.index.processes import file_of_process
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

@@ -80,11 +80,7 @@ def _may_run(store: Store, call: int, children: list[int]) -> bool:
     """Return whether a call without an attempt may be running in the process that wrote these spans."""
     spans = store.spans
     first, submitted = min(map(spans.start_ns.__getitem__, children)), spans.end_ns[call]
-    if (
-        spans.status[call] == ERROR
-        or submitted > first
-        or store.processes[spans.source[call]] == store.processes[spans.source[children[0]]]
-    ):
+    if spans.status[call] == ERROR or submitted > first or spans.process[call] == spans.process[children[0]]:
         return False
     actors = (store.span(row).attributes.get("ray.actor_id") for row in (call, children[0]))
     return next(actors) == next(actors)

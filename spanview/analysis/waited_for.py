@@ -47,7 +47,7 @@ _LEAST_START_NS: Final = 50 * _MILLISECOND
 """No worker starts in less: it was started ahead."""
 _MOST_START_NS: Final = 10_000 * _MILLISECOND
 """A worker that takes longer may have waited for room."""
-_LEAST_ARGUMENT_NS: Final = 50 * _MILLISECOND
+LEAST_SHARED_NS: Final = 50 * _MILLISECOND
 """In less, something else may have happened by chance."""
 _MOST_HANDOVER_NS: Final = 20 * _MILLISECOND
 """So soon after a result is there, the call that takes it begins."""
@@ -323,7 +323,7 @@ class _Attempts:
         has_many = previous > index + (self._reached[index] <= prepared)
         is_queued = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
         is_explained = np.logical_or.reduce([*reasons.values()])
-        is_open = ~is_explained & ~is_busy & ~is_starting & (waits >= _LEAST_ARGUMENT_NS)
+        is_open = ~is_explained & ~is_busy & ~is_starting & (waits >= LEAST_SHARED_NS)
         results = np.full(len(chosen), -1)
         queued, unsure = np.flatnonzero(is_queued), np.flatnonzero(is_open)
         # Ray looks for a worker only once the arguments are there, so most of the wait may have been for them.

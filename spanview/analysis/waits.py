@@ -93,7 +93,7 @@ def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
     spans, first_starts = store.spans, _first_starts(store)
     has_any = np.flatnonzero(calls.counts)
     first = calls.attempts[calls.firsts[has_any]]
-    processes, starts = np.array(store.processes)[copy_of(spans.source)[first]], copy_of(spans.start_ns)[first]
+    processes, starts = copy_of(spans.process)[first], copy_of(spans.start_ns)[first]
     chosen = (starts != NO_TIME) & (first_starts[processes] == starts)
     return {
         row: wait_between(store, row, attempt)
@@ -126,12 +126,11 @@ def waiting_in(store: Store, calls: Calls, *, without: Iterable[int] = ()) -> Le
 
 
 def _first_starts(store: Store) -> Places:
-    """Return when the first attempt of each worker process starts, by its first file; the greatest integer if none."""
+    """Return when the first attempt of each process starts, by its number; the greatest integer if none."""
     import numpy as np
 
     from spanview.index.arrays import copy_of
 
-    rows, first = started_attempts(store), np.full(len(store.sources), np.iinfo(np.int64).max)
-    processes = np.array(store.processes)[copy_of(store.spans.source)[rows]]
-    np.minimum.at(first, processes, copy_of(store.spans.start_ns)[rows])
+    rows, first = started_attempts(store), np.full(len(store.processes), np.iinfo(np.int64).max)
+    np.minimum.at(first, copy_of(store.spans.process)[rows], copy_of(store.spans.start_ns)[rows])
     return first

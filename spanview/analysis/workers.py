@@ -28,6 +28,7 @@ from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.index.processes import END, job_of_file, pid_of_file
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER
 
@@ -35,20 +36,17 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from spanview.analysis.lanes import Lane
+    from spanview.index.processes import Processes
     from spanview.index.store import Store
     from spanview.model.span import Span
 
-_END: Final = r"(?:\.gz|\.zst)?$"
-"""Compressed, a file is still named after what wrote it."""
-_PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson|log){_END}")
-_RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
 # A number of up to 7 digits is a PID, one of 9 or more a time: ip-10-0-0-5-8714-1717000000.jsonl
 _NODE_AND_PID: Final = re.compile(
     r"(?:^|[/\\])([^/\\]+?)-([0-9]{1,7})(?:-[0-9]{9,20})?(?:\.[0-9]{1,6})?(?:\.started)?"
-    rf"\.(?:txt|json|jsonl|ndjson|log){_END}"
+    rf"\.(?:txt|json|jsonl|ndjson|log){END}"
 )
-_REPLICA: Final = re.compile(rf"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json{_END}")
-_PROXY: Final = re.compile(rf"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json{_END}")
+_REPLICA: Final = re.compile(rf"(?:^|[/\\])replica_([^/\\]+)_([^_/\\]+)_tracing\.json{END}")
+_PROXY: Final = re.compile(rf"(?:^|[/\\])proxy_([^/\\]+)_tracing\.json{END}")
 _COLLECTED: Final = re.compile(r"(?:^|[/\\])(?P<host>[^/\\@]+)@(?P<node>[0-9a-f]{12})(?:\.[0-9]+)?[/\\]")
 """The folder of a node, as `spanview collect` names it."""
 _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
@@ -56,6 +54,9 @@ _NODES: Final = ("ray.node_id", "k8s.node.name", "host.name")
 _PIDS: Final = ("ray.pid", "process.pid")
 _DRIVER: Final = re.compile(r"([0-9a-f]{8})f{8,}")
 """The id that Ray gives the worker which is a job's driver."""
+_FORMAT: Final = re.compile(rf"\.(?:txt|jsonl?|ndjson|log|out|err){END}")
+_UUID: Final = re.compile(r"\b([0-9a-f]{8})-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$")
+"""An instance as SDKs name it: its first digits tell it from others."""
 _MAX_PID_DIGITS: Final = 18
 _MAX_BLOCKS: Final = 256
 """Blocks that are searched for one that another process has called."""
@@ -92,22 +93,9 @@ class Worker:
     """The job that it is the driver of."""
 
 
-def pid_of_file(path: str) -> int | None:
-    """Return the pid that a file is named after; None if it isn't, or may not be."""
-    if (match := _PID.search(path)) is not None:
-        return int(match[1])
-    return None if (match := _RAY_LOG.search(path)) is None else int(match[2])
-
-
 def is_of_one_process(path: str) -> bool:
     """Return whether a file is named after a process: only that one writes to it, until its PID is reused."""
     return pid_of_file(path) is not None or _NODE_AND_PID.search(path) is not None
-
-
-def job_of_file(path: str) -> str:
-    """Return the job of a Ray worker from the name of its output file; empty for other names."""
-    match = _RAY_LOG.search(path)
-    return "" if match is None else match[1]
 
 
 def empty_files(store: Store, pids: Container[str]) -> int:
@@ -165,6 +153,13 @@ def is_same_host(name: str, other: str) -> bool:
     return name.partition(".")[0].casefold() == other.partition(".")[0].casefold()
 
 
+def process_name(processes: Processes, number: int) -> str:
+    """Return how a process is called: by its file, without what says its format, or `api 627cc493` by its resource."""
+    if (file := processes.file(number)) is None:
+        return _UUID.sub(r"\1", processes.said(number))
+    return _FORMAT.sub("", file.path.replace("\\", "/").rpartition("/")[2])
+
+
 def node_of(span: Span) -> str:
     """Return where the process of a span runs: where its file was collected, or what the span says; else empty."""
     collected = _COLLECTED.search(span.source.file)
@@ -187,7 +182,8 @@ def named(path: str) -> Worker:
 
 def worker_of(store: Store, lane: Lane) -> Worker:
     """Return who a process is; a few of its records are read."""
-    path = store.sources[lane.source].path
+    file = store.processes.file(lane.process)
+    path = file.path if file is not None else store.sources[store.spans.source[lane.first_row]].path
     worker = named(path)
     if collected := _COLLECTED.search(path):
         worker = replace(worker, node=collected["node"])

@@ -15,7 +15,7 @@ import numpy as np
 from spanview.cluster.shared_files import SharedReader, SharedSources
 from spanview.formats.decoder import decode_span
 from spanview.formats.rows import Batch, SpanColumns
-from spanview.index.arrays import copy_of, hashes_of
+from spanview.index.arrays import copy_of, hashes_of, process_numbers
 from spanview.index.store import Store
 from spanview.index.table import NO_ROW, Interned
 from spanview.model.problems import Warnings
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _OF_SPANS: Final = ("span_id", "parent_id", "start_ns", "end_ns", "kind", "status", "warnings", "offset", "length")
 """Columns that the span table has as well."""
-_TEXTS: Final = ("name", "service")
+_TEXTS: Final = ("name", "service", "process")
 _NOT_SCANNED: Final = ("warnings", "document_offset", "document_length")
 """Columns that a scan doesn't have."""
 
@@ -45,7 +45,7 @@ class SpanRows:
     """As the span table has them; `trace_high`, `trace_low`, the number that a file has everywhere as `source`, and
     `document_offset` and `document_length` of those that share a document with others."""
     texts: Mapping[str, Sequence[str]]
-    """What the numbers in `name` and `service` stand for."""
+    """What the numbers in `name` and `service` stand for, and what resources say of each `process`."""
     cut: frozenset[str]
     """The names that aren't kept whole."""
     packed: frozenset[int]
@@ -118,7 +118,9 @@ def _rows(store: Store, columns: dict[str, NDArray[Any]], sources: Sequence[int]
     if store.intake.details.are_there:
         columns |= _documents(store, source, columns)
     cut = frozenset(names.texts[number] for number in names.cut)
-    return SpanRows(columns, {"name": names.texts, "service": store.services.texts}, cut, frozenset(packed))
+    processes = [*map(store.processes.said, range(len(store.processes)))]
+    texts = {"name": names.texts, "service": store.services.texts, "process": processes}
+    return SpanRows(columns, texts, cut, frozenset(packed))
 
 
 def partitions_of(rows: SpanRows, count: int) -> Places:
@@ -187,8 +189,10 @@ def settled_store_of(rows: SpanRows, reader: SharedReader) -> tuple[Store, Mappi
     store.trace_table.extend(high[order[firsts]].tobytes(), low[order[firsts]].tobytes())
     columns["trace"] = np.empty(len(order), np.uint32)
     columns["trace"][order] = np.cumsum(firsts) - 1
-    for name, interned in zip(_TEXTS, (store.names, store.services), strict=True):
+    for name, interned in (("name", store.names), ("service", store.services)):
         columns[name] = np.array(interned.numbers([*rows.texts[name]]), np.uint32)[columns[name]]
+    said = columns["process"], rows.texts["process"]
+    columns["process"] = process_numbers(store.processes, columns["source"], *said)
     for name in ("trace", "source", *_TEXTS, *_OF_SPANS):
         column = getattr(spans, name)
         column.frombytes(np.ascontiguousarray(columns[name], f"={column.typecode}").tobytes())
@@ -244,9 +248,8 @@ def _adopt(store: Store, columns: dict[str, NDArray[Any]], texts: list[list[str]
 def _batch_of(columns: dict[str, NDArray[Any]], texts: list[list[str]], rows: Places) -> Batch:
     """Return spans of one file as its decoder does."""
     of_rows = {name: values[rows].tolist() for name, values in columns.items()}
-    names, services = (
-        [of_column[number] for number in of_rows[name]]
-        for name, of_column in zip(("name", "service"), texts, strict=True)
+    names, services, processes = (
+        [of_column[number] for number in of_rows[name]] for name, of_column in zip(_TEXTS, texts, strict=True)
     )
     halves = zip(of_rows["trace_high"], of_rows["trace_low"], strict=True)
     documents = {
@@ -266,6 +269,7 @@ def _batch_of(columns: dict[str, NDArray[Any]], texts: list[list[str]], rows: Pl
             kinds=of_rows["kind"],
             statuses=of_rows["status"],
             warnings=of_rows["warnings"],
+            processes=processes,
         ),
         of_rows["offset"],
         of_rows["length"],

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanview.sources.follow import Update
     from spanview.sources.session import Session
 
-_NO_MORE: Final = "no more such notices are printed; spanview check lists all of them"
+_NO_MORE: Final = "no more such problems are printed; spanview check lists all of them"
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.commands.following import until_interrupted, updates
@@ -19,7 +19,7 @@ from spanview.model.problems import PushError
 from spanview.otlp.acknowledged import Acknowledged
 from spanview.otlp.batches import Batches
 from spanview.otlp.endpoint import EndpointOptions, OtlpProtocol, endpoint_of
-from spanview.otlp.sender import Sender, StoppedError
+from spanview.otlp.sender import IN_FLIGHT, Sender, StoppedError
 from spanview.otlp.unsent import Unsent
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ def run(options: Options) -> int:
             notice(store.tallies, places(options))
         stop = stack.enter_context(until_interrupted())
         surroundings = _Terminal(endpoint.shown, stop, stack.enter_context(_progress()))
-        sender = Sender(transport, _form(endpoint), surroundings, is_patient=options.follow)
+        sender = Sender(transport, _form(endpoint), surroundings, is_patient=options.follow, in_flight=IN_FLIGHT)
+        stack.callback(sender.close)
         push = _Push(store, sender, surroundings, options, state)
         with _reporting(push, endpoint.shown):
             if options.follow:
@@ -174,7 +175,7 @@ class _Push:
     def __init__(
         self, store: Store, sender: Sender, surroundings: Surroundings, options: Options, state: Acknowledged | None
     ) -> None:
-        self._store = store
+        self.store = store
         self._surroundings = surroundings
         self._options = options
         self._state = state
@@ -208,13 +209,13 @@ class _Push:
         self.total += len(rows) + without_ids
         if self._batches is None:
             self._batches = self._settled(traces)
-        for batch in self._batches.of(rows):
-            try:
+        with suppress(StoppedError):
+            for batch in self._batches.of(rows):
                 if not self._is_time(len(batch.rows)):
-                    return
+                    break
                 self.sender.send(batch, self._acknowledge)
-            except StoppedError:
-                return
+                self._surroundings.show(self.sender.finished, self.total)
+            self.sender.finish()
             self._surroundings.show(self.sender.finished, self.total)
 
     def _is_time(self, spans: int) -> bool:
@@ -231,14 +232,14 @@ class _Push:
 
     def _acknowledge(self, rows: Sequence[int]) -> None:
         if self._state is not None:
-            self._state.add(self._store, rows)
+            self._state.add(self.store, rows)
 
     def _settled(self, traces: Sequence[int]) -> Batches:
         """Settle what is the same for all that is sent."""
         rate, spans = self._options.rate, self._options.batch
         if rate is not None:
             spans = max(1, min(spans, int(rate / _ROUNDS_PER_S)))
-        return Batches(self._store, self.sender.form, self.losses, spans, self._settled_shift(traces))
+        return Batches(self.store, self.sender.form, self.losses, spans, self._settled_shift(traces))
 
     def _settled_shift(self, traces: Sequence[int]) -> int:
         """Return what is added to all times, and say so."""
@@ -251,7 +252,7 @@ class _Push:
                 )
             shift_ns = state.shift_ns
         else:
-            newest = max(map(self._store.trace_table.end_ns.__getitem__, traces), default=0) if is_wanted else 0
+            newest = max(map(self.store.trace_table.end_ns.__getitem__, traces), default=0) if is_wanted else 0
             shift_ns = time.time_ns() - newest if newest > 0 else 0
             if state is not None:
                 state.begin(shift_ns)
@@ -284,15 +285,27 @@ def _report(push: _Push, where: str) -> None:
         say(f"{where} says: {warning}")
     reasons = push.sender.refused.most_common()
     for reason, spans in reasons[:_MAX_REASONS_SHOWN]:
-        say(f"refused {count(spans, 'span')}: {reason}")
+        say(f"refused {count(spans, 'span')}: {reason}{_first_refused(push, reason)}")
     if others := sum(spans for _, spans in reasons[_MAX_REASONS_SHOWN:]):
         say(f"refused {count(others, 'span')} for other reasons")
     say(_summary(push, where))
 
 
+def _first_refused(push: _Push, reason: str) -> str:
+    """Return which span was refused first for a reason, where it was sent alone."""
+    refusal = push.sender.refusals.get(reason)
+    if refusal is None:
+        return ""
+    span = push.store.span(refusal.row)
+    first = "it is" if push.sender.refused[reason] == 1 else "the first is"
+    return f"; {first} {span.name} ({span.trace_id}/{span.span_id}, {size(refusal.bytes)}) of {span.source.file}"
+
+
 def _summary(push: _Push, where: str) -> str:
     """Return what has become of the spans: `http://…: sent 1,234 spans, 1.2 MiB, in 0.81 s; 3 refused; 2 left`."""
     sender, unsent = push.sender, push.unsent
+    if not (push.total or unsent.known or unsent.unended):
+        return f"{where}: nothing sent, because there are no spans to send"
     took_ns = int((time.monotonic() - push.began_s) * 1e9)
     parts = [f"{where}: sent {count(sender.sent, 'span')}, {size(sender.bytes)}, in {duration(took_ns)}"]
     if sender.refused:

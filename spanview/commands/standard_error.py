@@ -37,7 +37,7 @@ def notice_problems(tallies: Tallies) -> bool:
     for problem in noticed[:MAX_PROBLEM_NOTICES]:
         say(notice_text(problem))
     if len(noticed) > MAX_PROBLEM_NOTICES:
-        say(f"and {len(noticed) - MAX_PROBLEM_NOTICES:,} more such notices; spanview check lists all of them")
+        say(f"and {len(noticed) - MAX_PROBLEM_NOTICES:,} more such problems; spanview check lists all of them")
     if too_large:
         say(f"{count(too_large, 'record')} skipped, longer than --max-span-size; spanview check says where")
     if tallies.records and tallies.torn:

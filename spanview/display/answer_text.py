@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.answer import Doing
 from spanview.analysis.ray_names import short_names
-from spanview.display.call_text import NOT_YET_SEEN
+from spanview.display.call_text import NOT_YET_SEEN, meanwhile_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import queues_text
 from spanview.display.units import count, duration, last_digit, rounded, shares
@@ -75,14 +75,15 @@ def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:
 
 def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = None) -> list[str]:
     """Return where the time of the median trace and of the slowest went: the longest text first, then shorter ones."""
+    ended = "of those that ended: " if answers.without_end else ""
     if answers.median is answers.slowest:
-        return answer_texts(answers.slowest, short)
+        return [ended + text for text in answer_texts(answers.slowest, short)]
     short = short_names([*answers.median.names, *answers.slowest.names]) if short is None else short
     median, slowest = _Line(answers.median, short), _Line(answers.slowest, short)
     pairs = [*zip(median.marked_sums(), slowest.marked_sums(), strict=True)]
     # Where there is no room for both, it is the slowest that somebody looks for.
     pairs += [(median.total, text) for text in (*slowest.marked_sums()[-2:], slowest.total)]
-    return _ever_shorter(f"median {of_median}{_BETWEEN}slowest {of_slowest}" for of_median, of_slowest in pairs)
+    return _ever_shorter(f"{ended}median {of_median}{_BETWEEN}slowest {of_slowest}" for of_median, of_slowest in pairs)
 
 
 def _ever_shorter(texts: Iterable[str]) -> list[str]:
@@ -211,7 +212,9 @@ class _Line:
         calls = self._calls(unseen.without_attempt)
         if self._open_calls >= len(unseen.without_attempt):
             return f"{calls} {NOT_YET_SEEN}"
-        some = {"likely never ran": unseen.never_ran, "may still run": self._open_calls}
+        # Of a likely reason processes may show that it isn't one.
+        never_ran = min(unseen.never_ran, len(unseen.without_attempt) - self._open_calls)
+        some = {"likely never ran": never_ran, "may still run": self._open_calls}
         few = "; ".join(f"{number:,} {text}" for text, number in some.items() if number)
         return f"{calls} left no attempt{f' ({few})' if few else ''}"
 
@@ -258,13 +261,20 @@ class _Line:
         waits = [part for part in self._answer.parts if part.doing is Doing.WAITING and part.names == 1]
         return {self._name(part.longest) for part in waits}
 
+    def _rounded(self, ns: int) -> str:
+        """Return a time to the last digit of the whole, and no less than that."""
+        return rounded(max(1, round(ns / self._step)) * self._step)
+
     def _detail(self, part: AnswerPart, ns: int) -> str:
         """Return what is known of the longest of what shares a part; empty where that says nothing more."""
-        name, longest = self._name(part.longest), rounded(max(1, round(part.longest_ns / self._step)) * self._step)
+        name, longest = self._name(part.longest), self._rounded(part.longest_ns)
         match part.doing:
             case Doing.WAITING:
                 of_several = f"longest {longest}" if part.names == 1 else f"longest: {name}, {longest}"
                 reason = [] if part.reason is None else [part.reason.label]
+                if (meanwhile := part.meanwhile) is not None:
+                    who, is_same = self._name(meanwhile.name), meanwhile.name == part.longest
+                    reason = [meanwhile_text(meanwhile, who, self._rounded(meanwhile.ns), is_same=is_same)]
                 return ", ".join(([of_several] if part.spans > 1 else []) + reason)
             case Doing.RUNNING if part.names > 1:
                 is_nearly_all = part.longest_ns >= ns - self._step

@@ -13,6 +13,7 @@ from spanview.model.codes import CONSUMER, PRODUCER
 
 if TYPE_CHECKING:
     from spanview.analysis.calls import Function
+    from spanview.analysis.meanwhile import Meanwhile
     from spanview.display.span_in_tree import SpanInTree
 
 
@@ -35,6 +36,22 @@ def mostly_for_text(function: Function) -> str:
     calls, ns = function.waited_for[mostly]
     share = f"{duration(ns)} of {duration(function.total_wait_ns)} waiting"
     return f"{share}, by {calls:,} of {count(function.calls, 'call')}, was {mostly.label}"
+
+
+def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:
+    """Return what went on while a call waited, as `meanwhile fetch ran 1.28 s`.
+
+    Args:
+        meanwhile: What did.
+        name: What its function is called.
+        time: How long that was.
+        is_same: Whether the call that waited is one of this function.
+    """
+    number = meanwhile.attempts
+    if number > 1:
+        return f"meanwhile {number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}"
+    waited = "" if meanwhile.reason is None else f", {meanwhile.reason.label}"
+    return f"meanwhile {'another call of it' if is_same else name} {'waited' if waited else 'ran'} {time}{waited}"
 
 
 def call_text(subject: SpanInTree) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.misses import NoAttribute, NoneTogether, SmallOr
+from spanview.analysis.misses import NoAttribute, NoneTogether, OrSign, SmallOr
 from spanview.display.sanitise import sanitise
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ def _line(miss: Miss, whose: str) -> str:
         return f"{whose} has {sanitise(miss.key, _MAX_LENGTH)}{near}"
     if isinstance(miss, SmallOr):
         return "or is searched for as a word: to join terms it is written in capitals, as in a OR b"
+    if isinstance(miss, OrSign):
+        terms, pattern = (sanitise(text, _MAX_LENGTH) for text in (miss.terms, miss.pattern))
+        return f"| is searched for as a character: {terms} finds either, and so does {pattern}"
     if isinstance(miss, NoneTogether):
         if miss.is_lineage:
             return "each term matches some span, but never one below the other"

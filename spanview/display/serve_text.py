@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.serve import Part
-from spanview.analysis.serve_nested import NestedQueue, summed
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from spanview.analysis.serve import Request, RequestKey
     from spanview.analysis.serve_groups import RequestGroup
+    from spanview.analysis.serve_nested import NestedQueue
     from spanview.index.store import Store
 
 _MAX_LENGTH: Final = 200
@@ -27,6 +27,28 @@ def request_text(key: RequestKey) -> str:
         sanitise(text, _MAX_LENGTH) for text in (key.app, key.deployment, key.method, key.route)
     )
     return f"{app or '–'} › {deployment or '–'}  {method} {route}".rstrip()
+
+
+def request_names(keys: Collection[RequestKey]) -> dict[RequestKey, tuple[str, ...]]:
+    """Return what requests are called in a list, the longest first, safe to print; all of it tells them apart.
+
+    A name begins with the deployment; the application follows where several have a deployment of that name. In little
+    room the method goes, or the route, if deployment and status tell as much without.
+    """
+    apps = Counter(deployment for _, deployment in {(key.app, key.deployment) for key in keys})
+
+    def name(key: RequestKey, *asked: str) -> str:
+        app = f" ({sanitise(key.app, _MAX_LENGTH) or '–'})" if apps[key.deployment] > 1 else ""
+        behind = " ".join(sanitise(text, _MAX_LENGTH) for text in asked if text)
+        return f"{sanitise(key.deployment, _MAX_LENGTH) or '–'}{app}  {behind}".rstrip()
+
+    shorter: tuple[Callable[[RequestKey], str], ...] = (
+        lambda key: name(key, key.route),
+        lambda key: name(key, key.method),
+        name,
+    )
+    telling = [text for text in shorter if len({(text(key), key.status) for key in keys}) == len(keys)]
+    return {key: (name(key, key.method, key.route), *(text(key) for text in telling)) for key in keys}
 
 
 def status_text(key: RequestKey) -> str:
@@ -56,29 +78,47 @@ def counts_text(groups: Iterable[RequestGroup]) -> str:
     )
 
 
-def sums_text(group: RequestGroup, *, with_queues: bool = True, with_count: bool = True) -> str:
-    """Return what the time of requests went to: `2.41 s in 25 requests = 1.61 s handling + …`; nothing if unknown.
+def sums_texts(group: RequestGroup) -> list[str]:
+    """Return what the time of requests went to: `2.41 s in 25 requests = 1.61 s queue + …`; nothing if unknown.
 
-    What of the handling went to the queues of other deployments counts as queue here.
+    The parts are those of the columns: the queue is that of the deployment itself. What of the handling went to the
+    queues of other deployments that it called is told behind it.
 
-    Args:
-        group: The requests.
-        with_queues: Whether to say how long they were in the queue of each deployment.
-        with_count: Whether to say how many they are.
+    Returns:
+        The same in ever fewer words; empty texts if the time isn't known.
     """
     known, sums = sum(request.total_ns is not None for request in group.requests), group.sums
-    queues = summed((NestedQueue(group.key.deployment, sums.queue), *group.nested_queues))
-    queue, handling = sums.queue + sums.nested_queue, sums.handling - sums.nested_queue
-    parts = {
-        f"queue{queues_text(queues, duration) if with_queues else ''}": queue,
-        "handling": handling,
-        "route": sums.route,
-        "other": sums.other,
-    }
-    said = " + ".join(f"{duration(ns)} {part}" for part, ns in parts.items() if ns)
+    if not any((sums.queue, sums.handling, sums.route, sums.other)):
+        return [""]
     what = "call" if all(request.is_nested for request in group.requests) else "request"
-    counted = f" in {count(known, what)}" if with_count else ""
-    return f"{duration(sums.total)}{counted} = {said}" if said else ""
+    queued = _nested_texts(group.nested_queues, sums.nested_queue)
+    counted = [f" in {count(known, what)}", *[""] * len(queued)]
+
+    def said(in_queues: str) -> str:
+        parts = {
+            "queue": sums.queue,
+            f"handling{in_queues}": sums.handling,
+            "route": sums.route,
+            "other": sums.other,
+        }
+        return " + ".join(f"{duration(ns)} {part}" for part, ns in parts.items() if ns)
+
+    return [
+        f"{duration(sums.total)}{of} = {said(in_queues)}"
+        for of, in_queues in zip(counted, [queued[0], *queued], strict=True)
+    ]
+
+
+def _nested_texts(queues: Sequence[NestedQueue], ns: int) -> list[str]:
+    """Return what of a handling was queued elsewhere, in ever fewer words; an empty text where nothing was."""
+    if not ns:
+        return [""]
+    name, longest_ns = sanitise(queues[0].deployment, _MAX_LENGTH) or "–", queues[0].ns
+    if len(queues) == 1:
+        in_full = f"{duration(ns)} of it in {name}'s queue"
+    else:
+        in_full = f"{duration(ns)} of it in queues: {_of_each(queues, duration)}"
+    return [f" ({text})" for text in (in_full, f"{duration(longest_ns)} in {name}'s queue", f"{duration(ns)} queued")]
 
 
 def queues_text(queues: Sequence[NestedQueue], as_text: Callable[[int], str]) -> str:
@@ -88,8 +128,11 @@ def queues_text(queues: Sequence[NestedQueue], as_text: Callable[[int], str]) ->
     """
     if len(queues) < _FEWEST_QUEUES:
         return ""
-    texts = (f"{sanitise(name, _MAX_LENGTH) or '–'} {as_text(ns)}" for name, ns in queues if ns)
-    return f" ({', '.join(texts)})"
+    return f" ({_of_each(queues, as_text)})"
+
+
+def _of_each(queues: Sequence[NestedQueue], as_text: Callable[[int], str]) -> str:
+    return ", ".join(f"{sanitise(name, _MAX_LENGTH) or '–'} {as_text(ns)}" for name, ns in queues if ns)
 
 
 def failure_text(request: Request) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray_names import RAN, SUBMITTED
+from spanview.analysis.ray_names import RAN, SUBMITTED, short_names
 from spanview.analysis.waits import wait_of
+from spanview.display.call_text import meanwhile_text
 from spanview.display.histogram import SCALE, cell_of, histogram_text
 from spanview.display.parts import DetailPart, Tone
 from spanview.display.units import duration, moment
@@ -67,12 +68,29 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
         return TimingFacts(own, among, reason_of(store, row) if is_alone else None)
     if kind == CONSUMER and name.endswith(RAN):
         from spanview.analysis.generators import generators_of
-        from spanview.analysis.waited_for import reason_text, wait_reasons
 
         generator = generators_of(store).get(name.removesuffix(RAN))
-        reason = wait_reasons(store, [row]).get(row)
-        return TimingFacts(own, among, None, generator, "" if reason is None else reason_text(store, reason))
+        return TimingFacts(own, among, None, generator, _wait_reason(subject))
     return TimingFacts(own, among)
+
+
+def _wait_reason(subject: SpanInTree) -> str:
+    """Return what an attempt waited for; where that isn't known, what went on meanwhile."""
+    from spanview.analysis.meanwhile import meanwhile_of
+    from spanview.analysis.waited_for import WaitedFor, reason_text, wait_reasons
+
+    store, row, tree = subject.store, subject.row, subject.tree
+    reason = wait_reasons(store, [row]).get(row)
+    if reason is None or reason.waited_for is not WaitedFor.UNKNOWN:
+        return "" if reason is None else reason_text(store, reason)
+    # Only an attempt whose call is known has a reason.
+    submitted_ns = store.spans.end_ns[tree.rows[tree.parents[subject.node]]]
+    meanwhile = meanwhile_of(store, tree, subject.node, submitted_ns)
+    if meanwhile is None:
+        return reason_text(store, reason)
+    called = short_names([meanwhile.name]).get(meanwhile.name, meanwhile.name)
+    is_same = meanwhile.name == store.names.texts[store.spans.name[row]]
+    return f"{reason_text(store, reason)}; {meanwhile_text(meanwhile, called, duration(meanwhile.ns), is_same=is_same)}"
 
 
 def _children(subject: SpanInTree, node: int) -> list[int]:

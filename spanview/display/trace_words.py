@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.units import count, duration
+from spanview.display.units import count, rounded, shares
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ def name_without_root(store: Store, tree: TraceTree) -> str:
     return f"↻ {store.names.texts[store.spans.name[tree.rows[min(tree.cut)]]] or '(no name)'}"
 
 
+STILL_COMING: Final = "still coming in"
+"""What a trace is while more spans of it may come."""
+
+
 def count_without_end(store: Store, tree: TraceTree) -> int:
     """Return how many spans of a trace have no end."""
     return sum(map(NO_TIME.__eq__, map(store.spans.end_ns.__getitem__, tree.rows)))
@@ -45,6 +49,7 @@ def path_text(path: CriticalPath, spans: int) -> str:
     times = dict.fromkeys(Blame, 0)
     for segment in path.segments:
         times[segment.kind] += segment.end_ns - segment.start_ns
-    own, waits = duration(times[Blame.SELF]), duration(times[Blame.WAIT])
+    # With the digits that the answer has, which says the same.
+    own, waits = map(rounded, shares(sum(times.values()), [times[Blame.SELF], times[Blame.WAIT]]))
     doubts = f"; not sure: {path.reason}" if path.reason else ""
     return f"critical path: {own} running, {waits} waiting, {count(spans, 'span')}{doubts}"

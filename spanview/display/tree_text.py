@@ -12,7 +12,7 @@ from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
 from spanview.display.trace_words import COMPLETE, PARENT_NOT_SEEN, completeness_text, count_without_end
-from spanview.display.units import at_least, count, duration, moment, so_far, zone_name
+from spanview.display.units import count, duration, lasted, moment, so_far, zone_name
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Warnings
@@ -77,9 +77,9 @@ def lasted_text(store: Store, trace: int, unended: Mapping[int, Unended] = NO_UN
     table, until = store.trace_table, ran_until(unended)
     start_ns, lasted_ns = table.start_ns[trace], table.duration_ns(trace)
     if start_ns != NO_TIME and until.now_ns:
-        return so_far(until.now_ns - start_ns)
+        return lasted(until.now_ns - start_ns, runs=True)
     if start_ns != NO_TIME and until.lost_ns - start_ns > (lasted_ns or 0):
-        return at_least(until.lost_ns - start_ns)
+        return lasted(until.lost_ns - start_ns, runs=False)
     return duration(lasted_ns)
 
 

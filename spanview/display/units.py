@@ -47,6 +47,18 @@ def at_least(ns: int) -> str:
     return f"≥ {duration(ns)}"
 
 
+def lasted(ns: int | None, *, runs: bool | None) -> str:
+    """Return how long something lasted, lasts so far, or lasted at least.
+
+    Args:
+        ns: The time.
+        runs: Whether it runs, or else was lost; None where it has ended.
+    """
+    if ns is None or runs is None:
+        return duration(ns)
+    return so_far(ns) if runs else at_least(ns)
+
+
 def duration_by(ns: int, step: int) -> str:
     """Return a time as `duration` does, but with as many digits as tell it from another one a step away.
 

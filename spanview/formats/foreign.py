@@ -95,6 +95,7 @@ def columns_of(spans: Sequence[Span]) -> SpanColumns:
         kinds=[KIND_UNSPECIFIED if span.kind_value is None else span.kind_value for span in spans],
         statuses=[span.status.code_value for span in spans],
         warnings=[int(_warnings_of(span)) for span in spans],
+        processes=[span.resource.process for span in spans],
     )
 
 

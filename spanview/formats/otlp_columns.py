@@ -14,6 +14,7 @@ from spanview.formats.rows import SpanColumns
 from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE
 from spanview.model.problems import Warnings
+from spanview.model.span import PROCESS_KEYS, process_text
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -52,16 +53,16 @@ def columns_of(document: Any) -> SpanColumns | None:
     """Return the columns of a decoded document's spans in its order, None for one in which something isn't usual."""
     try:
         rows = [
-            (*_row(span), service)
+            (*_row(span), *resource)
             for of_resource in _objects(document, "resourceSpans", frozenset(("resourceSpans",)))
-            for service in [_service_of(of_resource)]
+            for resource in [_names_in(of_resource)]
             for of_scope in _objects(of_resource, "scopeSpans", _OF_RESOURCES)
             for span in _spans_of(of_scope)
         ]
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    trace_ids, span_ids, parent_ids, starts, ends, names, kinds, statuses, services = (
-        zip(*rows, strict=True) if rows else [()] * 9
+    trace_ids, span_ids, parent_ids, starts, ends, names, kinds, statuses, services, processes = (
+        zip(*rows, strict=True) if rows else [()] * 10
     )
     warnings = [0] * len(rows)
     if NO_TIME in ends or any(map(lt, ends, starts)):
@@ -77,6 +78,7 @@ def columns_of(document: Any) -> SpanColumns | None:
         kinds=[*kinds],
         statuses=[*statuses],
         warnings=warnings,
+        processes=[*processes],
     )
 
 
@@ -100,15 +102,17 @@ def _text(value: Any) -> str:
     return value
 
 
-def _service_of(of_resource: dict[str, Any]) -> str:
+def _names_in(of_resource: dict[str, Any]) -> tuple[str, str]:
+    """Return the service and the process of a resource."""
     resource = of_resource.get("resource", {})
     attributes = resource.get("attributes", [])
     if not resource.keys() <= _RESOURCE:
         raise _UnusualError
     _check(attributes)
     _text(of_resource.get("schemaUrl", ""))
-    value = next((pair["value"] for pair in attributes if pair["key"] == "service.name"), {"stringValue": ""})
-    return _text(value["stringValue"])
+    known = {pair["key"]: pair["value"] for pair in attributes if pair["key"] in PROCESS_KEYS}
+    process = process_text({key: value.get("stringValue", value.get("intValue")) for key, value in known.items()})
+    return _text(known.get("service.name", {"stringValue": ""})["stringValue"]), process
 
 
 def _spans_of(of_scope: dict[str, Any]) -> list[dict[str, Any]]:

@@ -38,6 +38,8 @@ class SpanColumns:
     """Values of `opentelemetry.trace.StatusCode`."""
     warnings: Sequence[int]
     """Bits of `Warnings`."""
+    processes: Sequence[str] = ()
+    """What resources say of their processes, as `Resource.process` has it; empty where none is asked."""
 
     def __len__(self) -> int:
         return len(self.span_ids)
@@ -45,10 +47,14 @@ class SpanColumns:
 
 def join_columns(parts: Iterable[SpanColumns]) -> SpanColumns:
     """Return the columns of several pieces as one."""
-    whole = SpanColumns([], [], [], [], [], [], [], [], [], [])
+    processes: list[str] = []
+    whole = SpanColumns([], [], [], [], [], [], [], [], [], [], processes)
     for part in parts:
+        if part.processes:
+            processes.extend([""] * (len(whole) - len(processes)))
         for field in fields(SpanColumns):
             getattr(whole, field.name).extend(getattr(part, field.name))
+    processes.extend([""] * (len(whole) - len(processes)) if processes else ())
     return whole
 
 

@@ -1,6 +1,7 @@
 """Spans become columns, and columns become trees. Nothing here opens a file.
 
 table       the columns of spans and traces, and texts that are held once
+processes   which process a span is of, by its file or its resource
 slots       hash tables from ids to rows
 tallies     counts of files, bytes and duplicates, and the problems of files
 documents   the way back to records, also to those within larger documents

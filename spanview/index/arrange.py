@@ -6,7 +6,7 @@ process would number them that reads file by file.
 
 files       by path, then generation
 rows        by file, then offset
-traces      by their first row; names and services, too
+traces      by their first row; names, services and processes, too
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def arrange(intake: Intake) -> Sequence[int]:
     for name in (name for name in spans.__slots__ if name != "next_row"):
         _fill(spans, name, np.asarray(getattr(spans, name))[rows])
     del rows
-    for name, texts in (("name", intake.names), ("service", intake.services)):
+    for name, texts in (("name", intake.names), ("service", intake.services), ("process", intake.processes.texts)):
         _fill(spans, name, _number_texts(texts, np.asarray(getattr(spans, name)))[np.asarray(getattr(spans, name))])
     new_traces = _arrange_traces(intake, new_rows)
     intake.take_numbers(numbers := _array("I", new_files), _array("I", new_rows), _array("I", new_traces))

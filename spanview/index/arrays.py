@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.index.processes import Processes
     from spanview.index.table import SpanTable, TraceTable
 
 Places: TypeAlias = "NDArray[np.int64]"
@@ -39,6 +40,33 @@ def hashes_of(first: Words, second: Words) -> Words:
     keys >>= _HALF_BITS
     keys ^= keys >> _QUARTER_BITS
     return keys
+
+
+def process_numbers(
+    processes: Processes, sources: NDArray[Any], said: NDArray[Any], texts: Sequence[str]
+) -> NDArray[np.uint32]:
+    """Return the numbers of the processes of spans; new ones get theirs in the order in which they come.
+
+    Args:
+        processes: Numbers them.
+        sources: The number of each span's file.
+        said: What its resource says of its process, as an index of `texts`.
+        texts: As `Resource.process` has them.
+    """
+    if not any(texts):
+        # Mostly, each file is of one process.
+        numbers = np.zeros(int(sources.max(initial=0)) + 1, np.uint32)
+        for source in np.flatnonzero(np.bincount(sources)).tolist():
+            numbers[source] = processes.number(source, "")
+        return numbers.take(sources)
+    pairs, firsts, indexes = np.unique(
+        sources.astype(np.int64) * len(texts) + said, return_index=True, return_inverse=True
+    )
+    numbers = np.zeros(len(pairs), np.uint32)
+    for index in np.argsort(firsts).tolist():
+        source, text = divmod(int(pairs[index]), len(texts))
+        numbers[index] = processes.number(source, texts[text])
+    return numbers.take(indexes)
 
 
 def are_in_order(spans: SpanTable) -> bool:

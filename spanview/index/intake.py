@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
+from spanview.index.processes import Processes
 from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR, UPPER_HALF, Slots, slot_hash
-from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS, FileSource, Interned, SpanTable, TraceTable, file_of_process
+from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Duplicates, Tallies
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
@@ -103,9 +104,7 @@ class Intake:
         self.names = Interned()
         self.services = Interned()
         self.sources: list[FileSource] = []
-        self.processes: list[int] = []
-        """Of each file, the number of the first file of the same process."""
-        self._first_files: dict[tuple[str, int], int] = {}
+        self.processes = Processes(self.sources)
         self.tallies = Tallies()
         self._duplicates = Duplicates()
         self.changed: deque[list[int]] | None = None
@@ -131,14 +130,8 @@ class Intake:
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""
         self.sources.append(FileSource(path, generation))
-        self._note_process(len(self.sources) - 1)
         self.tallies.file(path)
         return len(self.sources) - 1
-
-    def _note_process(self, number: int) -> None:
-        source = self.sources[number]
-        first = self._first_files.setdefault((file_of_process(source.path), source.generation), number)
-        self.processes.append(first)
 
     def note_scanned(self, rows: range) -> None:
         """Take note that the records of rows have a layout that is scanned, except for what is skipped there."""
@@ -188,10 +181,7 @@ class Intake:
     def take_numbers(self, files: Sequence[int], rows: Sequence[int], traces: Sequence[int]) -> None:
         """Renumber files, rows and traces; each list has the new number at each old one."""
         self.details.take_numbers(files)
-        self._first_files.clear()
-        self.processes.clear()
-        for number in range(len(self.sources)):
-            self._note_process(number)
+        self.processes.forget_files()
         self._duplicates.take_numbers(files, rows)
         self.replaced = array("I", map(rows.__getitem__, self.replaced))
         self._snapshots = {int(rows[row]): known.renumbered(files) for row, known in self._snapshots.items()}
@@ -314,6 +304,7 @@ class Intake:
         spans.end_ns.extend(_packed("q", chosen(columns.end_ns)))
         spans.name.extend(_packed("I", self.names.numbers(chosen(columns.names))))
         spans.service.extend(_packed("I", self.services.numbers(chosen(columns.services))))
+        spans.process.extend(_packed("I", self._process_numbers(source, batch, indexes)))
         spans.kind.extend(_packed("B", chosen(columns.kinds)))
         spans.status.extend(_packed("B", chosen(columns.statuses)))
         spans.warnings.extend(_packed("H", chosen(columns.warnings)))
@@ -321,6 +312,19 @@ class Intake:
         spans.offset.extend(_packed("Q", chosen(batch.offsets)))
         spans.length.extend(_packed("I", chosen(batch.lengths)))
         spans.next_row.extend(array("I", [NO_ROW]) * count)
+
+    def _process_numbers(self, source: int, batch: Batch, indexes: list[int] | None) -> Sequence[int]:
+        """Return the numbers of the processes of all spans of a batch, or of those at `indexes`."""
+        said = batch.columns.processes
+        count = len(batch.columns) if indexes is None else len(indexes)
+        if not any(said):
+            return array("I", [self.processes.number(source, "")]) * count if count else ()
+        numbers: dict[str, int] = {}
+        texts = said if indexes is None else [said[index] for index in indexes]
+        for text in texts:
+            if text not in numbers:
+                numbers[text] = self.processes.number(source, text)
+        return [*map(numbers.__getitem__, texts)]
 
     def _link(self, first: int) -> None:
         """Make the rows from `first` on part of their traces."""
@@ -483,6 +487,7 @@ class Intake:
         spans, root_row, trace = self.spans, self.traces.root_row, self.spans.trace[row]
         before = self.order(row)
         spans.source[row], spans.offset[row], spans.length[row] = place
+        (spans.process[row],) = self._process_numbers(place[0], batch, [index])
         spans.warnings[row] = batch.columns.warnings[index] | spans.warnings[row] & _DUPLICATE
         self.moved.add(row)
         if spans.parent_id[row]:

@@ -43,6 +43,7 @@ def part_of(store: Store, traces: Iterable[int]) -> Store:
             kinds=[spans.kind[row] for row in rows],
             statuses=[spans.status[row] for row in rows],
             warnings=[spans.warnings[row] for row in rows],
+            processes=[store.processes.said(spans.process[row]) for row in rows],
         )
         part.add(number, Batch(columns, [spans.offset[row] for row in rows], [spans.length[row] for row in rows]))
     part.names.cut.update(

@@ -36,6 +36,7 @@ def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
     return {
         "names": intake.names.texts,
         "services": intake.services.texts,
+        "processes": intake.processes.texts.texts,
         "cut": [*intake.names.cut],
         "tallies": intake.tallies.state(kinds),
         "duplicates": [[*pair, number] for pair, number in intake.duplicates.items()],
@@ -62,6 +63,8 @@ def take_state(intake: Intake, state: dict[str, Any], columns: Sequence[array[in
     intake.names.cut.update(state["cut"])
     for text in state["services"]:
         _ = intake.services[text]
+    for text in state["processes"]:
+        _ = intake.processes.texts[text]
     intake.tallies.take_state(state["tallies"])
     intake.take_duplicates({(kept, dropped): number for kept, dropped, number in state["duplicates"]})
     intake.unplaced = state["unplaced"]

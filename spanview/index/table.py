@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from array import array
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,24 +18,29 @@ NUMPY_FROM_SPANS: Final = 50_000
 
 Below it they count, sort and filter row by row; what is asked in threads of the viewer uses numpy at every size.
 """
-NARROWED: Final = {"name": "I", "service": "I", "warnings": "H", "source": "I", "offset": "Q", "length": "I"}
+NARROWED: Final = {
+    **dict.fromkeys(("name", "service", "process", "source", "length"), "I"),
+    "warnings": "H",
+    "offset": "Q",
+}
 """Columns of the span table that have smaller items while nothing is added, and the items that they have else."""
 MAX_TEXT_LENGTH: Final = 4096
 """Characters of a text that the tables hold whole; of a longer one they have the beginning and a digest."""
 _DIGEST_SIZE: Final = 16
 _MAX_DIGEST_LENGTH: Final = 80
-"""Characters for the length and the digest of a text that isn't kept whole."""
+"""Characters for the length and the digest of a text that isn't kept whole, and for its last word."""
+_MAX_LAST_WORD_LENGTH: Final = 20
+"""Of a text's last word, with the space before it: `… ray.remote_worker` says what a span is."""
 NO_ROW: Final = 0xFFFFFFFF
 """The row number for none."""
-# The stem of ip-10-0-0-5-8714-1717000000.2.started.jsonl, and its ending.
-_OF_PROCESS: Final = re.compile(r"(-[0-9]{1,7}-[0-9]{9,20})(?:\.[0-9]+)?(?:\.started)?(\.jsonl(?:\.gz|\.zst)?$)")
 
 
 class Interned(dict[str, int]):
     """Texts and their small numbers, each text once; a text that is new gets the next number.
 
     A small compressed file can hold names of many megabytes: a text over `MAX_TEXT_LENGTH` is kept as its beginning and
-    a digest of all of it, so that different texts stay different. Only the record has it in full.
+    a digest, so that different texts stay different, and as its last word where that is short. Only the record has it
+    in full.
     """
 
     __slots__ = ("cut", "texts")
@@ -56,9 +60,14 @@ class Interned(dict[str, int]):
         """Return the number of a text of any length."""
         if len(text) <= MAX_TEXT_LENGTH:
             return self[text]
-        digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
+        # The two halves of a Ray call differ in their last words alone.
+        rest, space, last = text.rpartition(" ")
+        if len(space + last) > _MAX_LAST_WORD_LENGTH or not rest:
+            rest, space, last = text, "", ""
+        digest = blake2b(rest.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_SIZE).hexdigest()
+        begin = rest[: MAX_TEXT_LENGTH - _MAX_DIGEST_LENGTH]
         # What is written here is short enough to be taken whole when it comes from another table.
-        number = self[f"{text[: MAX_TEXT_LENGTH - _MAX_DIGEST_LENGTH]}… {len(text):,} characters, {digest}"]
+        number = self[f"{begin}… {len(rest):,} characters, {digest}{space}{last}"]
         self.cut.add(number)
         return number
 
@@ -67,14 +76,6 @@ class Interned(dict[str, int]):
         if max(map(len, texts), default=0) > MAX_TEXT_LENGTH:
             return [*map(self.number, texts)]
         return [*map(self.__getitem__, texts)]
-
-
-def file_of_process(path: str) -> str:
-    """Return the first file of a process's spans, where a file has more of them, or those that it started.
-
-    Every other path is returned as it is.
-    """
-    return _OF_PROCESS.sub(r"\1\2", path)
 
 
 @dataclass(slots=True)
@@ -98,6 +99,7 @@ class SpanTable:
     end_ns: array[int] = field(default_factory=partial(array, "q"))
     name: array[int] = field(default_factory=partial(array, "I"))
     service: array[int] = field(default_factory=partial(array, "I"))
+    process: array[int] = field(default_factory=partial(array, "I"))
     kind: array[int] = field(default_factory=partial(array, "B"))
     status: array[int] = field(default_factory=partial(array, "B"))
     warnings: array[int] = field(default_factory=partial(array, "H"))

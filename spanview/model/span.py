@@ -77,6 +77,12 @@ class Link:
     """As a `Span` has it."""
 
 
+_INSTANCE: Final = "service.instance.id"
+_PID: Final = "process.pid"
+PROCESS_KEYS: Final = ("service.name", _INSTANCE, "host.name", _PID)
+"""Attributes of a resource that tell its process from others, where they are texts or integers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """What produced a span."""
@@ -85,6 +91,24 @@ class Resource:
     schema_url: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """As a `Span` has it."""
+
+    @property
+    def service(self) -> str:
+        """The `service.name`, or an empty string."""
+        name = self.attributes.get("service.name", "")
+        return name if isinstance(name, str) else ""
+
+    @property
+    def process(self) -> str:
+        """What tells its process from all others: `api 627cc493`, `api web-1 12`; empty where it doesn't say."""
+        return process_text(self.attributes)
+
+
+def process_text(attributes: Mapping[str, Any]) -> str:
+    """Return what attributes of a resource say of its process, as `Resource.process` does."""
+    known = {key: str(value) for key in PROCESS_KEYS if type(value := attributes.get(key)) in {str, int} and value}
+    keys = (_INSTANCE,) if _INSTANCE in known else ("host.name", _PID) if _PID in known else ()
+    return " ".join(known[key] for key in ("service.name", *keys) if key in known) if keys else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,5 +205,4 @@ class Span:
     @property
     def service(self) -> str:
         """The resource's `service.name`, or an empty string."""
-        name = self.resource.attributes.get("service.name", "")
-        return name if isinstance(name, str) else ""
+        return self.resource.service

@@ -1,4 +1,4 @@
-"""Requests over HTTP, with one connection that is kept for all of them. Redirects aren't followed."""
+"""Requests over HTTP, with connections that are kept, one for each request at a time. Redirects aren't followed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _BLOCK_BYTES: Final = 64 * 1024
 
 
 class OverHttp:
-    """Asks an endpoint over HTTP.
+    """Asks an endpoint over HTTP; several threads may do so at a time.
 
     Args:
         endpoint: Where it is.
@@ -44,7 +44,7 @@ class OverHttp:
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self._context = _tls_context(endpoint) if endpoint.is_secure else None
-        self._connection: HTTPConnection | None = None
+        self._idle: list[HTTPConnection] = []
         self._headers = {
             "user-agent": USER_AGENT,
             **endpoint.headers,
@@ -58,20 +58,12 @@ class OverHttp:
         if self._endpoint.is_compressed:
             body = gzip.compress(body, _GZIP_LEVEL)
         try:
-            if self._connection is None:
-                self._connection = self._connected()
-            else:
-                # A connection that was kept may have been closed by the other side meanwhile, which is no failure.
-                try:
-                    return self._exchange(self._connection, body)
-                except TimeoutError:
-                    raise
-                except (OSError, HTTPException):
-                    self.close()
-                    self._connection = self._connected()
-            return self._exchange(self._connection, body)
+            while self._idle:
+                # One that was kept may have been closed by the other side meanwhile, which is no failure.
+                with suppress(ConnectionError, HTTPException, ssl.SSLError, IndexError):
+                    return self._exchange(self._idle.pop(), body)
+            return self._exchange(self._connected(), body)
         except (OSError, HTTPException) as error:
-            self.close()
             return self._answer_of(error)
 
     def _connected(self) -> HTTPConnection:
@@ -91,6 +83,20 @@ class OverHttp:
         return connection
 
     def _exchange(self, connection: HTTPConnection, body: bytes) -> Response:
+        """Send a request by a connection, which is kept if it can be used again, and closed otherwise."""
+        try:
+            answer, is_kept = self._answer_by(connection, body)
+        except BaseException:
+            connection.close()
+            raise
+        if is_kept:
+            self._idle.append(connection)
+        else:
+            connection.close()
+        return answer
+
+    def _answer_by(self, connection: HTTPConnection, body: bytes) -> tuple[Response, bool]:
+        """Return the answer to a request, and whether another request can follow."""
         deadline_s = time.monotonic() + self._endpoint.timeout_s
         # What is too large, or refused, may be answered before all of it was sent.
         with suppress(BrokenPipeError, ConnectionResetError):
@@ -98,10 +104,10 @@ class OverHttp:
         with connection.getresponse() as response:
             content = _content(response, deadline_s)
             headers = {name.lower(): value for name, value in response.getheaders()}
-            if response.will_close or not (response.isclosed() or response.length == 0):
-                # What is left of the answer would be taken for the next one.
-                self.close()
-            return response_of_status(response.status, headers, content, time.time())
+            # What is left of an answer would be taken for the next one.
+            is_whole = response.isclosed() or response.length == 0
+            answer = response_of_status(response.status, headers, content, time.time())
+            return answer, is_whole and not response.will_close
 
     def _answer_of(self, error: OSError | HTTPException) -> Response:
         """Return what follows from having no answer."""
@@ -124,10 +130,9 @@ class OverHttp:
         return Response(ResponseKind.UNREACHABLE, error.strerror or str(error))
 
     def close(self) -> None:
-        """Close the connection; the next request opens another one."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        """Close the connections that wait; the next request opens another one."""
+        while self._idle:
+            self._idle.pop().close()
 
 
 class _NotConnectedError(OSError):

@@ -8,6 +8,7 @@ CANCELLED DEADLINE_EXCEEDED ABORTED OUT_OF_RANGE          retried, after `RetryI
   UNAVAILABLE DATA_LOSS
 RESOURCE_EXHAUSTED with RetryInfo                         retried
 RESOURCE_EXHAUSTED without it, 413                        too large: sent again in halves
+400, INVALID_ARGUMENT                                     malformed: sent again in halves, to find the bad spans
 401 403 404 405 415, redirects, an untrusted certificate  hopeless: nothing that is sent there would be taken
   UNAUTHENTICATED PERMISSION_DENIED UNIMPLEMENTED
 any other                                                 refused
@@ -30,7 +31,6 @@ from spanview.otlp.wire import fields_of, signed
 _MAX_REASON: Final = 200
 """Characters of what an endpoint says."""
 _RETRIED_STATUSES: Final = frozenset((429, 502, 503, 504))
-_TOO_LARGE_STATUS: Final = 413
 _OK: Final = range(200, 300)
 _REDIRECTS: Final = range(300, 400)
 _RETRIED_CODES: Final = frozenset(
@@ -59,8 +59,17 @@ class ResponseKind(Enum):
     UNREACHABLE = auto()
     """Retried too; but if nothing has ever answered there, the address may be wrong."""
     TOO_LARGE = auto()
+    MALFORMED = auto()
+    """Something that was sent isn't what the endpoint takes; the other spans may be."""
     REFUSED = auto()
     HOPELESS = auto()
+
+
+_SPLIT_STATUSES: Final = {400: ResponseKind.MALFORMED, 413: ResponseKind.TOO_LARGE}
+_SPLIT_CODES: Final = {
+    "INVALID_ARGUMENT": ResponseKind.MALFORMED,
+    "RESOURCE_EXHAUSTED": ResponseKind.TOO_LARGE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +111,7 @@ def response_of_status(status: int, headers: dict[str, str], body: bytes, now_s:
         return Response(ResponseKind.HOPELESS, f"{_HOPELESS_STATUSES[status]} ({said})")
     if status in _RETRIED_STATUSES:
         return Response(ResponseKind.RETRY, said, after_s=_retry_after(headers.get("retry-after", ""), now_s))
-    return Response(ResponseKind.TOO_LARGE if status == _TOO_LARGE_STATUS else ResponseKind.REFUSED, said)
+    return Response(_SPLIT_STATUSES.get(status, ResponseKind.REFUSED), said)
 
 
 def response_of_message(body: bytes) -> Response:
@@ -123,7 +132,7 @@ def response_of_code(code: str, details: str, status: bytes) -> Response:
         return Response(ResponseKind.HOPELESS, f"{_HOPELESS_CODES[code]} ({said})")
     if code in _RETRIED_CODES or (code == "RESOURCE_EXHAUSTED" and after_s is not None):
         return Response(ResponseKind.RETRY, said, after_s=after_s)
-    return Response(ResponseKind.TOO_LARGE if code == "RESOURCE_EXHAUSTED" else ResponseKind.REFUSED, said)
+    return Response(_SPLIT_CODES.get(code, ResponseKind.REFUSED), said)
 
 
 def _accepted(body: bytes, *, is_json: bool) -> Response:

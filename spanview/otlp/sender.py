@@ -2,8 +2,12 @@
 
 request ──▶ accepted, also in part
         ──▶ refused
-        ──▶ too large ──▶ both halves, one after the other, down to a single span
+        ──▶ too large, or malformed ──▶ both halves, one after the other, down to a single span
         ──▶ no answer, or one that says to come back ──▶ wait ──▶ request
+
+Several requests are on their way at a time, each in a thread: at a distance of 50 ms, one at a time sends 10,000 spans
+a second. Their answers are taken in the order in which they were sent, and whatever follows from one happens here, so
+that nothing else has to do with threads.
 
 Source: "Failures" of the OTLP specification, and "Retry" of the exporters' specification.
 """
@@ -11,7 +15,10 @@ Source: "Failures" of the OTLP specification, and "Retry" of the exporters' spec
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.model.problems import PushError
@@ -33,10 +40,14 @@ _LONGEST_WAIT_S: Final = 86_400.0
 _JITTER: Final = 0.2
 """Pauses are longer or shorter by up to this share, so that many senders don't come back at the same moment."""
 _MAX_REASONS: Final = 100
+IN_FLIGHT: Final = 8
+"""Requests that are on their way at a time, once something has answered."""
+_MAX_SPLITS: Final = 64
+"""Requests for parts of malformed batches before another batch, or a part, is accepted: all may be malformed."""
 
 
 class Transport(Protocol):
-    """Asks an endpoint."""
+    """Asks an endpoint; several threads may do so at a time."""
 
     def request(self, body: bytes, /) -> Response:
         """Send a request and return what is answered, or that nothing is."""
@@ -65,14 +76,36 @@ class StoppedError(Exception):
     """Sending was ended from outside; what was not answered yet counts as not sent."""
 
 
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One of the spans that were refused for a reason."""
+
+    row: int
+    """In the store."""
+    bytes: int
+    """Of the request that sent it alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A batch that is on its way."""
+
+    batch: SpanBatch
+    body: bytes
+    answer: Future[tuple[Response, float]]
+    """What was answered, and when."""
+    acknowledge: Callable[[Sequence[int]], None]
+
+
 class Sender:
-    """Sends batches, one after the other.
+    """Sends batches, in their order.
 
     Args:
         transport: Asks the endpoint.
         form: How spans are written.
         surroundings: Time, and a person.
         is_patient: Whether an endpoint may be away for as long as it likes.
+        in_flight: How many requests may be on their way at a time; 1 for no threads.
     """
 
     def __init__(
@@ -82,11 +115,18 @@ class Sender:
         surroundings: Surroundings,
         *,
         is_patient: bool = False,
+        in_flight: int = 1,
     ) -> None:
         self._transport = transport
         self.form = form
         self._surroundings = surroundings
         self._is_patient = is_patient
+        self._in_flight = in_flight
+        self._threads = ThreadPoolExecutor(in_flight, "spanview-request") if in_flight > 1 else None
+        self._waiting = deque[_Waiting]()
+        self._splits_left = _MAX_SPLITS
+        self._answered_s = float("-inf")
+        """When something was answered last that ends a request."""
         self.has_answered = False
         """Whether something answers there, be it that it is busy."""
         self._is_failing = False
@@ -96,6 +136,8 @@ class Sender:
         """Bytes of the requests that were accepted, before they were compressed."""
         self.refused = Counter[str]()
         """Spans that were refused, by reason."""
+        self.refusals: dict[str, Refusal] = {}
+        """The first span that was refused alone, by reason."""
         self.warnings: list[str] = []
         """What the endpoint says of spans that it has accepted, each once."""
 
@@ -105,7 +147,7 @@ class Sender:
         return self.sent + self.refused.total()
 
     def send(self, batch: SpanBatch, acknowledge: Callable[[Sequence[int]], None]) -> None:
-        """Send a batch until each of its spans is accepted or refused.
+        """Send a batch; where others may be on their way, its answer is awaited by a later call, or by `finish`.
 
         Args:
             batch: What is sent.
@@ -115,20 +157,83 @@ class Sender:
             PushError: The endpoint takes none at all, or hasn't answered for too long.
             StoppedError: Sending is to end.
         """
-        left = [batch]
+        body = batch.body(self.form)
+        self._waiting.append(_Waiting(batch, body, self._begun(body), acknowledge))
+        # The address may be wrong: until something has answered there, one request is enough.
+        self._settle(self._in_flight - 1 if self.has_answered else 0)
+
+    def finish(self) -> None:
+        """Wait until each span that was sent is accepted or refused.
+
+        Raises:
+            PushError: As `send` does.
+            StoppedError: The same.
+        """
+        self._settle(0)
+
+    def close(self) -> None:
+        """End the threads, once they have their answers."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
+
+    def _begun(self, body: bytes) -> Future[tuple[Response, float]]:
+        if self._threads is not None:
+            return self._threads.submit(self._asked, body)
+        answer: Future[tuple[Response, float]] = Future()
+        answer.set_result(self._asked(body))
+        return answer
+
+    def _asked(self, body: bytes) -> tuple[Response, float]:
+        """Return what is answered, and when; in a thread."""
+        return self._transport.request(body), self._surroundings.clock()
+
+    def _settle(self, most: int) -> None:
+        """Take answers until no more than so many batches are on their way."""
+        try:
+            while len(self._waiting) > most:
+                self._settle_batch(self._waiting.popleft())
+        except (PushError, StoppedError):
+            self._let_go()
+            raise
+
+    def _let_go(self) -> None:
+        """Take the answers of what is on its way still; nothing is sent again."""
+        while self._waiting:
+            waiting = self._waiting.popleft()
+            answer, _ = waiting.answer.result()
+            if answer.kind is ResponseKind.ACCEPTED:
+                # The error that ended it may be that this can't be noted.
+                with suppress(PushError):
+                    self._accept(waiting, waiting.batch, len(waiting.body), answer)
+
+    def _settle_batch(self, waiting: _Waiting) -> None:
+        """Take the answer to a batch, and send again what has to be."""
+        left = [waiting.batch]
         while left:
             now = left.pop()
-            body = now.body(self.form)
-            answer = self._answer_to(body)
+            is_first = now is waiting.batch
+            body = waiting.body if is_first else now.body(self.form)
+            answer = self._answer_to(body, waiting.answer if is_first else None)
+            is_split = len(now.rows) > 1 and (
+                answer.kind is ResponseKind.TOO_LARGE
+                or (answer.kind is ResponseKind.MALFORMED and self._splits_left > 0)
+            )
             if answer.kind is ResponseKind.ACCEPTED:
-                self._count_accepted(len(now.rows), answer)
-                self.bytes += len(body)
-                # Which ones were rejected isn't said, and none of them may be sent again.
-                acknowledge(now.rows)
-            elif answer.kind is ResponseKind.TOO_LARGE and len(now.rows) > 1:
+                self._splits_left = _MAX_SPLITS
+                self._accept(waiting, now, len(body), answer)
+            elif is_split:
+                self._splits_left -= answer.kind is ResponseKind.MALFORMED
                 left += reversed(now.halves())
             else:
                 self.refuse(answer.reason, len(now.rows))
+                if len(now.rows) == 1:
+                    self.refusals.setdefault(answer.reason, Refusal(now.rows[0], len(body)))
+
+    def _accept(self, waiting: _Waiting, batch: SpanBatch, size: int, answer: Response) -> None:
+        self._count_accepted(len(batch.rows), answer)
+        self.bytes += size
+        # Which ones were rejected isn't said, and none of them may be sent again.
+        waiting.acknowledge(batch.rows)
 
     def refuse(self, reason: str, spans: int) -> None:
         """Count spans that were not accepted."""
@@ -144,21 +249,30 @@ class Sender:
             self.warnings.append(answer.reason)
         self.sent += spans - rejected
 
-    def _answer_to(self, body: bytes) -> Response:
-        """Return the first answer that ends a request, after as many tries as it takes."""
+    def _answer_to(self, body: bytes, first: Future[tuple[Response, float]] | None) -> Response:
+        """Return the first answer that ends a request, after as many tries as it takes.
+
+        Args:
+            body: What is sent.
+            first: The answer to the first try; None where that is still to be made.
+        """
         pause_s, since_s = _FIRST_PAUSE_S, self._surroundings.clock()
         while True:
-            answer = self._transport.request(body)
+            answer, answered_s = self._asked(body) if first is None else first.result()
+            is_stale, first = answered_s < self._answered_s, None
             if answer.kind is ResponseKind.HOPELESS:
                 raise PushError(answer.reason)
             if answer.kind not in {ResponseKind.RETRY, ResponseKind.UNREACHABLE}:
-                self._note_answer()
+                self._note_answer(answered_s)
                 return answer
             if answer.kind is ResponseKind.UNREACHABLE and not self.has_answered and not self._is_patient:
                 raise PushError(answer.reason)
             self.has_answered = self.has_answered or answer.kind is ResponseKind.RETRY
             wait_s = None if answer.after_s is None else min(answer.after_s, _LONGEST_WAIT_S)
-            if wait_s is None:
+            if is_stale:
+                # It was sent together with another one, and that has been answered since.
+                wait_s = max(0.0, (wait_s or 0.0) - (self._surroundings.clock() - answered_s))
+            elif wait_s is None:
                 wait_s = pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             if not self._is_patient and self._surroundings.clock() + wait_s > since_s + PATIENCE_S:
@@ -170,8 +284,8 @@ class Sender:
             if self._surroundings.wait(wait_s):
                 raise StoppedError
 
-    def _note_answer(self) -> None:
-        self.has_answered = True
+    def _note_answer(self, answered_s: float) -> None:
+        self.has_answered, self._answered_s = True, max(self._answered_s, answered_s)
         if self._is_failing:
             self._is_failing = False
             self._surroundings.say("it answers again")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from spanview.formats.rows import Batch, SpanColumns
-from spanview.index.arrays import hashes_of
+from spanview.index.arrays import hashes_of, process_numbers
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
@@ -50,10 +50,12 @@ class Adopted:
         self._source_of = source_of
         self._names = np.empty(0, np.uint32)
         self._services = np.empty(0, np.uint32)
+        self._processes: list[str] = []
 
-    def take_texts(self, names: list[str], services: list[str]) -> None:
+    def take_texts(self, names: list[str], services: list[str], processes: list[str]) -> None:
         """Take the texts that are new since the last time."""
         intake = self._intake
+        self._processes += processes
         self._names = np.append(self._names, intake.names.numbers(names)).astype(np.uint32)
         self._services = np.append(self._services, intake.services.numbers(services)).astype(np.uint32)
 
@@ -61,7 +63,7 @@ class Adopted:
         """Take spans; the index decides about those whose ids it has already.
 
         Args:
-            rows: Names and services as numbers of the texts that were taken, files as numbers of the index.
+            rows: Names, services and processes as numbers of the texts that were taken, files as numbers of the index.
         """
         if not rows.count:
             return
@@ -73,11 +75,12 @@ class Adopted:
         numbers = _trace_numbers(intake, rows["trace_high"], rows["trace_low"], order)
         of_table, is_new = _assign_span_slots(intake, numbers, rows["span_id"])
         names, services = self._names[rows["name"]], self._services[rows["service"]]
+        processes = process_numbers(intake.processes, sources, rows["process"], self._processes)
         known_rows = np.flatnonzero(~is_new)
         spans, first = intake.spans, len(intake.spans)
         _count(intake, sources[is_new])
         columns = {name: rows[name] for name in _SHARED_COLUMNS}
-        columns |= {"trace": numbers, "name": names, "service": services, "source": sources}
+        columns |= {"trace": numbers, "name": names, "service": services, "process": processes, "source": sources}
         if len(known_rows):
             columns = {name: values[is_new] for name, values in columns.items()}
             order = (np.cumsum(is_new) - 1)[order[is_new[order]]]
@@ -93,6 +96,7 @@ class Adopted:
             records = {name: rows[name][known_rows] for name in _SHARED_COLUMNS}
             of_known = sources[known_rows]
             records |= {"name": names[known_rows], "service": services[known_rows], "source": of_known}
+            records["process"] = processes[known_rows]
             are_joined = join_snapshots(intake, records, of_table[known_rows])
             _count(intake, of_known[are_joined])
             self._add_known(rows, known_rows[~are_joined], names, services, sources)
@@ -123,6 +127,7 @@ class Adopted:
                 kinds=rows["kind"][selected].tolist(),
                 statuses=rows["status"][selected].tolist(),
                 warnings=np.where(rows["end_ns"][selected] == NO_TIME, _NO_END, np.uint16(0)).tolist(),
+                processes=[self._processes[number] for number in rows["process"][selected].tolist()],
             )
             self._intake.add(
                 source, Batch(columns, rows["offset"][selected].tolist(), rows["length"][selected].tolist())

@@ -55,28 +55,32 @@ class _Head:
     template: Template
     tail: Template
     service: int
+    process: int
 
 
 class Heads:
     """The heads that were seen.
 
     Args:
-        number_of: Returns the number of a service.
+        service_number: Returns the number of a service.
+        process_number: Returns the number of what a resource says of its process.
     """
 
-    def __init__(self, number_of: Callable[[str], int]) -> None:
-        self._number_of = number_of
+    def __init__(self, service_number: Callable[[str], int], process_number: Callable[[str], int]) -> None:
+        self._service_number, self._process_number = service_number, process_number
         self._forget()
 
     def _forget(self) -> None:
         self._heads: list[_Head] = []
-        self._numbers: dict[bytes, int] = {}
+        self._known: dict[bytes, int] = {}
         """Of each head that was decoded its index, `NO_NUMBER` where lines can't begin so."""
         self._recent = NO_NUMBER
         self._widths: dict[int, KnownRows] = {}
 
-    def services(self, data: bytearray, buffer: Bytes, lines: OtlpLines, attributes: Places) -> NDArray[np.int64]:
-        """Return the numbers of the services, `NO_NUMBER` where head and tail aren't recognized.
+    def numbers(
+        self, data: bytearray, buffer: Bytes, lines: OtlpLines, attributes: Places
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """Return the numbers of services, `NO_NUMBER` where head and tail aren't recognized, and those of processes.
 
         Args:
             data: The bytes.
@@ -84,10 +88,10 @@ class Heads:
             lines: The lines.
             attributes: Where the attributes of each begin.
         """
-        if len(self._numbers) >= _MAX_HEADS:
+        if len(self._known) >= _MAX_HEADS:
             self._forget()
         heads = self._look_up(data, buffer, lines)
-        services = np.full(len(heads), NO_NUMBER, np.int64)
+        services, processes = np.full(len(heads), NO_NUMBER, np.int64), np.zeros(len(heads), np.uint32)
         for number in _different(heads):
             head = self._heads[number]
             rows = np.flatnonzero(heads == number)
@@ -96,8 +100,8 @@ class Heads:
             same = head.tail.take(buffer, np.maximum(tails, 0))[1]
             if same is not None:
                 fits &= same
-            services[rows[fits]] = head.service
-        return services
+            services[rows[fits]], processes[rows[fits]] = head.service, head.process
+        return services, processes
 
     def _look_up(self, data: bytearray, buffer: Bytes, lines: OtlpLines) -> NDArray[np.int64]:
         """Return the number of each line's head."""
@@ -137,15 +141,16 @@ class Heads:
             text: The head.
             rest: The rest of the line.
         """
-        number = self._numbers.get(text)
+        number = self._known.get(text)
         if number is None:
             tail = _TAIL.search(rest)
-            service = None if tail is None else _service_of(text, tail[0])
+            names = None if tail is None else _names_in(text, tail[0])
             number = NO_NUMBER
-            if tail is not None and service is not None:
-                number = len(self._heads)
-                self._heads.append(_Head(Template(text), Template(tail[0]), self._number_of(service)))
-            self._numbers[text] = number
+            if tail is not None and names is not None:
+                number, (service, process) = len(self._heads), names
+                numbers = self._service_number(service), self._process_number(process)
+                self._heads.append(_Head(Template(text), Template(tail[0]), *numbers))
+            self._known[text] = number
         if number != NO_NUMBER:
             self._recent = number
         return number
@@ -159,8 +164,8 @@ def _different(numbers: NDArray[np.int64]) -> list[int]:
     return [number for number in different if number != NO_NUMBER]
 
 
-def _service_of(head: bytes, tail: bytes) -> str | None:
-    """Return the service of lines with one span between a head and a tail; None for what isn't usual."""
+def _names_in(head: bytes, tail: bytes) -> tuple[str, str] | None:
+    """Return service and process of lines with one span between a head and a tail; None for what isn't usual."""
     try:
         document = orjson.loads(head + b"{" + tail)
     except orjson.JSONDecodeError:
@@ -179,4 +184,4 @@ def _service_of(head: bytes, tail: bytes) -> str | None:
         spans = spans[0]
     holder["spans"] = [_SPAN]
     columns = foreign.columns_of(otlp.spans_of(document, foreign.NOWHERE))
-    return None if columns.warnings[0] else columns.services[0]
+    return None if columns.warnings[0] else (columns.services[0], columns.processes[0])

@@ -59,14 +59,17 @@ class OtlpScanner:
 
     Args:
         names: The names that were seen.
-        number_of: Returns the number of a service.
+        service_number: Returns the number of a service.
+        process_number: Returns the number of what a resource says of its process.
         cap: Bytes of the longest line that is taken.
     """
 
-    def __init__(self, names: Names, number_of: Callable[[str], int], *, cap: int) -> None:
+    def __init__(
+        self, names: Names, service_number: Callable[[str], int], process_number: Callable[[str], int], *, cap: int
+    ) -> None:
         self._cap = cap
         self._names = names
-        self._heads = Heads(number_of)
+        self._heads = Heads(service_number, process_number)
 
     def take(self, data: bytearray, buffer: Bytes, lines: OtlpLines) -> dict[str, NDArray[Any]]:
         """Return the columns of the lines that fit, with `start` and `end` among them.
@@ -90,7 +93,7 @@ class OtlpScanner:
         self._take_statuses(data, buffer, matches)
         columns = matches.columns
         chosen = OtlpLines(lines.starts[matches.indexes], lines.spans[matches.indexes], lines.ends[matches.indexes])
-        columns["service"] = self._heads.services(data, buffer, chosen, matches.positions)
+        columns["service"], columns["process"] = self._heads.numbers(data, buffer, chosen, matches.positions)
         fits = columns["service"] >= 0
         fits &= (columns["trace_high"] | columns["trace_low"]) != 0
         fits &= columns["span_id"] != 0

@@ -81,9 +81,11 @@ class Pages:
         """Before each page there must be room for `max_rows`."""
         self.max_rows = self._size // min(ONE_LINE_TEMPLATES.min_bytes, MIN_BYTES) + 1
         """Rows that a page has at most."""
-        self.names, self.services = Names(), TextNumbers()
+        self.names, self.services, self.processes = Names(), TextNumbers(), TextNumbers()
+        # Of the SDK's records, which are mostly of one process in a file.
+        self.processes.number("")
         self._scanner = LayoutScanner(self.names, self.services.number, cap=options.cap)
-        self._otlp_scanner = OtlpScanner(self.names, self.services.number, cap=options.cap)
+        self._otlp_scanner = OtlpScanner(self.names, self.services.number, self.processes.number, cap=options.cap)
         self._data = bytearray(self._size + MARGIN_BYTES)
         self._buffer = np.frombuffer(self._data, np.uint8)
         self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)

@@ -72,6 +72,7 @@ class BlockReport:
     names: list[str]
     """The texts that are new since the last block."""
     services: list[str]
+    processes: list[str]
     batches: list[tuple[int, Batch]]
     """What was decoded, each with the number of its file."""
     read: list[ReadFile]
@@ -130,7 +131,7 @@ class _Work:
     def __init__(self, rows: ScannedRows, options: ScanOptions) -> None:
         self.pages = Pages(rows, options)
         self._leaves_ends = options.leaves_ends
-        self._sent_counts = [0, 0]
+        self._sent_counts = [0, 0, 0]
 
     def scan(self, files: Iterator[QuickFile]) -> Iterator[BlockReport]:
         """Yield what was found when the rows are full, and at the end; other rows, or none, must be there then."""
@@ -153,10 +154,13 @@ class _Work:
             if decoder is None or not self._leaves_ends or (decoder.is_clean and not decoder.waiting):
                 decoder = None
             ends.append(ReadFile(file.source, file.offset, file.failure, decoder, file.head, file.last))
-        texts = self.pages.names.numbers.numbers, self.pages.services.numbers
-        names, services = ([*islice(new, sent, None)] for new, sent in zip(texts, self._sent_counts, strict=True))
+        pages = self.pages
+        texts = pages.names.numbers.numbers, pages.services.numbers, pages.processes.numbers
+        names, services, processes = (
+            [*islice(known, sent, None)] for known, sent in zip(texts, self._sent_counts, strict=True)
+        )
         self._sent_counts = [*map(len, texts)]
-        return BlockReport(names, services, batches, ends, under_way)
+        return BlockReport(names, services, processes, batches, ends, under_way)
 
 
 def _files(openers: Sequence[Callable[[], int]], offsets: Mapping[int, int]) -> Iterator[QuickFile]:

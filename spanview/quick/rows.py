@@ -22,6 +22,7 @@ _COLUMNS: Final = {
     "length": np.uint32,
     "name": np.uint32,
     "service": np.uint32,
+    "process": np.uint32,
     "source": np.uint32,
     "kind": np.uint8,
     "status": np.uint8,

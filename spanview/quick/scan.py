@@ -112,6 +112,7 @@ class LayoutScanner:
         records = Ends(data, buffer, columns["start"], matches.positions, columns["end"])
         short_enough = np.flatnonzero(records.ends - records.starts <= self._cap)
         columns["service"] = self._tails[templates].services(records, short_enough)
+        columns["process"] = np.zeros(len(columns["service"]), np.uint32)
         fits = columns["service"] >= 0
         fits &= (columns["trace_high"] | columns["trace_low"]) != 0
         fits &= columns["span_id"] != 0

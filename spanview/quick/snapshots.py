@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags
     from spanview.index.intake import Intake
 
-_REPLACED: Final = ("name", "status", "source", "offset", "length", "end_ns")
+_REPLACED: Final = ("name", "status", "process", "source", "offset", "length", "end_ns")
 
 
 def join_snapshots(intake: Intake, records: Mapping[str, NDArray[Any]], rows: NDArray[np.uint32]) -> Flags:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 MAX_KEPT_BYTES: Final = 2 * 1024**3
 """Bytes of all indexes together; those that were used longest ago go first."""
-_MAGIC: Final = b"spanview index 5\n"
+_MAGIC: Final = b"spanview index 6\n"
 _LENGTHS: Final = struct.Struct("<QI")
 """Bytes and checksum of the header."""
 _COMPARED_BYTES: Final = 4096

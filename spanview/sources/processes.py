@@ -27,8 +27,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.workers import is_same_host, job_of_file
+from spanview.analysis.workers import is_same_host
 from spanview.analysis.writers import Life, RayWorker
+from spanview.index.processes import job_of_file
 from spanview.sources.worker_exits import exit_of
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ def load_quickly(
 
         if worker not in adopted:
             adopted[worker] = Adopted(intake, noted.source_of)
-        adopted[worker].take_texts(report.names, report.services)
+        adopted[worker].take_texts(report.names, report.services, report.processes)
         adopted[worker].take(rows)
         for number, batch in report.batches:
             reading.sink.add(noted.source_of(number), batch)

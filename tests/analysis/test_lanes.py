@@ -100,7 +100,7 @@ def slow_form(store: Store, found: Lanes) -> list[SlowLane]:
     """Return lanes in the form of the slow ones."""
     return [
         SlowLane(
-            path=store.sources[lane.source].path,
+            path=store.sources[store.spans.source[lane.first_row]].path,
             service=store.services.texts[lane.service],
             spans=lane.spans,
             errors=lane.errors,
@@ -121,7 +121,7 @@ def plain(found: Lanes) -> list[Any]:
     """Return lanes in a form in which sequences of all kinds are equal."""
     lists = [
         (
-            (lane.source, lane.service, lane.first_row, lane.spans, lane.errors, lane.gap, lane.max_concurrency),
+            (lane.process, lane.service, lane.first_row, lane.spans, lane.errors, lane.gap, lane.max_concurrency),
             [[*getattr(lane.blocks, name)] for name in lane.blocks.__slots__],
             [[*getattr(lane.busy, name)] for name in lane.busy.__slots__],
         )
@@ -236,7 +236,7 @@ def test_what_is_left_out() -> None:
     store = store_of_files({path: file_of(spans) for path, spans in files.items()})
     found = lanes_in(forest_of(store), without=rays_own_names(store)).lanes
     # What its caller spent in calling it is a part of that.
-    assert [(lane.source, lane.spans, len(lane.blocks.rows), lane.max_concurrency) for lane in found] == [
+    assert [(lane.process, lane.spans, len(lane.blocks.rows), lane.max_concurrency) for lane in found] == [
         (0, 2, 1, 1),
         (2, 1, 1, 1),
     ]
@@ -264,8 +264,9 @@ def test_recordings(folder: str) -> None:
         if spans:
             expected.append((path, len(spans), errors, busy_ns(times), longest_gap(times)))
     assert expected
+    names = [Path(source.path).name for source in store.sources]
     assert expected == [
-        (Path(store.sources[lane.source].path).name, lane.spans, lane.errors, lane.busy_ns, lane.gap) for lane in found
+        (names[store.spans.source[lane.first_row]], lane.spans, lane.errors, lane.busy_ns, lane.gap) for lane in found
     ]
     outer = {(span["trace_id"], span["span_id"]): path for path, spans in files.items() for span in spans}
     assert [len(lane.blocks.rows) for lane in found] == [

@@ -12,7 +12,7 @@ import pytest
 
 from builders import Builder, store_of
 from spanview.analysis import misses
-from spanview.analysis.misses import Miss, NoAttribute, NoneTogether, SmallOr, TooExact, misses_of
+from spanview.analysis.misses import Miss, NoAttribute, NoneTogether, OrSign, SmallOr, TooExact, misses_of
 from spanview.analysis.query import parse_query
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ MISSES = [
     ("-weather=fine charge cart", [NoneTogether(False)]),
     ("charge http.route=/cart", [NoneTogether(False)]),
     ("cart or charge", [SmallOr()]),
+    ("cart|a.b||charge", [OrSign("cart OR a.b OR charge", "name~cart|a\\.b|charge")]),
+    ('"cart|charge"', []),
+    ("|", []),
     ('cart "or" charge', []),
     ("cart >> charge", [NoneTogether(True)]),
     ("charge trace.spans=2", []),

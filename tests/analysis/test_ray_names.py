@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from spanview.analysis.ray_names import ShortNames, is_rays_own, short_names
-from spanview.index.table import Interned
+from spanview.analysis.ray_names import RAN, SUBMITTED, ShortNames, function_of, is_rays_own, short_names
+from spanview.index.table import MAX_TEXT_LENGTH, Interned
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,20 @@ def test_many_names_take_no_time_to_speak_of() -> None:
     short = short_names(names)
     assert time.process_time() - began < 1
     assert len({*short.values()}) == len(names)
+
+
+def test_a_name_that_is_cut_keeps_its_ending() -> None:
+    """Both halves of its call are one function; other names of its length, and without its ending, are others."""
+    names = Interned()
+    endings = SUBMITTED, RAN, " and more words", ""
+    texts = [f"__main__.{letter * 5_000}{ending}" for letter in "xy" for ending in endings]
+    numbers = [names.number(text) for text in texts]
+    assert numbers == [*range(len(texts))] == [names.number(text) for text in texts]
+    assert names.cut == {*numbers}
+    assert max(map(len, names.texts)) <= MAX_TEXT_LENGTH
+    functions = [function_of(names.texts[number]) for number in numbers]
+    assert functions[0] == functions[1] != functions[4] == functions[5]
+    assert short_names(names.texts[:2]) == dict.fromkeys(names.texts[:2], functions[0].removeprefix("__main__."))
 
 
 OWN = [

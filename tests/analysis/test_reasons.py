@@ -82,7 +82,7 @@ class Program:
         return call
 
     def _add(self, file: str, name: str, actor: str, start: int, fields: dict[str, Any]) -> int:
-        number, attributes = next(self._ids), {"ray.actor_id": actor} if actor else {}
+        number, attributes = fields.pop("span", None) or next(self._ids), {"ray.actor_id": actor} if actor else {}
         kind = "PRODUCER" if name.endswith(" ray.remote") else "CONSUMER"
         given: dict[str, Any] = {"duration": 2, "attributes": attributes, "kind": kind} | fields
         document = self._build.span(name, span=number, start=start, **given)
@@ -286,6 +286,47 @@ def known_failure(program: Program) -> None:
     program.call("f", 10)
 
 
+def earlier_failure(program: Program, *, pause: int = 0, name: str = "bad", **of_f: Any) -> None:
+    """Submit a call long after another one, which had failed right before; calls of its function run elsewhere."""
+    program.ran(program.call("f", 900, by="9.txt"), "f", 902)
+    caller = program.call("driver", 1, duration=9_000_000)
+    task = program.call(name, 2, parent=caller)
+    program.ran(task, name, 4, duration=3_000_000, status="ERROR")
+    program.ran(program.call("g", 3_000_010 + pause, parent=caller), "g", 3_000_014 + pause)
+    program.call("f", 3_000_020 + pause, **{"parent": caller} | of_f)
+    program.ran(caller, "driver", 5)
+
+
+def earlier_failure_and_a_pause(program: Program) -> None:
+    """Submit a call a second after another one had failed."""
+    earlier_failure(program, pause=1_000_000)
+
+
+def earlier_failure_of_its_function(program: Program) -> None:
+    """Submit a call after another one of the same function had failed."""
+    earlier_failure(program, name="f")
+
+
+def earlier_failure_of_another_caller(program: Program) -> None:
+    """Submit a call after another one had failed that another span submitted."""
+    earlier_failure(program, parent=99)
+
+
+def told(program: Program, *, times: int = 1) -> None:
+    """Submit calls; their caller is told that an argument of one had failed, in a colour as Ray has it."""
+    message = (
+        "\x1b[36mray::A.f()\x1b[39m (pid=7, ip=10.0.0.1, repr=<A>)\n"
+        "  At least one of the input arguments for this task could not be computed:\n"
+        "ray.exceptions.RayTaskError: \x1b[36mray::bad()\x1b[39m (pid=8)\nValueError: x"
+    )
+    attributes = {"exception.type": "ray.exceptions.RayTaskError(ValueError)", "exception.message": message}
+    events = [{"name": "exception", "timestamp": "2023-11-14T22:13:20.000000Z", "attributes": attributes}]
+    caller = program.call("main", 0)
+    program.ran(caller, "main", 1, duration=8_000, span=50, status="ERROR", events=events)
+    for _ in range(times):
+        program.call("main.<locals>.A.f", 10, parent=50)
+
+
 def passed(program: Program) -> None:
     """Call a method that leaves no attempt, then one that does."""
     program.made()
@@ -372,6 +413,11 @@ RAN: Final = (Reason.UNTRACED, Certainty.LIKELY, False)
         (failed_restart, UNKNOWN),
         (failed_argument, (Reason.ARGUMENT_FAILED, Certainty.LIKELY, False)),
         (known_failure, UNKNOWN),
+        (earlier_failure, (Reason.ARGUMENT_FAILED, Certainty.LIKELY, True)),
+        (earlier_failure_and_a_pause, UNKNOWN),
+        (earlier_failure_of_its_function, UNKNOWN),
+        (earlier_failure_of_another_caller, UNKNOWN),
+        (told, (Reason.ARGUMENT_FAILED, Certainty.CERTAIN, False)),
         (passed, RAN),
         (passed_by_another, UNKNOWN),
         (passed_at_once, UNKNOWN),
@@ -388,6 +434,14 @@ def test_reasons(make: Callable[[Program], None], expected: tuple[Reason, Certai
     program = Program()
     make(program)
     assert only(program) == expected
+
+
+def test_which_of_several_calls_had_the_failed_argument_is_not_told() -> None:
+    """The caller's exception names a function, not a call."""
+    program = Program()
+    told(program, times=2)
+    whys = program.reasons().values()
+    assert [(why.reason, why.certainty) for why in whys] == [(Reason.ARGUMENT_FAILED, Certainty.LIKELY)] * 2
 
 
 def test_an_actor_that_does_nothing_any_more() -> None:

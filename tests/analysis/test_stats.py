@@ -117,7 +117,7 @@ def test_by_status_root_pid_and_scope() -> None:
 
 def test_no_such_grouping() -> None:
     """What spans can't be grouped by is answered with what they can be."""
-    others = re.escape("name, service, kind, service+name, status, trace.root, pid, scope")
+    others = re.escape("name, service, kind, service+name, status, trace.root, process, pid, scope")
     with pytest.raises(QueryError, match=f"'colour': no span has such an attribute; there are also {others}"):
         statistics(store_of(), "colour")
 

@@ -67,6 +67,11 @@ def ended(resource: Mapping[str, Any] = HERE) -> Document:
     return Builder().span("load", span=2, parent=1, start=20, duration=20, resource=resource)
 
 
+def other() -> Document:
+    """Return a span of another process."""
+    return Builder().span("other", trace=9, span=9, start=20, duration=20, resource={"process.pid": 8})
+
+
 class Clock:
     """A clock that a test moves."""
 
@@ -195,8 +200,8 @@ def test_traces_with_spans_that_run() -> None:
 
 def test_files_of_one_process() -> None:
     """What a process starts is in a file of its own, and counts as that process's."""
-    store = store_with({STARTED: [begun()], ENDED: [ended()], "spans/here-8-1700000000000.jsonl": [ended()]})
-    assert store.processes == [0, 0, 2]
+    store = store_with({STARTED: [begun()], ENDED: [ended()], "spans/here-8-1700000000000.jsonl": [other()]})
+    assert [*store.spans.process] == [0, 0, 1]
 
 
 def test_when_a_file_was_written(tmp_path: Path) -> None:

@@ -16,11 +16,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from builders import Builder, file_of, store_of_files
+from builders import EPOCH_NS, MICROSECOND, Builder, file_of, store_of_files
 from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.ray_names import RAN, function_of
 from spanview.analysis.waited_for import WaitedFor, reason_text, wait_reasons
+from spanview.display.answer_text import answer_texts
+from spanview.display.span_in_tree import SpanInTree
+from spanview.display.timing_text import timing_facts
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -177,6 +180,55 @@ def test_drawings(drawing: str, text: str) -> None:
     """Each drawing comes to its reason, and to no reason at all where several processes share a file."""
     assert reason_of_last(store_of_drawing(drawing)) == text
     assert not reason_of_last(store_of_drawing(drawing, ending="-of-all-nodes.txt"))
+
+
+_WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "text"),
+    [
+        (f"{_WAITING_F}2 g > 13-110", "meanwhile g ran 97 ms"),
+        # In less than half of the wait; to its end and beyond; of another caller; submitted later.
+        (f"{_WAITING_F}2 g > 13-100", ""),
+        (f"{_WAITING_F}2 g > 13-200", ""),
+        (f"{_EARLIER}7 g < 10-11\n1 f < 11-12\n2 g > 13-110\n3 f > 191-192", ""),
+        (f"{_EARLIER}1 f < 10-11\n1 g < 11-12\n2 g > 13-110\n3 f > 191-192", ""),
+        # Too short for more than chance.
+        (f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-30\n3 f > 61-62", ""),
+        # All of one function count, where no one of them takes half; overlaps count once.
+        (
+            f"{_EARLIER}1 g#1 < 8-9\n1 g#2 < 9-10\n1 f < 11-12\n2 g#1 > 13-73\n2 g#2 > 60-110\n3 f > 191-192",
+            "meanwhile 2 calls of g ran 97 ms",
+        ),
+        (
+            f"{_EARLIER}1 f#1 < 8-9\n1 f#2 < 9-10\n1 f < 11-12\n2 f#1 > 13-73\n2 f#2 > 60-110\n3 f > 191-192",
+            "meanwhile 2 other calls of it ran 97 ms",
+        ),
+        (
+            f"{_EARLIER}1 f#1 < 9-10\n1 f < 11-12\n2 f#1 > 13-110\n3 f > 191-192",
+            "meanwhile another call of it ran 97 ms",
+        ),
+        # Another one waited for a worker to start.
+        (
+            f"{_EARLIER}1 g < 9-10\n1 f < 11-12\n4 g > 150-160\n3 f > 191-192",
+            "meanwhile g waited 138 ms, likely for a worker to start",
+        ),
+    ],
+)
+def test_what_went_on_meanwhile(drawing: str, text: str) -> None:
+    """Where no reason is known, it is said what went on in most of the wait; details say the same as the answer."""
+    store = store_of_drawing(drawing)
+    spans, names = store.spans, store.names.texts
+    ends = {EPOCH_NS + ms * _MS * MICROSECOND for ms in (62, 192)}
+    (row,) = (row for row in range(len(spans)) if spans.end_ns[row] in ends)
+    trace = spans.trace[row]
+    tree = store.tree(trace)
+    open_text = "for what isn't known"
+    said = answer_texts(answer_of(store, trace))[0]
+    assert f"waiting before {function_of(names[spans.name[row]])} ran ({text or open_text})" in said
+    facts = timing_facts(SpanInTree(store.span(row), store, trace, tree, tree.rows.index(row)))
+    assert facts.wait_reason == "; ".join(filter(None, (open_text, text)))
 
 
 def test_the_answer_says_what_the_longest_wait_was_for() -> None:

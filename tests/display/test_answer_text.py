@@ -161,6 +161,19 @@ def test_of_many_traces_the_median_and_the_slowest() -> None:
     assert typical_answers(store, []) is typical_answers(store_of(*drawn("a 5-?"))) is None
 
 
+def test_a_trace_that_runs_is_neither_the_median_nor_the_slowest() -> None:
+    """How long it takes isn't known, though some of its spans have ended; the text says that it counts ended ones."""
+    drawings = ["a 0-30", "a 0-20", "a 0-?\n  b 0-500"]
+    store = store_of(*(span for number, drawing in enumerate(drawings, 1) for span in drawn(drawing, number)))
+    answers = typical_answers(store)
+    assert answers is not None
+    assert (answers.traces, answers.without_end) == (2, 1)
+    assert typical_texts(answers)[0] == "of those that ended: median 20 µs, all in a   slowest 30 µs, all in a"
+    alone = typical_answers(store_of(*drawn("a 0-20"), *drawn("a 0-?\n  b 0-5", 2)))
+    assert alone is not None
+    assert typical_texts(alone) == ["of those that ended: 20 µs, all in a"]
+
+
 @given(st.lists(st.integers(0, 10**15), min_size=1, max_size=8))
 @example([1_211_000, 1_065_000, 19_000])
 @example([1_010_000, 283_000, 92_000])

@@ -77,7 +77,7 @@ def test_codes() -> None:
         Response(ResponseKind.RETRY, "UNAVAILABLE: come later"),
         Response(ResponseKind.RETRY, "RESOURCE_EXHAUSTED: slowly", after_s=0.25),
         Response(ResponseKind.TOO_LARGE, "RESOURCE_EXHAUSTED: message larger than max"),
-        Response(ResponseKind.REFUSED, "INVALID_ARGUMENT: bad data"),
+        Response(ResponseKind.MALFORMED, "INVALID_ARGUMENT: bad data"),
     ]
     assert found[5].kind is ResponseKind.HOPELESS
     assert found[5].reason.endswith("(UNAUTHENTICATED: no key)")

@@ -106,7 +106,7 @@ def test_statuses_and_headers() -> None:
         found = answers(endpoint.url, 4)
     assert found == [
         Response(ResponseKind.RETRY, "HTTP status 503", after_s=7.0),
-        Response(ResponseKind.REFUSED, "HTTP status 400: bad data"),
+        Response(ResponseKind.MALFORMED, "HTTP status 400: bad data"),
         Response(ResponseKind.TOO_LARGE, "HTTP status 413"),
         Response(ResponseKind.ACCEPTED, "old", rejected=1),
     ]

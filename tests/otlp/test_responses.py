@@ -36,7 +36,8 @@ def asked(status: int, body: bytes = b"", kind: str = JSON, **headers: str) -> R
         *((status, "ACCEPTED") for status in (200, 202)),
         *((status, "RETRY") for status in (429, 502, 503, 504)),
         *((status, "TOO_LARGE") for status in (413,)),
-        *((status, "REFUSED") for status in (400, 408, 422, 500, 501, 599)),
+        (400, "MALFORMED"),
+        *((status, "REFUSED") for status in (408, 422, 500, 501, 599)),
         *((status, "HOPELESS") for status in (301, 308, 401, 403, 404, 405, 415)),
     ],
 )
@@ -50,7 +51,7 @@ def test_statuses(status: int, kind: str) -> None:
     [
         *((code, "RETRY") for code in ("CANCELLED", "DEADLINE_EXCEEDED", "ABORTED")),
         *((code, "RETRY") for code in ("OUT_OF_RANGE", "UNAVAILABLE", "DATA_LOSS")),
-        *((code, "REFUSED") for code in ["UNKNOWN", "INVALID_ARGUMENT", "NOT_FOUND", "ALREADY_EXISTS", "INTERNAL"]),
+        *((code, "REFUSED") for code in ["UNKNOWN", "NOT_FOUND", "ALREADY_EXISTS", "INTERNAL"]),
         *((code, "HOPELESS") for code in ["PERMISSION_DENIED", "UNAUTHENTICATED", "UNIMPLEMENTED"]),
         ("FAILED_PRECONDITION", "REFUSED"),
         ("RESOURCE_EXHAUSTED", "TOO_LARGE"),

@@ -6,6 +6,8 @@ batch of 4, and 413 for more than one span     4 · 2 · 1 · 1 · 2 · 1 · 1 r
 from __future__ import annotations
 
 import re
+import threading
+import time
 from collections import Counter
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final
@@ -25,6 +27,7 @@ FINE: Final = Response(ResponseKind.ACCEPTED)
 AWAY: Final = Response(ResponseKind.RETRY, "HTTP status 503")
 UNREACHABLE: Final = Response(ResponseKind.UNREACHABLE, "nothing listens")
 TOO_LARGE: Final = Response(ResponseKind.TOO_LARGE, "HTTP status 413")
+MALFORMED: Final = Response(ResponseKind.MALFORMED, "HTTP status 400")
 ENDS: Final = PartEnds(b"", b"", ())
 
 
@@ -191,6 +194,110 @@ def test_too_large_alone() -> None:
     assert stage.requests == [3, 1, 2]
     assert stage.sender.refused == {"HTTP status 413": 1}
     assert stage.acknowledged == [1, 2]
+
+
+def test_malformed() -> None:
+    """Only the span is refused that isn't taken: the others are sent again without it."""
+    for bad in range(8):
+        left = [range(8)]
+
+        def answer(count: int, left: list[range] = left, bad: int = bad) -> Response:
+            rows = left.pop()
+            assert len(rows) == count
+            if bad not in rows:
+                return FINE
+            if count > 1:
+                left += rows[count // 2 :], rows[: count // 2]
+            return MALFORMED
+
+        stage = Stage(answer)
+        stage.send(8)
+        assert stage.acknowledged == [row for row in range(8) if row != bad]
+        assert (stage.sender.sent, stage.sender.refused) == (7, {"HTTP status 400": 1})
+        assert stage.sender.refusals["HTTP status 400"].row == bad
+        assert len(stage.requests) == 7
+
+
+def test_all_malformed() -> None:
+    """Where nothing is taken, not every span is tried alone; what is taken later is split again."""
+    stage = Stage(lambda _: MALFORMED)
+    stage.send(512)
+    assert len(stage.requests) < 140
+    assert stage.sender.refused.total() == 512
+    tried = len(stage.requests)
+    stage.send(512)
+    assert stage.requests[tried:] == [512]
+    later = Stage(chain(repeat(MALFORMED, 129), [FINE], [MALFORMED, FINE, MALFORMED]))
+    for count in (512, 1, 2):
+        later.send(count)
+    assert later.requests[129:] == [1, 2, 1, 1]
+
+
+class Slow:
+    """A transport that answers after a while, in threads.
+
+    Args:
+        answers: By the number of a request.
+    """
+
+    def __init__(self, answers: Callable[[int], Response], delay_s: float = 0.02) -> None:
+        self._answers, self._delay_s = answers, delay_s
+        self._lock, self._asked, self._at_once = threading.Lock(), 0, 0
+        self.most_at_once = 0
+
+    def request(self, _: bytes) -> Response:
+        """Answer."""
+        with self._lock:
+            number, self._asked, self._at_once = self._asked, self._asked + 1, self._at_once + 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        time.sleep(self._delay_s)
+        with self._lock:
+            self._at_once -= 1
+        return self._answers(number)
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def send_at_once(transport: Slow, batches: int) -> tuple[Sender, list[int]]:
+    """Send batches of one span, several at a time, and return the sender and what was acknowledged."""
+    stage, acknowledged = Stage([]), list[int]()
+    sender = Sender(transport, JsonForm(), stage, in_flight=4)
+    try:
+        for row in range(batches):
+            sender.send(SpanBatch([row], [OtlpPart(ENDS, ENDS, b"s")]), acknowledged.extend)
+        sender.finish()
+    except PushError:
+        pass
+    finally:
+        sender.close()
+    return sender, acknowledged
+
+
+def test_several_at_a_time() -> None:
+    """No more than that, and acknowledged in their order; one at a time until something answers."""
+    transport = Slow(lambda _: FINE)
+    sender, acknowledged = send_at_once(transport, 40)
+    assert (sender.sent, acknowledged, transport.most_at_once) == (40, [*range(40)], 4)
+    transport = Slow(lambda _: UNREACHABLE)
+    sender, acknowledged = send_at_once(transport, 40)
+    assert (sender.sent, acknowledged, transport.most_at_once) == (0, [], 1)
+
+
+def test_several_declined_at_a_time() -> None:
+    """What is declined together is sent again without a pause for each."""
+    transport = Slow(lambda number: AWAY if 4 <= number < 8 else FINE)
+    sender, acknowledged = send_at_once(transport, 12)
+    assert (sender.sent, sorted(acknowledged)) == (12, [*range(12)])
+
+
+def test_accepted_though_it_ends() -> None:
+    """What was accepted while something else ended it is acknowledged."""
+    hopeless = Response(ResponseKind.HOPELESS, "asks for credentials")
+    sender, acknowledged = send_at_once(Slow(lambda number: hopeless if number == 5 else FINE), 40)
+    assert 5 not in acknowledged
+    assert {*range(5), 6, 7, 8} <= {*acknowledged} <= {*range(10)}
+    assert sender.sent == len(acknowledged)
 
 
 def test_refused() -> None:

@@ -63,6 +63,7 @@ def contents(store: Store) -> dict[str, Any]:
                 spans.end_ns[row],
                 store.names.texts[spans.name[row]],
                 store.services.texts[spans.service[row]],
+                store.processes.text(spans.process[row]),
                 spans.kind[row],
                 spans.status[row],
                 spans.warnings[row],

@@ -56,27 +56,27 @@ def filled() -> Growing:
 async def test_a_trace_grows_while_its_process_lives(host: FakeHost) -> None:
     """Its root hasn't ended yet; when the process has gone, or the root has come, it is what it is."""
     async with looking_at(data=filled()) as look:
-        assert "growing" not in look.text
+        assert "still coming in" not in look.text
         await look.tell(FOLLOWING)
-        await look.until_shown("growing")
+        await look.until_shown("still coming in")
         assert "incomplete" not in look.text
         host.end({7})
         await look.until_shown("incomplete")
-        assert "growing" not in look.text
+        assert "still coming in" not in look.text
         host.alive.add(7)
-        await look.until_shown("growing")
+        await look.until_shown("still coming in")
         await look.grow(Builder().span("job", trace=1, span=99), path=PATH)
-        await look.until(lambda: "growing" not in look.text and "incomplete" not in look.text)
+        await look.until(lambda: "still coming in" not in look.text and "incomplete" not in look.text)
 
 
 async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
     """Growing in the list is growing in the trace, with the parent that hasn't ended, and only while it lasts."""
     async with looking_at(data=filled(), size=(140, 40)) as look:
         await look.tell(FOLLOWING)
-        await look.until_shown("growing")
+        await look.until_shown("still coming in")
         await look.press("end", "enter")
         await look.until_shown(
-            "1 process   ● growing", "it has not ended yet, likely", "pid 7, which wrote its children"
+            "1 process   ● still coming in", "it has not ended yet, likely", "pid 7, which wrote its children"
         )
         host.end({7})
         await look.until_shown("1 process   incomplete", "it has not ended yet, or its record is lost")
@@ -94,9 +94,9 @@ async def test_a_job_without_a_span_around_it_grows(host: FakeHost) -> None:
     host.titles[8] = "f"
     async with looking_at(data=filled(), size=(120, 40)) as look:
         await look.tell(FOLLOWING)
-        await look.until(lambda: look.text.count("growing") == 2)
+        await look.until(lambda: look.text.count("still coming in") == 2)
         await look.press("end", "up", "enter")
-        await look.until_shown("f ray.remote", "● growing")
+        await look.until_shown("f ray.remote", "● still coming in")
         host.titles[8] = "IDLE"
         await look.until_shown(
             "1 process   1 call not yet seen to run",

@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from builders import Builder, time_text
+from builders import MICROSECOND, Builder, store_of, time_text
+from spanview.analysis.ray_names import function_of
 from spanview.tui.trace.appearance import AFTER, EXTRAS, PROCESS, SELF, SERVICE, SHARE, Appearance, ColorBy
+from spanview.tui.trace.lit_path import LitPath
+from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.legend import Legend
@@ -131,6 +134,27 @@ async def test_the_critical_path_is_lit() -> None:
         await look.press("c")
         assert "•" not in look.text
         assert "no longer lit" in look.footer
+
+
+@pytest.mark.parametrize(("submission_us", "others"), [(20, set()), (300, {"f"})])
+def test_only_what_is_on_the_path_is_lit_of_a_call(submission_us: int, others: set[str]) -> None:
+    """Its wait and its run are told apart; submitting a call lights its row only where that takes much of the path."""
+    build = Builder()
+    store = store_of(
+        build.span("driver", span=1, start=0, duration=1_000),
+        build.span("f ray.remote", span=2, parent=1, start=1, duration=submission_us, kind="PRODUCER"),
+        build.span("f ray.remote_worker", span=3, parent=2, start=500, duration=20, kind="CONSUMER"),
+        build.span("g ray.remote", span=4, parent=1, start=350, duration=10, kind="PRODUCER"),
+        build.span("g ray.remote_worker", span=5, parent=4, start=700, duration=300, kind="CONSUMER"),
+        build.span("work", span=6, parent=5, start=700, duration=300),
+    )
+    stitched = StitchedTrace(store, 0, store.tree(0), joins=True)
+    path, texts = LitPath(store, stitched), store.names.texts
+    nodes = {function_of(texts[store.spans.name[stitched.tree.rows[node]]]): node for node in stitched.order}
+    assert {name for name, node in nodes.items() if path.waits_at(node)} == {"g"}
+    assert {name for name, node in nodes.items() if path.runs_at(node)} - {"g"} == {"driver", "work"} | others
+    assert bool(path.of(nodes["f"])) is bool(others)
+    assert sum(end - start for node in nodes.values() for start, end in path.of(node)) == 1_000 * MICROSECOND
 
 
 async def test_a_path_that_is_not_sure() -> None:

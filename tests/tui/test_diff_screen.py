@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from builders import Builder, store_of
+from builders import Builder, file_of, store_of, store_of_files
 from span_graphs import forests
 from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_of_side
 from spanview.analysis.flame import flame, located
@@ -27,10 +27,11 @@ from spanview.index.tree import ROOT
 from spanview.tui.diff import diff_model, diff_screen
 from spanview.tui.diff.diff_model import DiffModel, Order
 from spanview.tui.diff.diff_screen import DiffScreen
+from spanview.tui.diff.pairs import pairs_of
 from spanview.tui.stats.spans_screen import SpansScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
-from viewers import Look, looking_at
+from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
@@ -246,7 +247,7 @@ async def test_by_the_change_of_p50(size: tuple[int, int]) -> None:
 
 
 async def test_by_name_and_by_function() -> None:
-    """`b` compares names, then Ray functions, with the figures of `spanview diff --by`; and call paths again."""
+    """Ray functions come first, and `b` compares paths and names, with the figures of `spanview diff --by`."""
     build = Builder()
     spans: list[Document] = []
     for trace, run, status in ((1, 20, "OK"), (2, 70, "ERROR")):
@@ -266,6 +267,9 @@ async def test_by_name_and_by_function() -> None:
     async with looking_at(*spans, size=(120, 40)) as look:
         await look.press("d", "j", "d")
         await _is_compared(look)
+        await look.until_shown("1 function   by the change of total time", "FUNCTION")
+        await look.press("b")
+        await look.until_shown("2 call paths   by the change of self time", "PATH")
         await look.press("b")
         await look.until_shown("2 names   by the change of total time", "NAME", "by name")
         store, a, b = look.data.store, [0], [1]
@@ -284,6 +288,33 @@ async def test_by_name_and_by_function() -> None:
             await look.press("escape", "b")
             await look.rest()
         await look.until_shown("2 call paths   by the change of self time", "PATH")
+
+
+async def test_waits_stand_behind_what_waited() -> None:
+    """A function's waits come behind its runs, whatever they come to; by their P50, each has its function's name."""
+    build = Builder()
+    spans: list[Document] = []
+    for trace in (1, 2):
+        for number, (name, wait, run) in enumerate((("f", 4, 10 * trace), ("g", 90 * trace, 50)), 10 * trace):
+            spans += [
+                build.span(f"m.{name} ray.remote", trace=trace, span=number, start=0, duration=1, kind="PRODUCER"),
+                build.span(
+                    f"m.{name} ray.remote_worker",
+                    trace=trace,
+                    parent=number,
+                    start=1 + wait,
+                    duration=run,
+                    kind="CONSUMER",
+                ),
+            ]
+    async with looking_at(*spans, size=(120, 40)) as look:
+        await look.press("d", "j", "d")
+        await _is_compared(look)
+        lines = [line.split()[0] for line in look.body[6:10]]
+        assert lines == ["f", "waiting", "g", "waiting"]
+        await look.press("s")
+        await look.until_shown("by the change of P50")
+        assert [line.partition("  ")[0].strip() for line in look.body[6:8]] == ["g › waiting", "f"]
 
 
 async def test_the_middle_of_a_path_goes_first() -> None:
@@ -349,9 +380,7 @@ async def test_groups() -> None:
 async def test_the_filter_against_the_rest() -> None:
     """`D` and Enter compare what is listed with everything else, and say what is lacking."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
-        await look.press("D", "enter")
-        assert "there are no other traces: type a query" in look.text
-        await look.press("escape", "slash")
+        await look.press("slash")
         await look.type("name=cart")
         await look.press("enter")
         await look.until_shown("2 of 3 traces")
@@ -430,21 +459,70 @@ async def test_what_is_marked_against_a_query() -> None:
         assert look.body[2].split()[:2] == ["B", "2"]
 
 
+def test_pairs() -> None:
+    """Folders with traces of their own, older ones first; what failed; the slowest tenth of twenty or more."""
+    build = Builder()
+    assert pairs_of(store_of()) == pairs_of(store_of(build.span("a"))) == []
+    files = {
+        "runs/new/1.json": [build.span("a", trace=1, start=50), build.span("a", trace=2, start=60, status="ERROR")],
+        "runs/old/x/2.json": [build.span("a", trace=3, start=0, parent=77)],
+    }
+    store = store_of_files({path: file_of(spans) for path, spans in files.items()})
+    pairs = [(pair.a.what, [*pair.a.traces()], pair.b.what, [*pair.b.traces()]) for pair in pairs_of(store)]
+    assert pairs == [("old", [2], "new", [0, 1]), ("without an error", [0, 2], "with an error", [1])]
+    beside = store_of_files({path: file_of([build.span("a", trace=1)]) for path in ("runs/1.json", "runs/old/2.json")})
+    assert pairs_of(beside) == []
+    many = [build.span("a", trace=1 + number, duration=10 + number) for number in range(20)]
+    assert pairs_of(store_of(*many[1:])) == []
+    (pair,) = pairs_of(store_of(*many))
+    assert (pair.a.what, pair.b.what) == ("all others", "the slowest tenth, 28 µs or more")
+    assert [*pair.b.traces()] == [18, 19]
+
+
+async def test_a_pair_is_chosen() -> None:
+    """With nothing typed, arrows choose what Enter compares; what is typed counts instead, and has the arrows."""
+    data = Growing()
+    build = Builder()
+    data.add(build.span("a", trace=1, start=0, duration=10), path="runs/before/1.json")
+    data.add(build.span("a", trace=2, start=50, duration=30, status="ERROR"), path="runs/after/1.json")
+    async with looking_at(data=data, size=(80, 24)) as look:
+        await look.press("D")
+        await look.until_shown("before → after", "without an error → with an error")
+        await look.press("down", "enter")
+        await _is_compared(look)
+        assert look.body[1].rstrip().endswith("without an error")
+        await look.press("escape", "D", "enter")
+        await _is_compared(look)
+        assert look.body[1].rstrip().endswith("before")
+        assert look.body[2].rstrip().endswith("after")
+        await look.press("escape", "D")
+        await look.type("name=zz")
+        await look.until_shown("0 of 2 traces")
+        assert "before → after" not in look.text
+        await look.press("enter")
+        assert "no trace matches" in look.text
+        await look.press("escape", "D")
+        await look.type("na")
+        await look.until_shown("›name")
+        await look.press("ctrl+u")
+        await look.until_shown("before → after")
+
+
 async def test_all_traces_against_a_query() -> None:
     """Where all are listed and a query is typed, it divides them, and the older ones are A: no trace is in both."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
         await look.press("D")
-        await look.until_shown("Enter compares the traces that match with the rest.")
+        await look.until_shown("Enter compares what matches with the rest")
         await look.type("trace.errors>0")
         await look.press("enter")
         await _is_compared(look)
         a, b = _screen(look)._given
         # The failed one is the newest.
-        assert (a.what, b.what) == ("the rest", "trace.errors>0")
+        assert (a.what, b.what) == ("not trace.errors>0", "trace.errors>0")
         errors = look.data.store.trace_table.error_count
         assert [*b.traces()] == [trace for trace, number in enumerate(errors) if number]
         assert [*a.traces()] == [trace for trace, number in enumerate(errors) if not number]
-        assert look.body[1].rstrip().endswith("the rest")
+        assert look.body[1].rstrip().endswith("not trace.errors>0")
         await look.press("escape", "D")
         await look.type("trace.errors>=0")
         await look.press("enter")

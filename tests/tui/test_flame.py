@@ -111,6 +111,16 @@ def test_shares_are_widths() -> None:
     assert FlameModel(flame(store_of(Builder().span("no end", duration=None)))).share(0) is None
 
 
+def test_names_of_ray() -> None:
+    """A function has its short name, whole where there is room and without Ray's ending where there is less."""
+    build = Builder()
+    called = build.span("__main__.f ray.remote", span=1, kind="PRODUCER")
+    ran = build.span("__main__.f ray.remote_worker", span=2, parent=1, kind="CONSUMER")
+    model = FlameModel(flame(store_of(called, ran, build.span("", span=3))))
+    labels = {model.labels(path) for path in range(3)}
+    assert labels == {("f ray.remote", "f"), ("f ray.remote_worker", "f"), ("(no name)", "(no name)")}
+
+
 async def test_the_line_of_a_block_says_why_it_is_wide() -> None:
     """Its share is that of its width; where what is below makes it wide, the time of that is told."""
     async with looking_at(*_of_ray(), size=(120, 24)) as look:

@@ -126,7 +126,7 @@ async def test_the_first_row_stays_first() -> None:
     async with looking_at(*traces([1, 2, 3])) as look:
         await look.grow(*traces([4]))
         assert selected(look) == "t004"
-        assert "growing" in look.lines[look.line_of("t004")]
+        assert "still coming in" in look.lines[look.line_of("t004")]
 
 
 @pytest.mark.parametrize("down", [1, 5, 36, 60, 99])
@@ -233,7 +233,7 @@ async def test_a_parent_comes() -> None:
         await look.grow(Builder().span("root", span=1, start=0, duration=100))
         assert "? parent not seen" not in look.text
         assert name_here(look) == name
-        assert "● growing" in look.header
+        assert "● still coming in" in look.header
         await look.until(lambda: " complete " in look.header)
         assert "incomplete" not in look.header
 
@@ -298,7 +298,7 @@ async def test_growing_traces_calm_down(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr("spanview.tui.traces.traces_screen._GROWTH_MARK_S", 0.0)
     async with looking_at(*traces([1])) as look:
         await look.grow(*traces([2]))
-        await look.until(lambda: "growing" not in look.text)
+        await look.until(lambda: "still coming in" not in look.text)
 
 
 async def test_the_header_of_a_trace_holds_still() -> None:
@@ -320,9 +320,9 @@ async def test_what_was_read_at_first_has_not_grown() -> None:
         look.data.add(*traces([2]))
         await look.tell(FOLLOWING)
         assert "t002" in look.text
-        assert "growing" not in look.text
+        assert "still coming in" not in look.text
         await look.grow(*traces([3]))
-        assert "growing" in look.text
+        assert "still coming in" in look.text
 
 
 async def test_paused_holds_still(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -331,7 +331,7 @@ async def test_paused_holds_still(monkeypatch: pytest.MonkeyPatch) -> None:
     async with looking_at(*traces(range(4))) as look:
         await look.grow(*traces([4]))
         await look.press("space")
-        assert "growing" in look.text
+        assert "still coming in" in look.text
         before = look.lines[:-1]
         await look.grow(*traces([5, 6]))
         await look.pilot.pause(1.2)

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import Builder, Document
+from builders import EPOCH_NS, MICROSECOND, Builder, Document
 from span_graphs import graphs
 from spanview.model.times import NO_TIME
 from spanview.tui.app.feed import FeedState
@@ -26,7 +26,7 @@ from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces import traces_model, traces_screen
 from spanview.tui.traces.completeness import Completeness
-from spanview.tui.traces.group_list import GroupList, share_text
+from spanview.tui.traces.group_list import GroupList, figure_text, share_text, total_text
 from spanview.tui.traces.groups_model import GroupRow
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.traces_model import TracesModel
@@ -141,6 +141,27 @@ def test_without_any_duration() -> None:
     (group,) = model.groups()
     assert (group.traces, group.total_ns, sum(group.histogram)) == (1, 0, 0)
     assert (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns) == (None,) * 4
+
+
+@pytest.mark.parametrize("many", [0, 1 << 60])
+def test_traces_that_run_or_were_lost(many: int) -> None:
+    """They count until now, or as far as they were seen, as in the list of traces; figures say which."""
+    build = Builder()
+    growing = Growing(
+        *(build.span("batch", trace=1 + n, start=0, duration=duration) for n, duration in enumerate((10, None, None))),
+        build.span("other", trace=4, start=0, duration=7),
+    )
+    with patch.object(traces_model, "NUMPY_FROM_TRACES", many):
+        model = TracesModel(growing.store)
+        model.known_until = {1: EPOCH_NS + 500 * MICROSECOND, 2: EPOCH_NS + 90 * MICROSECOND}
+        model.running = {1}
+        model.refresh()
+        groups = {group.name: group for group in model.groups()}
+    batch, other = groups["batch"], groups["other"]
+    assert [figure_text(batch, ns) for ns in (batch.p50_ns, batch.max_ns)] == ["≥ 90 µs", "500 µs…"]
+    assert (total_text(batch, batch.total_ns), total_text(other, other.total_ns)) == ("600 µs…", "7 µs")
+    assert figure_text(batch, 10 * MICROSECOND) == "10 µs"
+    assert [model.duration_ns(trace) for trace in (1, 2)] == [batch.max_ns, batch.p50_ns]
 
 
 def test_completeness_is_found_anew_where_a_trace_grows() -> None:

@@ -74,7 +74,7 @@ class Way:
 
 def _lane_block(screen: WorkersScreen) -> object:
     assert screen.rows.lane is not None
-    return screen.rows.lane.source, screen.rows.row
+    return screen.rows.lane.process, screen.rows.row
 
 
 def _path(screen: DiffScreen) -> object:

@@ -9,10 +9,13 @@ proxy GET /a   0 - 40 µs  200    proxy GET /a  100 - 180 µs 500   GET /a  9 - 
 from __future__ import annotations
 
 import threading
+from itertools import product
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from builders import Builder
+from spanview.analysis.serve import RequestKey
+from spanview.display.serve_text import request_names
 from spanview.tui.serve import serve_screen
 from spanview.tui.serve.requests_screen import RequestsScreen
 from spanview.tui.serve.serve_screen import ServeScreen
@@ -63,8 +66,8 @@ async def test_from_the_traces_to_one_request() -> None:
         await look.until_shown("Serve requests of 3 traces   2 requests, 1 failed")
         assert look.is_on(ServeScreen)
         first, second = look.body[1:3]
-        assert first.split()[:9] == [*["shop", "›", "Cart", "GET", "/a", "200", "1"], "40", "µs"]
-        assert second.startswith("shop › Cart  GET /a ")
+        assert first.split()[:7] == ["Cart", "GET", "/a", "200", "1", "40", "µs"]
+        assert second.startswith("Cart  GET /a ")
         assert " 500 " in second
         assert "1 5xx" in second
         await look.press("down", "enter")
@@ -82,7 +85,7 @@ async def test_from_the_traces_to_one_request() -> None:
 
 
 async def test_calls_between_deployments() -> None:
-    """They are counted apart from requests, and so are those that failed; what they queued is told by deployment."""
+    """They are counted apart from requests, and so are those that failed; what they queued is part of a handling."""
     build, own = Builder(), {"app": "shop", "deployment": "Price"}
     raised = [{"name": "exception", "timestamp": None, "attributes": {"exception.type": "ValueError"}}]
     nested = [
@@ -92,9 +95,12 @@ async def test_calls_between_deployments() -> None:
     async with looking_at(*_request(1, 0, (40, 6, 22), 200), *_request(2, 100, (80, 8, 60), 200), *nested) as look:
         await look.press("H")
         await look.until_shown("2 requests; 1 call between deployments, 1 failed")
-        await look.until_shown("120 µs in 2 requests = 44 µs queue (Price 30 µs, Cart 14 µs)")
+        await look.until_shown("120 µs in 2 requests = 14 µs queue + 82 µs handling (30 µs of it in Price's queue)")
         await look.press("down")
         await look.until_shown("40 µs in 1 call = 30 µs queue")
+        (group, _) = look.screen.rows.items if isinstance(look.screen, ServeScreen) else ()
+        assert group.queue.max == 8_000
+        assert group.sums.queue == 14_000
 
 
 async def test_slowest_first() -> None:
@@ -146,8 +152,10 @@ async def test_sorting() -> None:
             ("total p50", "TOTAL P50 ▾", "500"),
             ("total p95", " P95 ▾", "500"),
             ("total max", "MAX ▾", "500"),
-            ("queue p95", "QUEUE P95 ▾", "500"),
-            ("handling p95", "HANDLING P95 ▾", "500"),
+            ("queue p50", "QUEUE P50 ▾", "500"),
+            ("queue p95", " P95 ▾", "500"),
+            ("handling p50", "HANDLING P50 ▾", "500"),
+            ("handling p95", " P95 ▾", "500"),
             ("request", "REQUEST ▴", "200"),
         ):
             await look.press("s")
@@ -189,12 +197,14 @@ async def test_reading_takes_a_while() -> None:
 
 
 async def test_a_narrow_screen() -> None:
-    """On 80 cells the columns that matter most are there."""
+    """On 80 cells queue and handling are there, and their sum."""
     async with looking_at(*_documents(), size=(80, 24)) as look:
         await look.press("H")
         await look.until_shown("2 requests, 1 failed")
-        assert look.body[0].split() == ["REQUEST", "▴", "STATUS", "COUNT", "ERRORS", "TOTAL", "P95", "QUEUE", "P95"]
-        assert look.body[2].split()[5:] == ["500", "1", "1", "5xx", "80", "µs", "8", "µs"]
+        assert " ".join(look.body[0].split()).endswith("QUEUE P50 P95 HANDLING P50 P95")
+        assert " ".join(look.body[2].split()).endswith("8 µs 8 µs 60 µs 60 µs")
+        await look.press("down")
+        await look.until_shown("80 µs in 1 request = 8 µs queue + 60 µs handling + 12 µs other")
 
 
 async def test_hostile_values() -> None:
@@ -210,7 +220,7 @@ async def test_hostile_values() -> None:
     documents = [build.span("replica_handle_request D", attributes=hostile | {"http.status_code": "\x1b7"})]
     async with looking_at(*documents, size=(160, 24)) as look:
         await look.press("H")
-        await look.until_shown("[red]␛[2J › \\u202eD  \\x9b /␊", "␛7")
+        await look.until_shown("\\u202eD  \\x9b /␊", "␛7")
         await look.press("enter")
         await look.until_shown("[red]␛[2J", "␇")
 
@@ -248,9 +258,44 @@ async def test_no_other_half() -> None:
         assert "probably" not in look.text
 
 
-def test_the_queue_stays_on_80_cells() -> None:
-    """Whatever is sorted by, the time in the queue is there; errors, which the status tells, go before it."""
-    keys = [column.key for column in serve_screen.TABLE.columns if column.key]
-    for key in keys:
-        heads = serve_screen.TABLE.fit(80, key, 40).heads_text(key)
-        assert " ".join(heads.split()).find("QUEUE") > 0, key
+def test_queue_and_handling_stay() -> None:
+    """Whatever is sorted by, on any screen their medians and P95 are there."""
+    table = serve_screen.table_of({})
+    for width, key in product((60, 80, 110), {column.key for column in table.columns if column.key}):
+        heads = "".join(table.fit(width, key, 40).heads_text(key).replace("▾", "").split())
+        assert "QUEUEP50P95HANDLINGP50P95" in heads, (width, key)
+
+
+def test_names_tell_requests_apart() -> None:
+    """A name begins with its deployment; in little room, what others don't differ in goes, and never more."""
+    cart, price = (RequestKey("shop", name, "/a", "GET", "200") for name in ("Cart", "Price"))
+    assert request_names([cart, price])[price] == ("Price  GET /a", "Price  /a", "Price  GET", "Price")
+    failed = cart._replace(status="500")
+    assert request_names([cart, failed])[cart][-1] == "Cart"
+    put = cart._replace(method="PUT")
+    assert request_names([cart, put])[put] == ("Cart  PUT /a", "Cart  PUT")
+    other = put._replace(route="/b")
+    assert request_names([cart, put, other])[put] == ("Cart  PUT /a",)
+    bank = cart._replace(app="bank")
+    assert request_names([cart, bank])[bank][0] == "Cart (bank)  GET /a"
+    assert request_names([cart, price._replace(app="", deployment="")])[cart][0] == "Cart  GET /a"
+
+
+async def test_where_time_was_queued_in_less_room() -> None:
+    """What of the handling was queued elsewhere is told by deployment, then for the longest, then as one sum."""
+    build, below = Builder(), []
+    for number, name in enumerate(("Price", "Stock"), 80):
+        own, start = {"app": "shop", "deployment": name}, 120 + 20 * (number - 80)
+        route, replica = f"route_to_replica {name} f", f"replica_handle_request {name} f"
+        below += [
+            build.span(route, trace=2, span=number, parent=22, start=start, duration=19, attributes=own),
+            build.span(replica, trace=2, span=number + 10, parent=number, start=start + 10 + number - 80, duration=8),
+        ]
+    async with looking_at(*_request(2, 100, (80, 8, 60), 200), *below, size=(120, 24)) as look:
+        await look.press("H")
+        await look.until_shown(
+            "80 µs in 1 request = 8 µs queue + 60 µs handling (21 µs of it in queues: Stock 11 µs, Price"
+        )
+        for cells, text in ((76, "60 µs handling (11 µs in Stock's queue)"), (66, "60 µs handling (21 µs queued)")):
+            await look.pilot.resize_terminal(cells, 24)
+            await look.until_shown(text)

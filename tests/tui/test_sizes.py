@@ -96,6 +96,31 @@ async def test_every_screen_fits_and_can_be_walked(
             check(look, size)
 
 
+async def test_an_answer_has_two_lines() -> None:
+    """Where one has no room for a cause and a doubt, both have a second line, and what is below has one less."""
+    builder, spans = Builder(), list[Document]()
+    for number, name in ((1, "m.prepare_everything"), (3, "m.lost_somewhere")):
+        spans.append(builder.span(f"{name} ray.remote", span=number, parent=9, start=0, duration=9, kind="PRODUCER"))
+    spans.append(builder.span("driver", span=9, start=0, duration=900))
+    spans.append(
+        builder.span(
+            "m.prepare_everything ray.remote_worker", span=2, parent=1, start=700, duration=150, kind="CONSUMER"
+        )
+    )
+    async with looking_at(*spans, size=(160, 24)) as look:
+        await look.press("enter")
+        await look.until_shown("not sure: lost_somewhere left no attempt")
+        assert "waiting before prepare_everything" in look.body[0]
+        assert "left no attempt" in look.body[0]
+        await look.pilot.resize_terminal(80, 24)
+        await look.until(lambda: "not sure" in look.body[1])
+        assert look.body[0].startswith(" 900 µs = ")
+        assert "not sure: lost_somewhere left no attempt" in " ".join(look.body[:2])
+        await look.until(lambda: " ? help" in look.lines[-1])
+        await look.pilot.resize_terminal(160, 24)
+        await look.until(lambda: "left no attempt" in look.body[0])
+
+
 LISTS = [
     # keys, the line of the heads below the bar, width, what stands there besides the name
     ((), 0, 80, "START DURATION SPANS ERR PROCS TRACE"),
@@ -104,8 +129,8 @@ LISTS = [
     ((), 0, 40, "DURATION TRACE"),
     ((), 0, 20, "TRACE"),
     (("r",), 1, 80, "ROOT TRACES ERR INCOMPLETE P50 P95 MAX"),
-    (("r",), 1, 60, "ROOT TRACES ERR P95 MAX"),
-    (("r",), 1, 40, "ROOT TRACES P95"),
+    (("r",), 2, 60, "ROOT TRACES ERR P95 MAX"),
+    (("r",), 2, 40, "ROOT TRACES P95"),
     (("d", "down", "d"), 5, 80, "SELF A CHANGE SELF B COUNT ERRORS PATH"),
     (("d", "down", "d"), 5, 60, "SELF A CHANGE SELF B PATH"),
     (("d", "down", "d"), 5, 40, "CHANGE PATH"),

@@ -260,11 +260,12 @@ async def test_the_name_is_the_last_to_go(width: int, heads: str) -> None:
     async with looking_at(Builder().span(name), size=(width, 24)) as look:
         await look.press("t")
         await look.until_shown("NAME")
-        assert look.body[1].replace("▾", "").split() == ["NAME", *heads.split()]
-        shown, _, end = look.body[2][: max(17, look.body[1].index(heads[:1] or " ") - 4)].partition("…")
+        head, line = look.lines[look.line_of("NAME") :][:2]
+        assert head.replace("▾", "").split() == ["NAME", *heads.split()]
+        shown, _, end = line[: max(17, head.index(heads[:1] or " ") - 4)].partition("…")
         assert name.startswith(shown.strip())
         assert end.strip() in name
-        assert ("…" in look.body[2]) == (width < 110)
+        assert ("…" in line) == (width < 110)
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

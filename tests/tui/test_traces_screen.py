@@ -333,6 +333,34 @@ async def test_nothing_matches() -> None:
         assert len(roots(look)) == 4
 
 
+async def test_nothing_matched_before_a_mistake() -> None:
+    """What nothing matches is named where something else is typed by now, and so it is in the bar."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type("nobody")
+        await look.until_shown("0 of 4 traces", "no trace matches")
+        await look.type(" -")
+        await look.until_shown("nothing matches nobody, the query before the mistake")
+        assert "no trace matches" not in look.text
+        assert "in nobody, 0 of 4" in look.bar
+        await look.press("backspace", "backspace")
+        await look.until_shown("no trace matches")
+
+
+async def test_a_quote_is_open() -> None:
+    """As long as a phrase may go on, it says what ends it; at Enter, it is a mistake."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type('"quick')
+        assert 'a second " ends it' in look.text
+        assert "character" not in look.text
+        await look.type('"')
+        await look.until_shown("of 4 traces")
+        assert "ends it" not in look.text
+        await look.press("backspace", "enter")
+        assert 'expected a second "' in look.text
+
+
 async def test_what_no_name_has() -> None:
     """Only a word that no span has in its name is said to be in none, by the names that there are now."""
     unnamed = Unnamed(("quick", "a.b c", "late"))

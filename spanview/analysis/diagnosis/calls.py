@@ -13,6 +13,7 @@ PRODUCER  tried
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 _MARK: Final = "_ray_trace_ctx"
 _UNSET: Final = 0
+_MEND_WHAT_FAILED: Final = (
+    "Mend what failed before them; the calls themselves may be fine. In the viewer, the section Timing of each says "
+    "what that was."
+)
 _OPEN_TEXT_OF_MANY: Final = "wait, run, died, were cancelled, or never could start"
 
 
@@ -48,7 +53,8 @@ def no_attempt(facts: Facts) -> Finding:
         known.append(f"{text}; or ran untraced" if may_be_untraced else text)
     verb = "has" if len(rows) == 1 else "have"
     detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} no attempt: {'; '.join(known)}."
-    return facts.of_spans(Kind.NO_ATTEMPT, rows, detail)
+    finding = facts.of_spans(Kind.NO_ATTEMPT, rows, detail)
+    return replace(finding, known_advice=_MEND_WHAT_FAILED) if all(why.never_ran for why in whys.values()) else finding
 
 
 def untraced(facts: Facts) -> Finding | None:

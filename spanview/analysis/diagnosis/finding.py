@@ -99,7 +99,8 @@ RULES: Final = {
     ),
     Kind.NO_ATTEMPT: Rule(
         "a call was submitted, but no worker has written that it ran: its actor's constructor failed, its actor had "
-        "exited, an argument failed (likely), or it waits, runs, died, or could never start",
+        "exited, an argument failed (likely), or it waits, runs, died, or could never start. Where all reasons are "
+        "known, the advice is to mend what failed first",
         "While the program runs, `spanview --follow` shows them come; what was cancelled, killed with `ray.kill`, or "
         "asks for resources that no node has, never does. Afterwards look for workers that died, where Ray's logs are "
         "(RAY_TMPDIR moves them): "
@@ -363,6 +364,8 @@ class Finding:
     """The rows in the span table of all spans that are counted; empty where something else is counted."""
     session: str = SESSION
     """The folder of the Ray session that the files are from, as far as that is known."""
+    known_advice: str = ""
+    """What to do where more is known than the kind; empty where its rule says it."""
 
     @property
     def advice(self) -> str:
@@ -370,7 +373,7 @@ class Finding:
         folder = next((place.file.rpartition("/")[0] for place in self.evidence if "/" in place.file), SPANS)
         # At once: one path may be in the other.
         paths = {SESSION: self.session, SPANS: shlex.quote(folder)}
-        return _PATHS.sub(lambda path: paths[path[0]], RULES[self.kind].advice)
+        return _PATHS.sub(lambda path: paths[path[0]], self.known_advice or RULES[self.kind].advice)
 
     @property
     def setting(self) -> str:

@@ -134,7 +134,7 @@ class Columns:
             "spans": len(tree.rows),
             "errors": sum(store.spans.status[row] == ERROR for row in tree.rows),
             "silent": sum(row in self._failures for row in tree.rows),
-            "processes": len({store.processes[store.spans.source[row]] for row in tree.rows}),
+            "processes": len({store.spans.process[row] for row in tree.rows}),
             "services": [*map(self._services.number, sorted(services))],
             "complete": tree.complete,
             "missing": len(tree.missing),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from spanview.analysis.diagnosis.finding import SESSION
+from spanview.sources.places import latest_session
 from spanview.tui.app.themes import NAMES
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Opening:
     """Lines to show while there is nothing to show."""
     choose: Callable[[Store], set[int] | None] | None = None
     """Which traces are shown at all, asked when everything was read; None for all."""
-    session: str = SESSION
+    session: str = latest_session({})
     """The folder of Ray's latest session."""
     settings: str | None = None
     """The file that keeps what a person has set; None where nothing is kept."""

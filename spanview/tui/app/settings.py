@@ -2,8 +2,9 @@
 
 A setting is one line of `Settings`. A screen reads `viewer.settings.NAME`, changes it by `viewer.keep(NAME=...)`, and
 brings itself up to date in `take_settings`. What is no such value in the file is the default; a screen that has no use
-for a word, such as a column that isn't there any more, takes its own default (`chosen`). Orders last as long as the
-viewer: in another folder, one that was chosen here would put new traces out of sight.
+for a word, such as a column that isn't there any more, takes its own default (`chosen`). How something looks is kept.
+What rows there are, and in which order, lasts as long as the viewer: in another folder, what was chosen here would put
+new traces out of sight, or rows that are looked for.
 """
 
 from __future__ import annotations
@@ -35,12 +36,10 @@ _ASIDE: Final = ".damaged"
 """Behind the name of a file that isn't understood and gives its place to another one."""
 NAMES_PERCENT: Final = 42
 """How much of a trace's lines names have, if nobody wants it otherwise."""
-GROUPED, LISTED = "groups", "traces"
-"""What `Settings.grouped` may say."""
-_ORDERS: Final = frozenset(
+_OF_ONE_VIEWER: Final = frozenset(
     (
         *("sort", "group_sort", "statistics_sort", "calls_sort", "serve_sort", "comparison_order"),
-        *("workers_sort", "workers_reversed"),
+        *("workers_sort", "workers_reversed", "folds", "joins", "without_rays_own", "blocks_by"),
     )
 )
 """Settings that no file keeps."""
@@ -66,8 +65,6 @@ class Settings:
     """Whether Ray calls with one attempt are one row each."""
     sort: str = "start"
     """What traces are sorted by."""
-    grouped: str = ""
-    """Whether traces are grouped by root name; empty for what goes with the recording."""
     statistics_sort: str = "total"
     calls_sort: str = "total wait"
     workers_sort: str = "first start"
@@ -117,7 +114,7 @@ class KeptSettings:
         self.aside = ""
         """The name that a damaged file has now, beside the one that took its place; empty where none was."""
         found, self.notice = ({}, "") if path is None else _read(path)
-        kept = [field for field in fields(Settings) if field.name in found and field.name not in _ORDERS]
+        kept = [field for field in fields(Settings) if field.name in found and field.name not in _OF_ONE_VIEWER]
         taken = {field.name: _taken(field.default, found[field.name]) for field in kept}
         unusable = [name for name, value in taken.items() if value is None]
         if unusable and not self.notice:
@@ -128,7 +125,7 @@ class KeptSettings:
     def change(self, changes: Mapping[str, Any]) -> bool:
         """Set something; return whether that is anything new that is to be written."""
         new = {name: value for name, value in changes.items() if getattr(self.now, name) != value}
-        written = {name: value for name, value in new.items() if name not in _ORDERS}
+        written = {name: value for name, value in new.items() if name not in _OF_ONE_VIEWER}
         with self._changing:
             self.now = replace(self.now, **new)
             self._unwritten |= written
@@ -217,7 +214,7 @@ def _write(path: str, changes: Mapping[str, Any], now: Mapping[str, Any]) -> tup
     with suppress(OSError, ExportError):
         if os.path.isdir(os.path.dirname(os.path.dirname(folder))):
             os.makedirs(folder, mode=0o700, exist_ok=True)
-            known = {name: value for name, value in (now if notice else found).items() if name not in _ORDERS}
+            known = {name: value for name, value in (now if notice else found).items() if name not in _OF_ONE_VIEWER}
             document = {"format": _FORMAT, **known, **changes}
             text = orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
             if notice in {_NO_JSON, _FOREIGN, _TOO_LARGE}:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import MAX_PLACES
+from spanview.display.cells import fitting
 from spanview.display.finding_text import place_text, wrapped
 from spanview.display.units import count
 
@@ -63,7 +64,8 @@ def lines_of(report: Report, width: int, unfolded: Collection[Kind]) -> list[Che
         lines = [CheckLine("nothing odd was found")]
     problems = report.problems[:MOST_PROBLEMS]
     if problems:
-        lines += [CheckLine(""), CheckLine(f"{count(len(report.problems), 'problem')} of files")]
+        head = f"{count(len(report.problems), 'problem')} of files"
+        lines += [CheckLine(""), CheckLine(fitting([f"{head}: what isn't read as spans", head], width))]
         lines += [line for problem in problems for line in _problem(problem, room)]
     if len(problems) < len(report.problems):
         more = len(report.problems) - len(problems)

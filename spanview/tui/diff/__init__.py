@@ -5,5 +5,6 @@ marking            marking one, and comparing with the next
 diff_model         the paths of both, in the orders that the screen has
 diff_columns       the columns
 diff_screen        the comparison
-other_side_screen  what a side is compared with: a query, or all others
+pairs              what can be compared without a query: folders, what failed, what took longest
+other_side_screen  what a side is compared with: a query, all others, or one of these pairs
 """

@@ -2,6 +2,7 @@
 
 SELF A  CHANGE ▾  SELF B  COUNT  ERRORS  TOTAL A  CHANGE  TOTAL B  PATH
  P50 A  CHANGE ▾   P50 B  COUNT  ERRORS   SELF A  CHANGE   SELF B  PATH      by the change of P50
+FUNCTION  TOTAL A  CHANGE ▾  TOTAL B  COUNT  ERRORS  P50 A  CHANGE  P50 B    of groups, whose names are short
 """
 
 from __future__ import annotations
@@ -64,8 +65,14 @@ def table_in(
     def path(diff: PathDiff, cells: int) -> Iterator[Piece]:
         yield Piece(name_text(path_text(diff, cells), cells))
 
+    is_path = by is DiffBy.PATH
+    gap, behind = (2, 0) if is_path else (0, 1)
+    named: TableColumn[PathDiff] = TableColumn(
+        _HEADS[by], gap=gap, behind=behind, parts=path, key=Order.TREE, ranks=None
+    )
     return Table(
         (
+            *[named] * (not is_path),
             *_times(first, by, goes=4),
             TableColumn(
                 "COUNT", count_cells, lambda diff: _numbers(counts(diff), diff.change("count"), count_cells), goes=2
@@ -81,7 +88,7 @@ def table_in(
             ]
             * has_errors,
             *(column for turn, name in enumerate(further, 1) for column in _times(name, by, comes=turn)),
-            TableColumn(_HEADS[by], parts=path, gap=2, key=Order.TREE, ranks=None),
+            *[named] * is_path,
         ),
         Order.CHANGE,
         _LEAST_PATH,

@@ -9,13 +9,14 @@ as a tree     each path below the one that it is called by, of siblings the slow
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from heapq import merge
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.call_groups import CallsBy, call_group_names
 from spanview.analysis.diff import diff, rank_of_change
-from spanview.analysis.diff_groups import DiffBy, diff_groups, rank_of_total
+from spanview.analysis.diff_groups import DiffBy, diff_groups, of_runs, rank_of_total
 from spanview.analysis.failures import failed_with
 from spanview.analysis.ray_names import names_in_list
 from spanview.analysis.stats import slowest
@@ -166,6 +167,11 @@ def _total_ns(side: CallPath | None) -> int:
     return -1 if side is None else side.total_ns
 
 
+def _rank_of_runs(paths: Sequence[PathDiff], path: PathDiff, runs: CallPath | None) -> tuple[int, int, int]:
+    """Return the sort key of a path with those that take longest first, and waits behind what waited."""
+    return -_total_ns(runs), of_runs(paths, path).number, path.depth
+
+
 def _rank_of_p50(path: PathDiff) -> tuple[bool, tuple[int, bool], int]:
     return path.change("p50_ns") is None, path.rank("p50_ns"), path.number
 
@@ -197,9 +203,9 @@ _ORDERS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
     Order.TREE: _as_tree,
 }
 _ORDERS_OF_GROUPS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
-    Order.CHANGE: lambda paths: _sorted(paths, rank_of_total),
+    Order.CHANGE: lambda paths: _sorted(paths, partial(rank_of_total, paths)),
     Order.P50: lambda paths: _sorted(paths, _rank_of_p50),
-    Order.B: lambda paths: _sorted(paths, lambda path: (path.depth, -_total_ns(path.b), path.number)),
-    Order.A: lambda paths: _sorted(paths, lambda path: (path.depth, -_total_ns(path.a), path.number)),
+    Order.B: lambda paths: _sorted(paths, lambda path: _rank_of_runs(paths, path, of_runs(paths, path).b)),
+    Order.A: lambda paths: _sorted(paths, lambda path: _rank_of_runs(paths, path, of_runs(paths, path).a)),
     Order.TREE: _as_tree,
 }

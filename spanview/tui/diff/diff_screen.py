@@ -12,7 +12,7 @@ from spanview.analysis.diff import PathDiff
 from spanview.analysis.diff_groups import DiffBy, groups_of_side
 from spanview.analysis.failures import in_order_of_visits
 from spanview.analysis.flame import located
-from spanview.analysis.ray_names import call_names
+from spanview.analysis.ray_names import SUBMITTED, call_names
 from spanview.analysis.telling import part
 from spanview.display.diff_text import figures_line, per_trace_text, side_lines
 from spanview.tui.diff.diff_columns import sums_in, table_in
@@ -44,7 +44,7 @@ _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""
 _MOST_SPANS_AT_ONCE: Final = 50_000
 """Of a store, whose spans of a path are listed before the next key; those of a larger one are found in a thread."""
-_BY: Final = {DiffBy.PATH: "call path", DiffBy.NAME: "name", DiffBy.RAY: "Ray function: runs, then waits"}
+_BY: Final = {DiffBy.PATH: "call path", DiffBy.NAME: "name", DiffBy.RAY: "Ray function: its runs, and their waits"}
 _LONGEST_PATH: Final = 1000
 """Cells of a path that is copied."""
 _MAX_SIDE_LENGTH: Final = 60
@@ -87,8 +87,13 @@ class PathLines(TableList[PathDiff]):
         self.take(paths if self.shown_order.descending else paths[::-1])
 
     def _path_text(self, path: PathDiff, room: int) -> str:
-        if self.model is None or self.by is not Order.TREE:
-            return "" if self.model is None else self.model.short_labels.path(path, room)
+        if self.model is None:
+            return ""
+        if self.model.by is DiffBy.RAY and self.by is Order.P50:
+            # Its function is what tells a wait from others.
+            return name_text(self.model.short_labels.path(path, _LONGEST_PATH), room)
+        if self.by is not Order.TREE and self.model.by is not DiffBy.RAY:
+            return self.model.short_labels.path(path, room)
         step = min(_STEP * path.depth, room // 2)
         return " " * step + name_text(self.model.short_labels.name(path)[0], room - step)
 
@@ -107,8 +112,8 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         self._store = store
         self._given = a, b
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
-        self._by = DiffBy.PATH
-        """What is compared, or was asked for."""
+        self._by: DiffBy | None = None
+        """What is compared, or was asked for; None for what goes with the sides."""
         self.live: Live[DiffModel] = Live(self, scope, self._merge_by(self._by), self._take_model)
         self._looking = Work(self)
         self.sorting: Sorting = Sorting(self, self.rows, "comparison_order")
@@ -139,14 +144,21 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         keys = [side.key for side in self._given]
         return tuple(version(key) if isinstance(key, int) else self._store.version for key in keys)
 
-    def _merge_by(self, by: DiffBy) -> Ask[DiffModel]:
+    def _merge_by(self, by: DiffBy | None) -> Ask[DiffModel]:
         return partial(self._merge, by)
 
-    def _merge(self, by: DiffBy, _traces: Sequence[int] | None, tell: Tell) -> DiffModel:
-        """Called in a thread: all spans are stitched."""
+    def _merge(self, by: DiffBy | None, _traces: Sequence[int] | None, tell: Tell) -> DiffModel:
+        """Called in a thread: all spans are stitched.
+
+        Args:
+            by: What is compared; None for the functions, whose waits are told apart, where Ray has called some.
+        """
         (a, b), store, groups = self._given, self._store, None
         of_a, of_b = a.traces(), b.traces()
         sides = located(store, of_a, part(tell, 0.0, 0.3)), located(store, of_b, part(tell, 0.3, 0.6))
+        if by is None:
+            names = (path.name or "" for side in sides for path in side.flame.paths)
+            by = DiffBy.RAY if any(name.endswith(SUBMITTED) for name in names) else DiffBy.PATH
         if by is not DiffBy.PATH:
             flames = sides[0].flame, sides[1].flame
             groups = groups_of_side(store, by, flames[0], of_a), groups_of_side(store, by, flames[1], of_b)
@@ -160,6 +172,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         return Spans(()) if same is None else model.spans_of(same, MOST_SPANS)
 
     def _take_model(self, model: DiffModel) -> None:
+        self._by = model.by
         self.rows.show_model(model)
         self._show_sides()
 
@@ -208,7 +221,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
 
     def action_group(self) -> None:
         """Compare the next thing: call paths, names, or Ray functions where there are any."""
-        self._by = following(DiffBy, self._by)
+        self._by = following(DiffBy, self._by or DiffBy.PATH)
         if self._by is DiffBy.RAY and not call_names(self._store)[0]:
             self._by = following(DiffBy, self._by)
         self.live.begin(self._merge_by(self._by))
@@ -237,7 +250,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
 
     def _spans_screen(self, model: DiffModel, path: PathDiff, spans: Spans) -> SpansScreen | None:
         if spans.rows:
-            what = model.labels.path(path, _MAX_SIDE_LENGTH)
+            what = model.short_labels.path(path, _MAX_SIDE_LENGTH)
             return SpansScreen(self._store, spans, what, self.live, lambda _, tell: self._spans_of(path, model, tell))
         self.viewer.say("no span of this path has an end yet")
         return None

@@ -1,4 +1,7 @@
-"""What one side is compared with: the traces that a query finds, or the rest. A query divides all traces in two."""
+"""What one side is compared with: the traces that a query finds, or the rest. A query divides all traces in two.
+
+Where no side is given, there are pairs to choose from, too, as long as nothing is typed.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,13 @@ from spanview.tui.diff.side import ComparedSide
 from spanview.tui.keys import View
 from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
+from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
@@ -30,16 +35,24 @@ if TYPE_CHECKING:
     from spanview.analysis.query import Query
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.tui.diff.pairs import Pair
 
 _MAX_QUERY_LENGTH: Final = 60
 """Characters of a query."""
 _OF_SIDE: Final = "Enter compares with the traces that match; with all others, where nothing is typed."
-_OF_ALL: Final = "Enter compares the traces that match with the rest."
+_OF_ALL: Final = "Or type a query: Enter compares what matches with the rest, as in"
 _EXAMPLES: Final = (
     "name~batch            a span's name has it",
-    "trace.errors>0        traces with an error",
+    "trace.duration>1s     traces that take longer",
     "file~after            one of several folders",
 )
+
+
+def _pair_text(pair: Pair, cells: int) -> Iterator[Piece]:
+    yield Piece(data_text(f"{pair.a.what} → {pair.b.what}", cells))
+
+
+_TABLE: Final[Table[Pair]] = Table((TableColumn("", 2, lambda _: ""), TableColumn("", parts=_pair_text)))
 
 
 class OtherSideScreen(BaseScreen, view=View.COMPARE):
@@ -49,8 +62,12 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         side: What is compared with it; None for all traces, which a query divides in two.
     """
 
-    HINTS = "keys type the query  ⏎ compare  Esc back"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "back", show=False)]
+    HINTS = "↑↓ choose  keys type a query  ⏎ compare  Esc back"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", show=False),
+        Binding("up", "move(-1)", show=False),
+        Binding("down", "move(1)", show=False),
+    ]
 
     def __init__(self, store: Store, side: ComparedSide | None) -> None:
         super().__init__()
@@ -65,18 +82,51 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         self._looking, self._explaining = Work(self), Work(self)
         self._is_done = False
         """Whether Enter was pressed."""
+        self.rows: TableList[Pair] = TableList(_TABLE)
+        self._pairing = Work(self)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         hint = "a query: what matches against the rest" if self._side is None else "a query; nothing: all others"
         yield Prompt(hint, is_query=True, is_ready=True)
+        yield self.rows
         lines = (_OF_ALL if self._side is None else _OF_SIDE, "", *_EXAMPLES)
         yield Static(Content("\n".join(lines)), id="nothing")
 
     async def on_mount(self) -> None:
-        """Let a query be typed."""
+        """Let a query be typed, or a pair be chosen."""
+        self.rows.display = False
+        if self._side is None:
+            self._pairing.begin(lambda _: self._pairs(), self._take_pairs)
         await self.query_one(Prompt).open()
         self.refresh_frame()
+
+    def _pairs(self) -> list[Pair]:
+        """Called in a thread."""
+        from spanview.tui.diff.pairs import pairs_of
+
+        return pairs_of(self._store)
+
+    def _take_pairs(self, pairs: list[Pair]) -> None:
+        self.rows.show(pairs)
+        self.rows.styles.height = len(pairs) + 1
+        if pairs:
+            self.query_one(Prompt).begin_below()
+        self._show_pairs()
+        if self._is_done:
+            self._compare()
+
+    def _show_pairs(self) -> None:
+        """Offer pairs while nothing is typed."""
+        self.rows.display = bool(self.rows.row_count) and not self._is_typed
+
+    @property
+    def _is_typed(self) -> bool:
+        return bool((self._sought or "").strip())
+
+    async def action_open(self) -> None:
+        """Compare the pair that was double-clicked."""
+        self._compare()
 
     def title_text(self) -> str:
         """Return what is compared."""
@@ -93,6 +143,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         if event.text != self._sought:
             self._is_done = False
             self._look_for(event.text)
+            self._show_pairs()
         if event.done:
             self._is_done = True
             self._compare()
@@ -131,8 +182,10 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         """Return A and B; None, and say why, where there are none yet."""
         prompt, store = self.query_one(Prompt), self._store
         if self._matcher is None:
-            if (self._sought or "").strip():
+            if self._is_typed or self._pairing.is_busy:
                 return None
+            if (pair := self.rows.selected) is not None:
+                return pair.a, pair.b
             if self._side is None or not self._has_others(self._side):
                 prompt.say("there are no other traces: type a query", is_mistake=True)
                 return None
@@ -144,13 +197,14 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
             self._say_why(self._matcher.query)
             return None
         matching = Matching(store, self._matcher.query, sorted(self._found), self._version)
-        side = ComparedSide(None, sanitise((self._sought or "").strip(), _MAX_QUERY_LENGTH), matching)
+        query = sanitise((self._sought or "").strip(), _MAX_QUERY_LENGTH)
+        side = ComparedSide(None, query, matching)
         if self._side is not None:
             return self._side, side
         if len(self._found) == len(store.trace_table):
             prompt.say("every trace matches: there is no rest to compare with", is_mistake=True)
             return None
-        return side, ComparedSide(None, "the rest", matching.rest)
+        return side, ComparedSide(None, f"not {f'({query})' if ' ' in query else query}", matching.rest)
 
     def _say_why(self, query: Query) -> None:
         """Say that no trace matches, and why as soon as that is known."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.ray_names import function_of, names_in_list
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from spanview.analysis.diff import PathDiff
     from spanview.analysis.flame import CallPath, Flame
 
+_UNSEEN: Final = "? parent not seen"
 _NARROWEST: Final = 0.5
 """Cells: what is narrower isn't drawn, nor what is below it."""
 
@@ -93,6 +95,7 @@ class FlameModel:
         self.path_of_row = path_of_row
         self.by = By.TOTAL
         self.tree = PathTree(flame.paths)
+        self._short_names = names_in_list({path.name for path in flame.paths if path.name is not None})
         self._values = {by: self._summed(by) for by in By}
 
     def _summed(self, by: By) -> list[int]:
@@ -109,6 +112,14 @@ class FlameModel:
             if path.parent != ROOT:
                 below[path.parent] += values[number]
         return values
+
+    def labels(self, path: int) -> tuple[str, str]:
+        """Return how a path is called, and how in less room, without `ray.remote`; from files, to be sanitised."""
+        name = self.flame.paths[path].name
+        if name is None:
+            return _UNSEEN, _UNSEEN
+        short = self._short_names.get(name, name) or "(no name)"
+        return short, function_of(short) or short
 
     def width_ns(self, path: int) -> int:
         """Return the time that a path is as wide as."""

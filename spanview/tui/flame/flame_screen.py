@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from spanview.analysis.failures import failed_with, in_order_of_visits
 from spanview.analysis.flame import Flame, located
+from spanview.display.cells import fitting
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.analysis.flame import CallPath
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.flame.flame_model import FlameBlock
     from spanview.tui.widgets.scope import TraceScope
 
-_UNSEEN: Final = "? parent not seen"
+_ROOM_FOR_MARK: Final = 18
+"""Cells of a block from which on it says that something in it failed."""
 _SHORTEST_NAME: Final = 20
 """Cells of the selected path's name, however narrow the line is."""
 _MARGINS: Final = 4
@@ -107,10 +108,11 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
             segments.append(Segment(" " * (block.left - cell), page))
             path = self.model.flame.paths[block.path]
             cells = block.right - block.left
-            mark = "✖ " if path.errors and cells > len(_UNSEEN) else ""
+            mark = "✖ " if path.errors and cells >= _ROOM_FOR_MARK else ""
             edge = CURSOR[0] if self.app.no_color and block.path == self.selected else "▏"
             lead = edge + mark
-            text = lead + name_text(_name_of(path), cells - len(lead))
+            room = cells - len(lead)
+            text = lead + name_text(fitting(self.model.labels(block.path), room), room)
             color = color_of(_number_of(path.name or ""))
             style = Style(color=color.color, bgcolor=self.rich_style.bgcolor, reverse=True)
             if block.path == self.selected:
@@ -138,10 +140,6 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
         self.select(block.path)
         if event.chain > 1:
             self.come_closer(block.path)
-
-
-def _name_of(path: CallPath) -> str:
-    return _UNSEEN if path.name is None else path.name or "(no name)"
 
 
 def _number_of(name: str) -> int:
@@ -220,7 +218,8 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         share = "" if part is None else f"{below}{part:.1%} of all"
         rest = f"   ×{path.count:,}{errors}   {times}"
         room = max(_SHORTEST_NAME, self.size.width - len(rest) - len(share) - _MARGINS)
-        self.query_one(".chosen", TwoSided).say(f"{name_text(_name_of(path), room).rstrip()}{rest}", share)
+        name = name_text(fitting(model.labels(selected), room), room).rstrip()
+        self.query_one(".chosen", TwoSided).say(f"{name}{rest}", share)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
@@ -312,8 +311,7 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         model, path_number = self.blocks.model, self.blocks.selected
         names: list[str] = []
         while path_number != ROOT:
-            path = model.flame.paths[path_number]
-            names.append(_name_of(path))
-            path_number = path.parent
+            names.append(model.labels(path_number)[0])
+            path_number = model.flame.paths[path_number].parent
         if names:
             self.viewer.copy(" › ".join(reversed(names)), "call path")

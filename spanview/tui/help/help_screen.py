@@ -43,10 +43,18 @@ class Sign:
 HelpLine: TypeAlias = "Key | Page | Sign | str"
 """What a line of the help is of."""
 _SIGNS: Final = (
-    (On.TRACES, Sign("●", "growing: a span has just come, or the process of one that is open still lives")),
+    (On.TRACES | On.TRACE, Sign("●", "still coming in: a span has just come, or a process that will write one lives")),
     (On.TRACES, Sign("◌", "incomplete: a parent is in none of the files, a span has no end, or a call may still run")),
     (On.TRACES | On.TRACE, Sign("✖", "an error: a span whose status is ERROR")),
     (On.TRACES, Sign("!", "something failed without an error: a status code of 400 or more, or a lost call or span")),
+    (On.TRACES | On.TRACE, Sign("12 s…", "so far: one of its spans runs")),
+    (On.TRACES | On.TRACE, Sign("≥ 12 s", "at least: one of its spans was lost, and its end may have been after that")),
+    (On.TRACES, Sign("1 finding", "what Check has concluded from all spans: one for each kind of thing")),
+    (On.TRACES, Sign("2 torn", "records that are damaged, mostly cut off; each is also a problem under Check")),
+    (On.TRACES, Sign("3 not read", "files and folders that were refused or can't be read; problems under Check, too")),
+    (On.CHECK, Sign("finding", "what all spans show together, one for each kind; ×9 counts spans or files")),
+    (On.CHECK, Sign("problem", "a file, or a place in it, that isn't read as spans; findings may count them, too")),
+    (On.CHECK, Sign("likely", "what is counted is sure, its cause isn't")),
     (On.TRACES, Sign("≡", "several runs with the same ids, likely: different spans share theirs")),
     (On.TRACES, Sign("▂▅█", "in the plot: how many traces took so long at that time; · is a trace of another group")),
     (On.TRACE, Sign("████", "the span itself runs")),

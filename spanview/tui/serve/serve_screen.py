@@ -5,33 +5,35 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.failures import in_order_of_visits
 from spanview.analysis.serve_groups import serve_groups
-from spanview.display.cells import data_text, fitting
+from spanview.display.cells import data_text, fitting, name_text
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
-from spanview.display.serve_text import counts_text, failures_text, others_text, request_text, status_text, sums_text
+from spanview.display.serve_text import counts_text, failures_text, others_text, request_names, status_text, sums_texts
 from spanview.display.units import duration
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.sorting import Sorting
-from spanview.tui.widgets.table import Ranks, Table, TableColumn, TableList, name_column
+from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from textual.app import ComposeResult
 
+    from spanview.analysis.serve import RequestKey
     from spanview.analysis.serve_groups import RequestGroup, Spread
     from spanview.index.store import Store
     from spanview.tui.widgets.scope import TraceScope
 
-_TIME: Final = 10
-_LEAST_NAME, _USUAL_NAME = 22, 36
+_TIME: Final = 9
+_LEAST_NAME, _USUAL_NAME = 19, 30
 """Cells of names for which figures go, and with which further ones come."""
 
 
@@ -48,7 +50,7 @@ def _timed(
 
     return TableColumn(
         head,
-        max(_TIME, len(family) + len(" P95 ▾") + 1 if head in {"P50", "P95"} else 0),
+        max(_TIME, len(family) + len(" P50 ▾") if more.pop("begins", False) else 0),
         lambda group: duration(value(group)),
         family=family,
         key=f"{family.lower()} {head.lower()}",
@@ -58,29 +60,48 @@ def _timed(
     )
 
 
-TABLE: Final[Table[RequestGroup]] = Table(
-    (
-        name_column("REQUEST", lambda group: request_text(group.key), key="request"),
-        TableColumn("STATUS", 10, lambda group: status_text(group.key), _style, gap=1, goes=6),
-        TableColumn("COUNT", 8, lambda group: f"{group.count:,}", key="count", value=lambda group: group.count, goes=5),
-        TableColumn("ERRORS", 11, failures_text, _style, key="errors", value=lambda group: group.errors, goes=2),
-        _timed("TOTAL", "P50", lambda group: group.total, comes=1),
-        _timed("TOTAL", "P95", lambda group: group.total, goes=3),
-        _timed("TOTAL", "P99", lambda group: group.total, comes=5),
-        _timed("TOTAL", "MAX", lambda group: group.total, comes=2),
-        TableColumn(SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, comes=6),
-        _timed("QUEUE", "P50", lambda group: group.queue, comes=4),
-        _timed("QUEUE", "P95", lambda group: group.queue, goes=7),
-        _timed("HANDLING", "P50", lambda group: group.handling, comes=4),
-        _timed("HANDLING", "P95", lambda group: group.handling, goes=1),
-        _timed("ROUTE", "P95", lambda group: group.route, comes=7),
-        _timed("OTHER", "P95", lambda group: group.other, comes=3),
-    ),
-    "request",
-    _LEAST_NAME,
-    _USUAL_NAME,
-    least_beside=_LEAST_NAME,
-)
+def table_of(names: Mapping[RequestKey, Sequence[str]]) -> Table[RequestGroup]:
+    """Return the columns: queue and handling have room on any screen.
+
+    Args:
+        names: What requests are called, the longest first.
+    """
+
+    def name(group: RequestGroup, cells: int) -> Iterator[Piece]:
+        yield Piece(name_text(fitting(names[group.key], cells), cells), _style(group))
+
+    return Table(
+        (
+            TableColumn(
+                "REQUEST",
+                parts=name,
+                wants=lambda group: cell_len(names[group.key][0]),
+                key="request",
+                value=lambda group: names[group.key][0],
+                ranks=Ranks.NAMES,
+            ),
+            TableColumn("STATUS", 9, lambda group: status_text(group.key), _style, gap=1, goes=4),
+            TableColumn(
+                "COUNT", 7, lambda group: f"{group.count:,}", key="count", value=lambda group: group.count, goes=3
+            ),
+            TableColumn("ERRORS", 11, failures_text, _style, key="errors", value=lambda group: group.errors, goes=1),
+            _timed("TOTAL", "P50", lambda group: group.total, goes=2, begins=True),
+            _timed("TOTAL", "P95", lambda group: group.total, goes=2),
+            _timed("TOTAL", "P99", lambda group: group.total, comes=2),
+            _timed("TOTAL", "MAX", lambda group: group.total, comes=1),
+            TableColumn(SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, comes=4),
+            _timed("QUEUE", "P50", lambda group: group.queue, begins=True),
+            _timed("QUEUE", "P95", lambda group: group.queue),
+            _timed("HANDLING", "P50", lambda group: group.handling, begins=True),
+            _timed("HANDLING", "P95", lambda group: group.handling),
+            _timed("ROUTE", "P95", lambda group: group.route, comes=5, begins=True),
+            _timed("OTHER", "P95", lambda group: group.other, comes=3, begins=True),
+        ),
+        "request",
+        _LEAST_NAME,
+        _USUAL_NAME,
+        least_beside=_LEAST_NAME,
+    )
 
 
 class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
@@ -94,7 +115,7 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
-        self.rows: TableList[RequestGroup] = TableList(TABLE, lambda group: group.key)
+        self.rows: TableList[RequestGroup] = TableList(table_of({}), lambda group: group.key)
         self._store = store
         self._next_failure = NextFailure(
             self,
@@ -123,6 +144,7 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
     def _take_groups(self, groups: list[RequestGroup]) -> None:
         self._groups = groups
         self._counts = counts_text(groups)
+        self.rows.table = table_of(request_names([group.key for group in groups]))
         self.rows.show(groups, stay=True)
         self.refresh_frame()
 
@@ -132,9 +154,8 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         group = self.rows.selected
         texts = [""]
         if group is not None:
-            sums = sums_text(group)
-            shorter = [sums_text(group, with_queues=False, with_count=has) for has in (True, False)]
-            texts = ["   ".join(filter(None, (sums, others_text(group)))), sums, *shorter]
+            sums = sums_texts(group)
+            texts = ["   ".join(filter(None, (sums[0], others_text(group)))), *sums]
         note = data_text(fitting(texts, self.size.width), self.size.width).rstrip()
         self.query_one("#note", Static).update(Content(note), layout=False)
 

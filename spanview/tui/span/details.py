@@ -11,7 +11,9 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
+from spanview.analysis.ray_names import short_names
 from spanview.display.call_text import call_text
+from spanview.display.cells import fitting
 from spanview.display.parts import DetailLine, DetailPart, Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_text import LOG, RAW, SECTIONS, DetailView, detail_lines, empty_sections, section_titles
@@ -55,6 +57,8 @@ _STYLES: Final = {Tone.DIM: "dim", Tone.ERROR: "error", Tone.LINK: "accent"}
 def headline(span: Span, room: int, call: str = "", failure: str = "", unended: str = "") -> str:
     """Return name, state, kind, duration and service of a span in one line; what an error says has the rest of it.
 
+    Where all of that has no room, a function of Ray has its short name: what it waited for matters more.
+
     Args:
         room: Cells of the line.
         call: Of an attempt of a Ray call, what is known of both its spans; the duration is in it.
@@ -63,14 +67,17 @@ def headline(span: Span, room: int, call: str = "", failure: str = "", unended: 
     """
     failed = span.status.code_value == ERROR
     mark = "✖" if failed else "!" if failure else "◌" if span.end_ns is None else ""
-    name = " ".join(filter(None, (sanitise(span.name, 120) or "(no name)", mark)))
     lasted = "no end" if span.end_ns is None else duration(span.duration_ns)
     rest = [call, span.kind_name or "no kind", "" if call else lasted, sanitise(span.service or "", 40)]
     if span.status.name == "OK":
         rest.insert(0, "OK")
-    said = failure or unended
-    if failed and span.status.description:
-        text = span.status.description.strip(" \r\n")
+    short = short_names([span.name]).get(span.name, span.name)
+    names = [f"{sanitise(name, 120) or '(no name)'} {mark}".rstrip() for name in (span.name, short)]
+    said, has_error = failure or unended, failed and bool(span.status.description)
+    needed = [" " * _SHORTEST_ERROR if has_error else said, *rest]
+    name = fitting(names, room - cell_len("   ".join(filter(None, needed))) - 1)
+    if has_error:
+        text = (span.status.description or "").strip(" \r\n")
         first_line = (raised_in(text) or text.partition("\n"))[0]
         left = room - cell_len("   ".join(filter(None, (name, *rest)))) - 1
         said = sanitise(first_line, max(_SHORTEST_ERROR, left))

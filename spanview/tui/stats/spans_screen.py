@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.ray_names import ShortNames
+from spanview.display.cells import fitting
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
@@ -48,11 +50,12 @@ def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]
         store: Where they are.
         sides: Which of two sides each is of.
     """
-    spans, names, services = store.spans, store.names.texts, store.services.texts
+    spans, names, services, short = store.spans, store.names.texts, store.services.texts, ShortNames(store.names)
 
     def name(row: int, cells: int) -> Iterator[Piece]:
         shared = (cells - 1) // 2 if cells > 2 * _LEAST_NAME else 0
-        yield Piece(name_text(names[spans.name[row]] or "(no name)", shared or cells))
+        whole = names[spans.name[row]] or "(no name)"
+        yield Piece(name_text(fitting([whole, short[whole]], shared or cells), shared or cells))
         if shared:
             root = store.trace_table.root_row[spans.trace[row]]
             service = services[spans.service[row]] if has_services(store) else ""

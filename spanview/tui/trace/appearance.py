@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections import Counter
 from copy import copy
 from dataclasses import dataclass
@@ -11,9 +9,8 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.unended import known_until, ran_until
-from spanview.analysis.workers import node_of
+from spanview.analysis.workers import node_of, process_name
 from spanview.display.units import duration
-from spanview.index.table import file_of_process
 from spanview.model.codes import KIND_NAMES
 from spanview.model.times import NO_TIME
 from spanview.tui.app.settings import NAMES_PERCENT
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
 
-_STEM: Final = re.compile(r"\.(?:txt|jsonl?)(?:\.gz|\.zst)?$")
 _LARGEST_WITH_EVENTS: Final = 64 * 1024
 _MOST_EVENTS, _KEPT_EVENTS = 256, 4096
 _NODE_CELLS: Final = 12
@@ -108,7 +104,7 @@ class Appearance:
         """The critical path, where it is lit."""
         self._events: dict[int, list[int]] = {}
         self._nodes: dict[int, str] = {}
-        """By the number of the first file of a process."""
+        """By the number of a process."""
         self._node_numbers: dict[str, int] = {}
 
     def snapshot(self, model: TraceModel) -> Appearance:
@@ -243,11 +239,10 @@ class Appearance:
         return self._store.services.texts[self._store.spans.service[row]]
 
     def _process(self, row: int) -> str:
-        path = file_of_process(self._store.sources[self._store.spans.source[row]].path)
-        return _STEM.sub("", os.path.basename(path))
+        return process_name(self._store.processes, self._store.spans.process[row])
 
     def _process_number(self, row: int) -> int:
-        return self._store.processes[self._store.spans.source[row]]
+        return self._store.spans.process[row]
 
     def kind(self, row: int) -> str:
         """Return the kind of a span."""

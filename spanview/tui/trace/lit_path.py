@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.consistent import NO_TIMES
 from spanview.display.trace_words import path_text
+from spanview.index.tree import ROOT
 from spanview.tui.trace.stitched_trace import is_any_between
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from spanview.analysis.critical import Segment
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
 
@@ -25,18 +27,22 @@ class LitPath:
     """
 
     def __init__(self, store: Store, stitched: StitchedTrace, until: Mapping[int, int] = NO_TIMES) -> None:
-        from spanview.analysis.critical import critical_path
+        from spanview.analysis.critical import Blame, critical_path
 
         self.stitched = stitched
         path = critical_path(stitched.unjoined, store.spans, store.names.texts, until)
         # By node, then by time, in arrays: a path has stretches by the ten thousands.
         shown = {segment.node: stitched.shown_node(segment.node) for segment in path.segments}
+        shown |= _callers(stitched, path.segments)
         segments = sorted(path.segments, key=lambda segment: (shown[segment.node], segment.start_ns))
         self._nodes = array("q", [shown[segment.node] for segment in segments])
         self._starts = array("q", [segment.start_ns for segment in segments])
         self._ends = array("q", [segment.end_ns for segment in segments])
         self._positions = sorted({stitched.position[node] for node in self._nodes})
-        self.text = path_text(path, len(shown))
+        self._waiting, self._running = (
+            {shown[one.node] for one in segments if one.kind is kind} for kind in (Blame.WAIT, Blame.SELF)
+        )
+        self.text = path_text(path, len({*shown.values()}))
 
     def is_at(self, node: int, start: int, end: int) -> bool:
         """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""
@@ -49,6 +55,31 @@ class LitPath:
         first, behind = bisect_left(self._nodes, node), bisect_right(self._nodes, node)
         return [*zip(self._starts[first:behind], self._ends[first:behind], strict=True)]
 
+    def waits_at(self, node: int) -> bool:
+        """Tell whether the wait of a node is on the path."""
+        return node in self._waiting
+
+    def runs_at(self, node: int) -> bool:
+        """Tell whether a node itself runs on the path, or is submitted where it is a call."""
+        return node in self._running
+
     def is_between(self, first: int, end: int) -> bool:
         """Tell whether a node between two positions is on the path."""
         return is_any_between(self._positions, first, end)
+
+
+def _callers(stitched: StitchedTrace, segments: Sequence[Segment]) -> dict[int, int]:
+    """Return which node shows each submission of a call that is one node, where they take little of the path.
+
+    Then they count as running of the caller, as in the answer: else each call that was submitted would be on the path.
+    """
+    from spanview.analysis.answer import LEAST_SUBMITTING
+
+    rows, parents, submitted = stitched.unjoined.rows, stitched.unjoined.parents, {*stitched.submitted.values()}
+    if not submitted:
+        return {}
+    chosen = [one for one in segments if one.node < len(rows) and rows[one.node] in submitted]
+    total = sum(one.end_ns - one.start_ns for one in segments)
+    if sum(one.end_ns - one.start_ns for one in chosen) >= LEAST_SUBMITTING * total:
+        return {}
+    return {one.node: stitched.shown_node(parents[one.node]) for one in chosen if parents[one.node] != ROOT}

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from spanview.index.tree import TraceTree
 
 PROCESS: Final = "process"
-"""Stands for a column with the number of the first file of each span's process."""
+"""The column with the number of each span's process."""
 _SHARES_IDS: Final = int(Warnings.DUPLICATE_ID)
 AT_ONCE: Final = 4_000
 """A trace of up to so many spans is stitched within the time that a key may take."""
@@ -313,9 +313,7 @@ class StitchedTrace:
         return len({*zip(self._values(PROCESS, rows), self._values("service", rows), strict=True)})
 
     def _values(self, column: str, rows: Sequence[int]) -> list[int]:
-        if column != PROCESS:
-            return [*map(getattr(self._spans, column).__getitem__, rows)]
-        return [*map(self._store.processes.__getitem__, map(self._spans.source.__getitem__, rows))]
+        return [*map(getattr(self._spans, column).__getitem__, rows)]
 
     def tally(self, column: str) -> tuple[Counter[int], dict[int, int]]:
         """Return how many spans have each value of a column of the span table, and the row of the first that does.

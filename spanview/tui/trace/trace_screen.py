@@ -12,8 +12,8 @@ from spanview.analysis.ray_names import call_names
 from spanview.analysis.unended import fates_text, known_until
 from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
-from spanview.display.trace_words import completeness_text
-from spanview.display.units import at_least, count, duration, so_far
+from spanview.display.trace_words import STILL_COMING, completeness_text
+from spanview.display.units import count, duration, lasted
 from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
 from spanview.tui.app.settings import chosen
@@ -222,7 +222,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         elif state := fates_text(self._appearance.unended.values()):
             parts.append(state)
         elif self._is_growing:
-            parts.append("● growing")
+            parts.append(f"● {STILL_COMING}")
         elif tree.complete and self._missing.without_attempt:
             parts.append(without_attempt_text(self._missing.without_attempt, len(self._appearance.open_calls)))
         else:
@@ -234,12 +234,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             parts.insert(1, f"{MARK}marked")
         return "   ".join(parts)
 
-    def _length_text(self, lasted: int | None) -> str:
+    def _length_text(self, known_ns: int | None) -> str:
         """Return how long the trace lasted, lasts so far, or lasted at least, where it ends with what is lost."""
         model = self._model
-        if model.now_ns:
-            return so_far(model.whole.length_ns)
-        return at_least(model.whole.length_ns) if model.whole.end_ns == model.lost_ns else duration(lasted)
+        if model.now_ns or model.whole.end_ns == model.lost_ns:
+            return lasted(model.whole.length_ns, runs=bool(model.now_ns))
+        return duration(known_ns)
 
     def take_settings(self) -> None:
         """Show the columns, colours and folds that were chosen last."""
@@ -637,6 +637,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     def _take_answer(self, answered: tuple[Answer, Mapping[str, str]]) -> None:
         self._answered = answered
         self._say_answer()
+
+    def on_answer_line_resized(self) -> None:
+        """Share out what the line above leaves."""
+        self._details.take_room()
 
     def _say_answer(self) -> None:
         from spanview.display.answer_text import answer_texts

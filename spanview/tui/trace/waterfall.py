@@ -240,7 +240,10 @@ class Waterfall(LineList):
         lit = self.appearance.lit_path
         if lit is None:
             return None
-        return _BOLD if lit.is_between(*self.model.reach(node)) else self.paint_style("dim")
+        return self._path_style(is_on_it=lit.is_between(*self.model.reach(node)))
+
+    def _path_style(self, *, is_on_it: bool) -> Style:
+        return _BOLD if is_on_it else self.paint_style("dim")
 
     def _plain_marks(self, node: int, *, is_match: bool) -> list[str]:
         """Return what colours say where there are some."""
@@ -275,8 +278,12 @@ class Waterfall(LineList):
             texts = [right(fitting(texts, _DURATION + 1), _DURATION + 1) for texts in several]
             return [Segment(f" {' '.join(texts)} ")]
         has_end = self._store.spans.end_ns[tree.rows[node]] != NO_TIME
+        lit = self.appearance.lit_path
         style = None if has_end else self.paint_style("warning")
-        segments = [Segment(right(text, _DURATION) + "  ") for text in waited]
+        of_wait = None if lit is None else self._path_style(is_on_it=lit.waits_at(node))
+        if lit is not None and has_end:
+            style = self._path_style(is_on_it=lit.runs_at(node))
+        segments = [Segment(right(text, _DURATION) + "  ", of_wait) for text in waited]
         return [*segments, Segment(right(lasted[0], _DURATION) + "  ", style)]
 
     # -- the right side ----------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ class TraceFilter:
     ) -> None:
         self.text = text
         """What is typed."""
-        self._is_mistaken = False
+        self.is_mistaken = False
         """Whether it can't be understood, so that the query before it still holds."""
         self.left = 0.0
         """What share of the traces is still to be looked at."""
@@ -63,9 +63,9 @@ class TraceFilter:
         try:
             query = parse_query(text)
         except QueryError as error:
-            self._is_mistaken = True
+            self.is_mistaken = True
             return str(error)
-        self._is_mistaken = False
+        self.is_mistaken = False
         self._work.end()
         self._explaining.end()
         self._explained = 0
@@ -77,6 +77,11 @@ class TraceFilter:
             self._matcher.look_at(range(len(self._store.trace_table)))
             self._work.begin_pieces(self._matcher.matches, self._take)
         return ""
+
+    @property
+    def holding(self) -> str:
+        """The query that holds, which what is typed may not be."""
+        return "" if self._matcher is None else self._matcher.query.text.strip()
 
     def look_at(self, traces: Iterable[int]) -> None:
         """Look at traces that have come or grown."""
@@ -95,7 +100,7 @@ class TraceFilter:
 
         What the query before a mistake finds goes on, but is no answer to the mistake.
         """
-        if self._matcher is None or self._is_mistaken:
+        if self._matcher is None or self.is_mistaken:
             return ""
         looking = f", {1 - self.left:.0%} looked at" if self.left else ""
         number = len(self._store.trace_table)
@@ -103,6 +108,8 @@ class TraceFilter:
 
     def why_nothing(self) -> list[str]:
         """Return in lines why nothing is listed, where everything was read and there are spans."""
+        if self.is_mistaken and self.holding:
+            return [f"nothing matches {self.holding}, the query before the mistake", "", "Esc lists all again"]
         if self.left:
             return ["looking …"]
         query = None if self._matcher is None else self._matcher.query

@@ -10,7 +10,7 @@ from spanview.analysis.ray_names import names_in_list
 from spanview.analysis.serve import Part, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
-from spanview.display.units import count_or_blank, duration, moment
+from spanview.display.units import count_or_blank, lasted, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.groups_model import GroupRow
 from spanview.tui.widgets.paint import name_text
@@ -59,7 +59,7 @@ class GroupList(TableList[GroupRow]):
             _time("P95", lambda group: group.p95_ns, goes=6),
             _time("P99", lambda group: group.p99_ns, comes=1),
             _time("MAX", lambda group: group.max_ns, goes=4),
-            _time("TOTAL", lambda group: group.total_ns, comes=3),
+            _time("TOTAL", lambda group: group.total_ns, total_text, comes=3),
             TableColumn(SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, comes=2),
             TableColumn(
                 "NEWEST",
@@ -126,11 +126,26 @@ class GroupList(TableList[GroupRow]):
         return "? no root seen" if group.name is None else self._short.get(group.name, group.name) or "(no name)"
 
 
-def _time(head: str, ns_of: Callable[[GroupRow], int | None], **more: Any) -> TableColumn[GroupRow]:
+def figure_text(group: GroupRow, ns: int | None) -> str:
+    """Return the duration of one of a group's traces, so far where that runs, at least where its end was lost."""
+    return lasted(ns, runs=None if ns is None else group.open_ns.get(ns))
+
+
+def total_text(group: GroupRow, ns: int | None) -> str:
+    """Return the total of a group, so far where one of its traces runs, at least where an end was lost."""
+    return lasted(ns, runs=any(group.open_ns.values()) if group.open_ns else None)
+
+
+def _time(
+    head: str,
+    ns_of: Callable[[GroupRow], int | None],
+    text: Callable[[GroupRow, int | None], str] = figure_text,
+    **more: Any,
+) -> TableColumn[GroupRow]:
     return TableColumn(
         head,
         10,
-        lambda group: duration(ns_of(group)),
+        lambda group: text(group, ns_of(group)),
         key=head.lower(),
         value=ns_of,
         ranks=Ranks.TIMES,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from spanview.analysis.percentiles import histogram, nearest_rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from spanview.index.table import TraceTable
 
@@ -36,6 +36,8 @@ class GroupRow:
     """How many durations have each power of ten of nanoseconds."""
     newest_ns: int
     """The latest start, or `NO_TIME`."""
+    open_ns: Mapping[int, bool] = field(default_factory=dict)
+    """The durations, until now or as far as they were seen, of traces that lack an end, and whether one runs."""
 
     @property
     def share(self) -> float:

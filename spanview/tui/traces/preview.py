@@ -8,7 +8,6 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.analysis.unended import known_until
 from spanview.display.units import count
 from spanview.tui.widgets.answer_line import AnswerLine, as_far_as_known
 from spanview.tui.widgets.paint import fixed
@@ -116,6 +115,7 @@ class Preview(Vertical):
     def _known_of(self, stitched: StitchedTrace, trace: int) -> _Known:
         """Called in a thread: find out where the time went, and what has become of spans without an end."""
         from spanview.analysis.answer import answer_of
+        from spanview.analysis.unended import known_until
         from spanview.display.answer_text import answer_texts
 
         store, running = self._store, self._list.viewer.running

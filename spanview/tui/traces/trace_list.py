@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.cells import cell_len
 
 from spanview.display.bars import bar
-from spanview.display.units import at_least, count, duration, moment, so_far
+from spanview.display.trace_words import STILL_COMING
+from spanview.display.units import count, lasted, moment
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import has_services
@@ -16,7 +17,7 @@ from spanview.tui.widgets.table import Piece, Ranks, RowOrder, Table, TableColum
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
 
     from spanview.index.store import Store
     from spanview.tui.diff.side import ComparedSide
@@ -31,7 +32,7 @@ _LONGEST_SERVICE: Final = 26
 _LEAST_ROOT: Final = 20
 """Cells that columns leave to a root's name, which is the last to go."""
 _BAR: Final = 8
-_GROWING, _LOADING, _INCOMPLETE = ("●", "growing"), ("·", "loading"), ("◌", "incomplete")
+_GROWING, _LOADING, _INCOMPLETE = ("●", STILL_COMING), ("·", "loading"), ("◌", "incomplete")
 _RUNNING: Final = ("●", "running")
 _MERGED: Final = ("≡", "several runs, likely")
 """States: a mark before the name, and a word behind it where nothing else in the line says so."""
@@ -49,8 +50,6 @@ class TraceList(TableList[int]):
         self.order = RowOrder(model.sort, model.descending)
         self.growing: set[int] = set()
         """Traces that have grown lately, or may still grow."""
-        self.running: Collection[int] = ()
-        """Those of them in which a span runs."""
         self.is_loading = True
         self.marked: ComparedSide | None = None
         """What is to be compared."""
@@ -130,10 +129,10 @@ class TraceList(TableList[int]):
         return f"{errors:,}" if errors else ""
 
     def _duration_text(self, trace: int) -> str:
-        ns, known = self.model.duration_ns(trace), self._store.trace_table.duration_ns(trace)
-        if trace in self.running and ns >= 0:
-            return so_far(ns)
-        return at_least(ns) if ns >= 0 and ns != known else duration(known)
+        runs = self.model.runs(trace)
+        return lasted(
+            self._store.trace_table.duration_ns(trace) if runs is None else self.model.duration_ns(trace), runs=runs
+        )
 
     def _bar(self, trace: int) -> str:
         return bar(max(0, self.model.duration_ns(trace)) / max(1, self.model.longest_ns), _BAR)
@@ -169,7 +168,7 @@ class TraceList(TableList[int]):
 
     def _state(self, trace: int) -> tuple[str, str]:
         if trace in self.growing and not self.is_loading:
-            return _RUNNING if trace in self.running else _GROWING
+            return _RUNNING if trace in self.model.running else _GROWING
         if self._store.trace_table.error_count[trace]:
             return "✖", _MERGED[1] if trace in self.model.merged else ""
         if (label := self.model.silent.get(trace)) and not self.is_loading:

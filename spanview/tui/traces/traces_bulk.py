@@ -165,7 +165,13 @@ def grid_of_many(
     return Grid(width, first, last + 1, of_rows, powers_from, frozenset(used), of_cells, frozenset(failed))
 
 
-def groups_of_many(store: Store, groups: RootGroups, listed: array[int], incomplete: bytes | None) -> list[GroupRow]:
+def groups_of_many(
+    store: Store,
+    groups: RootGroups,
+    listed: array[int],
+    incomplete: bytes | None,
+    until: Mapping[int, int],
+) -> list[GroupRow]:
     """Return traces by root name, as `groups_of` does; for a thread, too.
 
     Args:
@@ -173,11 +179,12 @@ def groups_of_many(store: Store, groups: RootGroups, listed: array[int], incompl
         groups: What they are grouped by; records are read where that isn't known yet.
         listed: Their numbers, in an array that nobody adds to.
         incomplete: 1 for each trace of the store that is incomplete; those behind its end weren't looked at.
+        until: Until when traces are known to have run that lack an end, in nanoseconds since 1970.
     """
     if not listed:
         return []
     groups.find_routes()
-    columns, traces = TraceColumns(store, groups), np.array(listed, np.int64)
+    columns, traces = TraceColumns(store, groups, until), np.array(listed, np.int64)
     # Quick sorts of small numbers: by duration, then by name.
     traces = traces[np.argsort(columns.durations[traces])]
     used, which = _ranks(columns.groups[traces])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections import OrderedDict
-from dataclasses import dataclass
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.analysis.ray_names import ShortNames
@@ -76,8 +76,7 @@ class TracesModel:
         """What Ray's functions are called in lists of traces."""
         self.order = array("I")
         """The listed traces, from the top."""
-        self.sort = TraceColumn.START
-        self.descending = True
+        self.sort, self.descending = TraceColumn.START, True
         self.only_root: str | None = None
         """Only traces with this root name, when `is_drilled`."""
         self.is_drilled = False
@@ -93,11 +92,12 @@ class TracesModel:
         """The rows of errors that a retry made good."""
         self.known_until: Mapping[int, int] = {}
         """Until when traces are known to have run that lack an end, in nanoseconds since 1970."""
+        self.running: Collection[int] = ()
+        """Those of them with a span that runs."""
         self.only_failed = False
         """Only traces with an error, or in which something failed without one."""
         self.limit: set[int] | None = None
         """Only these of the traces that are there already; newer ones are listed too."""
-        self._limit_end = 0
         self._choose: Callable[[Store], set[int] | None] | None = None
         """Chooses the traces of `limit`."""
         self._trace_count, self._ran_until_ns = 0, NO_TIME
@@ -113,7 +113,7 @@ class TracesModel:
         """What traces are grouped by."""
         self.errors = 0
         """Spans with an error, of all traces, listed or not."""
-        self._seen = 0
+        self._seen = self._limit_end = 0
         self.version = 0
         """Counts how often the list was put in order."""
         self._facts: OrderedDict[int, tuple[int, TraceFacts]] = OrderedDict()
@@ -315,7 +315,7 @@ class TracesModel:
             incomplete: 1 for each trace that is incomplete, else 0, as far as that is known.
         """
         self.root_groups.find_routes()
-        counted = self.version, self._store.version, len(self.root_groups.groups), incomplete
+        counted = self.version, self._store.version, len(self.root_groups.groups), incomplete, self.known_until
         if self._groups is None or self._groups[0] != counted:
             self._groups = counted, self._groups_anew(incomplete)
         return self._groups[1]
@@ -324,10 +324,21 @@ class TracesModel:
         if self.has_many:
             from spanview.tui.traces.traces_bulk import groups_of_many
 
-            return groups_of_many(self._store, self.root_groups, self.order, incomplete)
-        from spanview.tui.traces.groups_model import groups_of
+            rows = groups_of_many(self._store, self.root_groups, self.order, incomplete, self.known_until)
+        else:
+            from spanview.tui.traces.groups_model import groups_of
 
-        return groups_of(self._store.trace_table, self.order, incomplete, self.group_name, self._lasted_ns)
+            rows = groups_of(self._store.trace_table, self.order, incomplete, self.group_name, self.duration_ns)
+        return self.with_open(rows)
+
+    def with_open(self, rows: Sequence[GroupRow]) -> list[GroupRow]:
+        """Return groups with the durations of those of their traces that lack an end."""
+        open_ns = defaultdict[str | None, dict[int, bool]](dict)
+        for trace in {*self.order} & self.known_until.keys() if self.known_until else ():
+            if (runs := self.runs(trace)) is not None:
+                of_group, ns = open_ns[self.group_name(trace)], self.duration_ns(trace)
+                of_group[ns] = of_group.get(ns, False) or runs
+        return [replace(row, open_ns=open_ns[row.name]) if row.name in open_ns else row for row in rows]
 
     @property
     def has_many(self) -> bool:
@@ -407,6 +418,13 @@ class TracesModel:
         until_ns, start_ns = self.known_until.get(trace, NO_TIME), self._store.trace_table.start_ns[trace]
         return max(self._lasted_ns(trace), -1 if NO_TIME in {until_ns, start_ns} else until_ns - start_ns)
 
+    def runs(self, trace: int) -> bool | None:
+        """Return whether a trace runs, or else ends with what was lost; None where it ended, or has no known time."""
+        ns, known_ns = self.duration_ns(trace), self._lasted_ns(trace)
+        if ns < 0 or (trace not in self.running and ns == known_ns):
+            return None
+        return trace in self.running
+
     def _lasted_ns(self, trace: int) -> int:
         duration_ns = self._store.trace_table.duration_ns(trace)
         return -1 if duration_ns is None else duration_ns
@@ -438,7 +456,7 @@ class TracesModel:
         if not tree.rows:
             # The reading thread has entered the trace, and not yet its first span.
             return None
-        processes = {(self._store.processes[spans.source[row]], spans.service[row]) for row in tree.rows}
+        processes = {(spans.process[row], spans.service[row]) for row in tree.rows}
         missing = format_span_id(tree.missing[0]) if tree.missing else ""
         root = table.root_row[trace]
         service = spans.service[tree.rows[0] if root == NO_ROW else root]

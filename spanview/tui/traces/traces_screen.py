@@ -15,7 +15,6 @@ from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
-from spanview.tui.app.settings import GROUPED, LISTED
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.keys import On, View
 from spanview.tui.traces.columns import TraceColumn
@@ -117,6 +116,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             Sorting(self, self.groups, "group_sort", self._sort_groups),
         )
         self._empty = Static(Content(""), id="nothing")
+        self._beside, self._lists = Horizontal(), Vertical()
+        """What stands side by side, and the lists in it; groups and preview come with their first use."""
         self._preview = Preview(self, store, self._model)
         self._answer_line = TypicalLine(self, store, scope_of_listed(store, self._model))
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
@@ -126,13 +127,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         yield self._answer_line
         yield self._prompt
         yield self._plot
-        with Horizontal():
-            with Vertical():
-                for rows in (self.traces, self.groups):
-                    yield rows.heads
-                    yield rows
-                yield self._empty
-            yield self._preview
+        with self._beside, self._lists:
+            yield self.traces.heads
+            yield self.traces
+            yield self._empty
 
     def on_mount(self) -> None:
         """Begin with the list of traces, or of groups."""
@@ -152,7 +150,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Return what the list is narrowed to, for the bar; empty where it isn't."""
         if self._model.is_whole:
             return ""
-        words = [self._model.narrowed_to, self.filter.text.strip()]
+        words = [self._model.narrowed_to, self.filter.holding]
         words.append(f"{len(self._model.order):,} of {count(len(self._store.trace_table), 'trace')}")
         return ", ".join(filter(None, words))
 
@@ -194,9 +192,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._show(anew=self._model.choose_anew(changed), is_news=True)
 
     def _begin_with_groups(self) -> None:
-        """Begin with the groups where many traces have few names, unless somebody is at work, or has chosen before."""
+        """Begin with the groups where many traces have few names, unless somebody is at work."""
         self._is_chosen = True
-        is_free = self.viewer.acts_until == self._acted_until and not (self.viewer.settings.grouped or self.filter.text)
+        is_free = self.viewer.acts_until == self._acted_until and not self.filter.text
         if is_free and len(self._store.trace_table) >= _MANY_TRACES and not self._model.limit:
             names, table = self._store.spans.name, self._store.trace_table
             roots = {names[row] for row in table.root_row[:_MANY_TRACES] if row != NO_ROW}
@@ -243,6 +241,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _take_room_for_preview(self) -> None:
         has_room = self.size.width >= ROOM_FOR_PREVIEW and not self.grouped and bool(self._model.order)
         self._preview.display = has_room
+        if has_room and not self._preview.is_attached:
+            self._beside.mount(self._preview)
         self._preview.follow(self.traces.selected)
 
     def limit_to(self, choose: Callable[[Store], set[int] | None]) -> None:
@@ -329,13 +329,15 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._mark_growing()
         if self._model.sort is TraceColumn.DURATION and self._model.known_until != before:
             self.traces.refresh_rows()
+        if self.grouped and self._model.known_until != before:
+            self._count_groups(can_wait=self._model.has_many)
         self.rows.refresh()
 
     def _mark_growing(self) -> None:
         self.traces.growing = {*self._grown_at}
         if self._living is not None:
             self.traces.growing |= self._living.growing
-            self.traces.running = self._living.running
+            self._model.running = self._living.running
             now = dict.fromkeys(self._living.running, time.time_ns())
             self._model.known_until = {**self._living.known_until, **now}
         self.viewer.growth_has_changed()
@@ -359,7 +361,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _filter_by(self, text: str) -> None:
         mistake = self.filter.set_text(text)
         self._prompt.say(mistake, is_mistake=bool(mistake))
-        if not mistake:
+        if mistake:
+            self._say_if_nothing()
+        else:
             self._show(anew=True)
 
     def _show_found(self, matches: set[int]) -> None:
@@ -377,21 +381,22 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     # -- groups ------------------------------------------------------------------------------------------------------
 
     def take_settings(self) -> None:
-        """List the traces as they were listed last."""
+        """Put traces and groups in order."""
         for sorting in self._sortings:
             sorting.take_setting()
         self._model.is_drilled = False
-        self._show_groups(on=self.viewer.settings.grouped == GROUPED, anew=True)
+        self._show_groups(on=self.grouped, anew=True)
 
     def show_groups(self, *, on: bool) -> None:
         """Group by root name, or list the traces."""
         was_drilled, self._model.is_drilled = self._model.is_drilled, False
         self._is_chosen = True
-        self.viewer.keep(grouped=GROUPED if on else LISTED)
         self._show_groups(on=on, anew=was_drilled)
 
     def _show_groups(self, *, on: bool, anew: bool) -> None:
         self.grouped = on
+        if on and not self.groups.is_attached:
+            self._lists.mount(self.groups.heads, self.groups, before=self._empty)
         self.answer = self._answer_line.live if on else None
         self.rows = self.groups if on else self.traces
         self.traces.display = not on
@@ -415,14 +420,14 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._take_groups(self._model.groups(self._incomplete))
             return
         store, groups_by = self._store, self._model.root_groups
-        listed, incomplete = self._model.order[:], self._incomplete
+        listed, incomplete, until = self._model.order[:], self._incomplete, self._model.known_until
 
         def groups() -> list[GroupRow]:
             from spanview.tui.traces.traces_bulk import groups_of_many
 
-            return groups_of_many(store, groups_by, listed, incomplete)
+            return groups_of_many(store, groups_by, listed, incomplete, until)
 
-        self._counting.queue(lambda _: groups(), self._take_groups)
+        self._counting.queue(lambda _: groups(), lambda rows: self._take_groups(self._model.with_open(rows)))
 
     def _stitch(self) -> None:
         """Find out which traces are incomplete, where something has come since that was known: all are stitched."""
@@ -624,7 +629,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         elif not self._model.order:
             self.viewer.say("no trace is listed")
         else:
-            await self.viewer.open_other_side(side_of_listed(self._model, self.filter.text))
+            await self.viewer.open_other_side(side_of_listed(self._model, self.filter.holding))
 
     # -- copying -------------------------------------------------------------------------------------------------------
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
+from textual.message import Message
 from textual.widget import Widget
 
-from spanview.display.cells import fitting, fixed
+from spanview.display.cells import fixed, in_lines
 from spanview.tui.widgets.live import Live
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.scope import TraceScope
 
 _BETWEEN = "   "
+_MOST_LINES = 2
 
 
 def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool) -> list[str]:
@@ -36,7 +38,10 @@ def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool) -> li
 
 
 class AnswerLine(Widget):
-    """One line, as long as there is room for; it has its place before anything is known."""
+    """One line, or two where one has no room for all; it has its place before anything is known."""
+
+    class Resized(Message):
+        """It has other lines than before: what shares the screen with it has others, too."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,15 +57,45 @@ class AnswerLine(Widget):
         """
         if (texts, hint) != (self._texts, self._hint):
             self._texts, self._hint = texts, hint
+            self._take_room()
             self.refresh()
 
-    def render(self) -> Content:
-        """Return the line."""
+    def on_resize(self) -> None:
+        """Take as many lines as are needed now."""
+        self._take_room()
+        self.post_message(self.Resized())
+
+    def _take_room(self) -> None:
+        # Before it is mounted there is no size, and one line is its height.
+        if self.size.width:
+            self.styles.height = len(self._lines())
+
+    def _lines(self) -> list[str]:
+        """Return the first text that one line, or else two have room for; in two, what stands apart begins the second.
+
+        A hint has room in what is left of the last line.
+        """
         room = self.size.width - 2
-        text = fitting(self._texts, room) if self._texts else "…"
-        if self._hint and self._texts and cell_len(text) + len(_BETWEEN) + cell_len(self._hint) <= room:
-            text += _BETWEEN + self._hint
-        return Content(fixed(f" {text}", self.size.width))
+        lines = next(filter(None, (_in_two(text, room) for text in self._texts)), None)
+        if lines is None:
+            lines = [self._texts[-1] if self._texts else "…"]
+        if self._hint and self._texts and cell_len(lines[-1]) + len(_BETWEEN) + cell_len(self._hint) <= room:
+            lines[-1] += _BETWEEN + self._hint
+        return lines
+
+    def render(self) -> Content:
+        """Return the lines."""
+        return Content("\n".join(fixed(f" {line}", self.size.width) for line in self._lines()))
+
+
+def _in_two(text: str, room: int) -> list[str] | None:
+    """Return a text in one line or in two; None if these have no room for it."""
+    if cell_len(text) <= room:
+        return [text]
+    parts = [part for part in text.split(_BETWEEN, 1) if part]
+    if len(parts) == 1 or max(map(cell_len, parts)) > room:
+        parts = in_lines(text, room)
+    return parts if len(parts) <= _MOST_LINES else None
 
 
 class TypicalLine(AnswerLine):
@@ -84,4 +119,4 @@ class TypicalLine(AnswerLine):
     def _take(self, answers: TypicalAnswers | None) -> None:
         from spanview.display.answer_text import typical_texts
 
-        self.say(typical_texts(answers) if answers is not None else ["no trace with a duration"])
+        self.say(typical_texts(answers) if answers is not None else ["no trace has ended"])

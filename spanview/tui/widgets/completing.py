@@ -53,6 +53,8 @@ class CompletingLine(Input):
 
     known: Known | None = None
     """What there is to ask for; None where nothing is proposed."""
+    begins_below: bool = False
+    """Whether the arrows are for what stands below, and nothing is proposed, while nothing is typed."""
 
     def __init__(self, text: str, hint: str, offered: Offered, *, is_key: bool) -> None:
         super().__init__(text, placeholder=hint, select_on_focus=False)
@@ -94,7 +96,7 @@ class CompletingLine(Input):
 
     def _find(self) -> Completion | None:
         """Return what can be taken with what is typed right now."""
-        if self.known is None:
+        if self.known is None or (self.begins_below and not self.value):
             return None
         self._gather()
         vocabulary = self.known.vocabulary()

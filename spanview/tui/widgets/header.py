@@ -40,7 +40,7 @@ class Wrong(NamedTuple):
 
     errors: int
     """Spans with an error."""
-    notices: int
+    unread: int
     """Files that were refused or could not be read."""
     findings: int | None
     """Things that the check finds; None where that isn't known."""
@@ -61,7 +61,7 @@ def totals_text(store: Store, places: Sequence[str], wrong: Wrong, room: int) ->
     marks = [f"✖ {count(wrong.errors, 'error')}"] if wrong.errors else []
     marks += [f"! {count(wrong.findings, 'finding')}"] if wrong.findings else []
     marks += [f"{tallies.torn:,} torn"] if tallies.torn else []
-    marks += [count(wrong.notices, "notice")] if wrong.notices else []
+    marks += [f"{wrong.unread:,} not read"] if wrong.unread else []
     totals = f"{count(len(table), 'trace')} · {count(len(store.spans), 'span')}"
     place = sanitise("  ".join(places), 1000)
     if wrong.is_looking:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _MAX_MISTAKE_LENGTH: Final = 240
 """Characters of what came of it; where it is a mistake, its place and what was expected come first."""
 
+_OPEN_QUOTE: Final = 'a second " ends it'
+
 
 class _Asking(Protocol):
     """The screen of a prompt."""
@@ -126,6 +128,12 @@ class Prompt(Vertical):
         # At once, not when its turn comes: what was typed right behind the slash belongs here.
         self.screen.set_focus(self.query_one(Input))
 
+    def begin_below(self) -> None:
+        """Let the arrows move in what stands below, and propose nothing, while nothing is typed."""
+        line = self.query_one(_Line)
+        line.begins_below = True
+        line.offer()
+
     def clear(self) -> None:
         """Drop the text and hide."""
         if not self._is_ready:
@@ -149,11 +157,12 @@ class Prompt(Vertical):
         self._show_result()
 
     def _show_result(self) -> None:
-        # What only waits for what is offered is no mistake yet.
+        # What only waits for what is offered is no mistake yet; a phrase goes on until somebody ends it.
         is_silent = self._is_mistake and self._is_mended
+        is_open = is_silent and self.text.replace('\\"', "").count('"') % 2 == 1
         result = "" if is_silent else sanitise(self._result, _MAX_MISTAKE_LENGTH)
         note = "" if self._is_offering else sanitise(self._note, _MAX_MISTAKE_LENGTH)
-        shown = ("", result, True) if self._is_mistake else (result, note, False)
+        shown = (_OPEN_QUOTE if is_open else "", result, True) if self._is_mistake else (result, note, False)
         if shown != self._shown and self.query(".result"):
             # Each time the whole screen is laid out anew.
             self._shown = shown

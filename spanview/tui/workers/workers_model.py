@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from array import array
 from collections import Counter, defaultdict
@@ -16,7 +15,7 @@ from rich.cells import cell_len
 
 from spanview.analysis.ray_names import RAN, rays_own_names, short_names
 from spanview.analysis.telling import part
-from spanview.analysis.workers import Role, Worker, empty_files, worker_of
+from spanview.analysis.workers import Role, Worker, empty_files, process_name, worker_of
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
 from spanview.model.codes import PRODUCER
@@ -187,7 +186,7 @@ def _joined(lanes: Sequence[Lane], identities: Identities, tell: Tell) -> tuple[
 
 def key_of(lane: Lane) -> Key:
     """Return what tells a lane from all others, however much it grows."""
-    return lane.source, lane.service
+    return lane.process, lane.service
 
 
 def processes_text(workers: Iterable[Worker]) -> str:
@@ -318,9 +317,11 @@ class WorkersModel:
             self._name(lane, worker, actors) for lane, worker in zip(shape.lanes, shape.workers, strict=True)
         ]
         uses = Counter(self._names)
-        # Where files have the same services, their names tell these apart.
+        # Processes of one service are told apart by what they or their files are called.
         self._names = [
-            f"{name} {self._stem(lane)}" if uses[name] > 1 and worker.role is Role.UNKNOWN and not worker.pid else name
+            f"{name} {self._process_name(lane, name)}"
+            if uses[name] > 1 and worker.role is Role.UNKNOWN and not worker.pid
+            else name
             for name, lane, worker in zip(self._names, shape.lanes, shape.workers, strict=True)
         ]
         self.sort(self.by, is_reversed=self.is_reversed)
@@ -467,18 +468,18 @@ class WorkersModel:
         else:
             service = self._store.services.texts[lane.service]
             service = "" if service.startswith(_UNKNOWN_SERVICE) else service
-            name = f"{worker.actor or service} {worker.pid}".strip() or self._stem(lane)
+            name = f"{worker.actor or service} {worker.pid}".strip() or self._process_name(lane, service)
             name += self._again(lane)
         return name.strip()
 
-    def _stem(self, lane: Lane) -> str:
-        """Return the name of a worker's file without what says its format."""
-        return os.path.splitext(os.path.basename(self._store.sources[lane.source].path))[0]
+    def _process_name(self, lane: Lane, service: str) -> str:
+        """Return what tells a worker from others of its service."""
+        return process_name(self._store.processes, lane.process).removeprefix(f"{service} ")
 
     def _again(self, lane: Lane) -> str:
         """Return which process of one id it is, where its file is not the first one of its name."""
-        generation = self._store.sources[lane.source].generation if lane.source >= 0 else 0
-        return f" #{generation + 1}" if generation else ""
+        file = None if lane.first_row == NO_ROW else self._store.processes.file(lane.process)
+        return f" #{file.generation + 1}" if file is not None and file.generation else ""
 
     # -- functions ---------------------------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
     from spanview.quick.files import ScanOptions
 
-BLOCK_ROWS: Final = 32 * 1024
+BLOCK_ROWS: Final = 24 * 1024
 """Rows of a block."""
 _RANGE_FORMAT: Final = "=II"
 """The first number of some files, and their end."""

@@ -125,7 +125,7 @@ def memory(folder: Path, spans: int, empty: Path, rounds: int) -> list[Figure]:
     )
     return [
         Figure("P4", f"held by {spans:,} spans, a span", (held - empty_held) / spans, "B", None, 80),
-        Figure("P4", "the same, the process at its peak", peak / 1_000_000, "MB", None, 200),
+        Figure("P4", "the same, the process at its peak", peak / 1_000_000, "MB", None, 150),
     ]
 
 

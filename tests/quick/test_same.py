@@ -5,11 +5,13 @@ columns, traces, roots, doubles, missing parents and problems are compared; page
 
 from __future__ import annotations
 
+import json
 import random
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
+from builders import Builder
 from seeds import seeds
 from spanview.index import store as index_store
 from spanview.index.store import Store
@@ -148,6 +150,16 @@ def test_same_with_room_given_up_in_between(
         assert [*map(_slots_of, (store.intake.span_slots, store.intake.trace_slots))] == tables
         store.give_up_room()
     assert contents(store) == contents(load(*files, quick_from=_NEVER))
+
+
+@pytest.mark.parametrize("indented", [0, 200])
+def test_same_with_records_broken_in_two_lines(indented: int, tmp_path: Path) -> None:
+    """A record with a line break in a text is none, also behind indented records, which have many short lines."""
+    record = Builder().span("f", attributes={"k": "one two"})
+    whole, (front, rest) = json.dumps(record), json.dumps(record).split(" two")
+    others = [json.dumps({**record, "parent_id": f"0x{number:016x}"}, indent=4) for number in range(1, indented + 1)]
+    (tmp_path / "a.json").write_text("\n".join([*others, whole, f"{front}\n two{rest}", whole, ""]))
+    _compare(tmp_path)
 
 
 def _slots_of(slots: Slots) -> tuple[int, list[int]]:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from spanview.analysis.lanes import Lane
-    from spanview.index.processes import Processes
+    from spanview.index.processes import SpanProcesses
     from spanview.index.store import Store
     from spanview.model.span import Span
 
@@ -154,7 +154,7 @@ def is_same_host(name: str, other: str) -> bool:
     return name.partition(".")[0].casefold() == other.partition(".")[0].casefold()
 
 
-def process_name(processes: Processes, number: int) -> str:
+def process_name(processes: SpanProcesses, number: int) -> str:
     """Return how a process is called: by its file, without what says its format, or `api 627cc493` by its resource."""
     if (file := processes.file(number)) is None:
         return _UUID.sub(r"\1", processes.said(number))

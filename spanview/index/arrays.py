@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.processes import Processes
+    from spanview.index.processes import SpanProcesses
     from spanview.index.table import SpanTable, TraceTable
 
 Places: TypeAlias = "NDArray[np.int64]"
@@ -43,7 +43,7 @@ def hashes_of(first: Words, second: Words) -> Words:
 
 
 def process_numbers(
-    processes: Processes, sources: NDArray[Any], said: NDArray[Any], texts: Sequence[str]
+    processes: SpanProcesses, sources: NDArray[Any], said: NDArray[Any], texts: Sequence[str]
 ) -> NDArray[np.uint32]:
     """Return the numbers of the processes of spans; new ones get theirs in the order in which they come.
 

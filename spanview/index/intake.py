@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
-from spanview.index.processes import Processes
+from spanview.index.processes import SpanProcesses
 from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR, UPPER_HALF, Slots, slot_hash
 from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Duplicates, Tallies
@@ -104,7 +104,7 @@ class Intake:
         self.names = Interned()
         self.services = Interned()
         self.sources: list[FileSource] = []
-        self.processes = Processes(self.sources)
+        self.processes = SpanProcesses(self.sources)
         self.tallies = Tallies()
         self._duplicates = Duplicates()
         self.changed: deque[list[int]] | None = None

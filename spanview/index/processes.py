@@ -54,7 +54,7 @@ def file_of_process(path: str) -> str:
     return _OF_PROCESS.sub(r"\1\2", path)
 
 
-class Processes:
+class SpanProcesses:
     """The processes of all spans, numbered in the order in which they come.
 
     Args:

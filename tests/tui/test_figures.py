@@ -7,7 +7,7 @@ traces           `export`: start, duration, spans, errors of each; the preview's
 answer line      adds up to the trace's duration
 groups           `export`: percentiles of the durations of the traces with a root's name
 calls            `stats --by ray --json`, by function; by actor, node and job the same calls, by their attributes
-workers          `spans`: the share of a process's time that is covered by its spans
+workers          `spans`: the share of a process's time in which its spans run and nothing below them does
 requests         `stats --by serve --json`; each one's parts add up to its total
 statistics       `stats --json`
 check            `check --json`
@@ -21,7 +21,8 @@ import re
 from collections import Counter, defaultdict
 from contextlib import asynccontextmanager
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
+from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
@@ -154,14 +155,16 @@ async def test_traces_and_preview(recording: str) -> None:
             await settled(look.app, look.pilot)
             assert first.chosen_trace is not None
             trace = traces[format_trace_id(look.app.trace_id(first.chosen_trace))]
-            heads = look.line_of("DURATION")
+            heads, lasted = look.line_of("DURATION"), duration(trace["duration_ns"])
+            # The preview follows the cursor when it rests.
+            await look.until(partial(previews, look, heads, lasted))
             row, title = look.lines[heads + 1 + seen].partition("│")[0], look.lines[heads].partition("│")[2]
             spans, errors = trace["span_count"], trace["error_count"]
-            assert texts_of(row)[0] == duration(trace["duration_ns"])
+            assert texts_of(row)[0] == lasted
             assert [cell for cell in cells_of(row) if cell.isdecimal()][: 1 + bool(errors)] == [
                 str(each) for each in (spans, errors) if each
             ]
-            assert texts_of(title) == [duration(trace["duration_ns"])]
+            assert texts_of(title) == [lasted]
             assert count(spans, "span") in title
             assert_adds_up(
                 answer_in([line.partition("│")[2] for line in look.lines[heads + 1 :]]), trace["duration_ns"]
@@ -268,22 +271,15 @@ async def test_calls(recording: str) -> None:
 
 @pytest.mark.parametrize("recording", ["ray-tasks-bundled-hook", "session-with-logs/logs/spans", "pids-used-again"])
 async def test_workers(recording: str) -> None:
-    """The share of the time from a process's first start to its last end in which one of its spans ran."""
+    """The share of the time from a process's first start to its last end in which a span ran and awaited nothing."""
     files = defaultdict[str, list[tuple[int, int]]](list)
-    drivers, others = set[str](), set[str]()
     for span in spans_of(recording):
         path = span["source"]["file"]
-        if str(span["attributes"].get("ray.worker_id", "")).endswith("f" * 8):
-            drivers.add(path)
-        if not span["kind"].endswith("PRODUCER"):
-            others.add(path)
         if span["duration_ns"] is not None:
             start = ns_of(span["start_time"])
             files[path].append((start, start + span["duration_ns"]))
-    # The spans in which a driver calls wait for it, too.
-    expected = Counter(
-        (len(times), f"{covered(times):.0%}") for path, times in files.items() if path not in drivers & others
-    )
+    active = active_in(spans_of(recording))
+    expected = Counter((len(times), f"{share_of(active[path], times):.0%}") for path, times in files.items())
     async with recording_at(recording, "L") as look:
         heads = look.line_of("OF OWN")
         end = look.lines[heads].index("OF OWN") + len("OF OWN")
@@ -382,13 +378,61 @@ def ns_of(text: str) -> int:
     return round(datetime.fromisoformat(f"{whole}+00:00").timestamp()) * _NS["s"] + int(rest.ljust(9, "0"))
 
 
-def covered(times: list[tuple[int, int]]) -> float:
-    """Return the share of the time between the first start and the last end that is covered."""
+def previews(look: Look, heads: int, lasted: str) -> bool:
+    """Return whether a trace that lasted so long stands beside the list."""
+    return lasted in look.lines[heads].partition("│")[2]
+
+
+def active_in(spans: list[dict[str, Any]]) -> dict[str, list[tuple[int, int]]]:
+    """Return when spans of each file ran while nothing below them ran or was queued, stretch by stretch."""
+    by_id = {(span["trace_id"], span["span_id"]): span for span in spans}
+    times: dict[int, tuple[int, int]] = {}
+    for span in spans:
+        if span["duration_ns"] is not None:
+            start = ns_of(span["start_time"])
+            times[id(span)] = start, start + span["duration_ns"]
+    below = defaultdict[int, list[tuple[int, int]]](list)
+    for span in spans:
+        parent = by_id.get((span["trace_id"], span["parent_id"]))
+        stretches = [times[id(span)]] if id(span) in times else []
+        if stretches and parent is not None and id(parent) in times:
+            stretches += queued(parent, span, times)
+        while parent is not None:
+            below[id(parent)] += stretches
+            parent = by_id.get((parent["trace_id"], parent["parent_id"]))
+    edges = sorted({edge for several in ([*times.values()], *below.values()) for pair in several for edge in pair})
+    active = defaultdict[str, list[tuple[int, int]]](list)
+    for span in spans:
+        if id(span) in times:
+            start, end = times[id(span)]
+            own = [edge for edge in edges if start <= edge <= end]
+            active[span["source"]["file"]] += [
+                (first, last)
+                for first, last in pairwise(own)
+                if not any(begin <= first and last <= stop for begin, stop in below[id(span)])
+            ]
+    return active
+
+
+def queued(parent: dict[str, Any], span: dict[str, Any], times: dict[int, tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return when a span was waited for that runs in another process: a call once submitted, a request once routed."""
+    (begun, submitted), (start, _) = times[id(parent)], times[id(span)]
+    if parent["source"]["file"] == span["source"]["file"]:
+        return []
+    if parent["kind"].endswith("PRODUCER") and span["kind"].endswith("CONSUMER"):
+        return [(submitted, start)]
+    names = parent["name"], span["name"]
+    is_routed = names[0].startswith("route_to_replica ") and names[1].startswith("replica_handle_request ")
+    return [(begun, start)] if is_routed else []
+
+
+def share_of(active: list[tuple[int, int]], times: list[tuple[int, int]]) -> float:
+    """Return the share of the time between the first start and the last end in which something was active."""
     total = until = 0
-    for start, end in sorted(times):
+    for start, end in sorted(active):
         total += max(0, end - max(start, until))
         until = max(until, end)
-    length = until - min(times)[0]
+    length = max(end for _, end in times) - min(times)[0]
     return total / length if length else 1.0
 
 

@@ -42,8 +42,9 @@ class Decoded:
 
     def add(self, batch: Batch) -> None:
         """Take in what one piece came to."""
-        values = zip(*(getattr(batch.columns, column.name) for column in fields(SpanColumns)), strict=True)
-        self.rows += zip(batch.offsets, batch.lengths, values, strict=True)
+        # Of processes, there is nothing where no resource says anything of them.
+        columns = [getattr(batch.columns, column.name) or [""] * len(batch.columns) for column in fields(SpanColumns)]
+        self.rows += zip(batch.offsets, batch.lengths, zip(*columns, strict=True), strict=True)
         self.documents += batch.documents
         self.skipped += batch.skipped
         self.gaps += [(gap.kind.value, gap.offset, gap.length) for gap in batch.gaps]

@@ -87,7 +87,7 @@ class _Step:
 def _steps(text: str) -> Iterator[_Step]:
     """Yield every screen and section, and what is to be seen there of a trace made of a text."""
     name, file = f"nm{shown(text)}", shown(in_file_names(text))
-    yield _Step(b"", b"", _LIST, (name, f"dn{file}", "1 notice"))
+    yield _Step(b"", b"", _LIST, (name, f"dn{file}", "1 not read"))
     yield _Step(b"r", b"r", _GROUPS, (name,))
     yield _Step(b"r\r", b"\r", "Esc: all groups", (f"only {name}",))
     failure = shown(f"sd{text}".split("\n")[0])
@@ -139,7 +139,7 @@ def _session_steps(text: str) -> Iterator[_Step]:
     yield _Step(b"rA\r", b"\r", "WAIT+RUN", (f"‹ calls of {call}"[:60], f"{folder}/logs", f"in {root}"))
     yield _Step(b"rA\rv", b"v", "span's lines", (f"of md.{call} ray.remote_worker"[:40], f"under it {line}"))
     request = f"ap{shown(text)} › de{shown(text)}"
-    yield _Step(b"H", ESCAPE * 3 + b"H", "HANDLING", (request[:10], f"/ro{shown(text)}"[-_SHORTEST_NAME:]))
+    yield _Step(b"H", ESCAPE * 3 + b"H", "HANDLING", (f"de{shown(text)}"[:10], f"/ro{shown(text)}"[-_SHORTEST_NAME:]))
     yield _Step(b"H\r", b"\r", "REQUEST ID", (request[:_WIDEST_SIDE], "proxy › route › replica"))
     yield _Step(b"L", ESCAPE * 2 + b"L", "workers in", (f"■ {root}"[:_WIDEST_FUNCTION], root))
     yield _Step(

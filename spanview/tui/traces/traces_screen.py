@@ -241,7 +241,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _take_room_for_preview(self) -> None:
         has_room = self.size.width >= ROOM_FOR_PREVIEW and not self.grouped and bool(self._model.order)
         self._preview.display = has_room
-        if has_room and not self._preview.is_attached:
+        if has_room and self._beside.is_attached and not self._preview.is_attached:
             self._beside.mount(self._preview)
         self._preview.follow(self.traces.selected)
 

@@ -70,14 +70,38 @@ def test_only_whole_collections_are_put_off() -> None:
     assert gc.get_freeze_count() > 1000
 
 
-def test_portions_are_collected_between_keys(tidy: Tidy) -> None:
-    """What has become garbage goes, and what outlives it isn't looked at again."""
+@pytest.mark.parametrize("is_large", [False, True], ids=("small", "large"))
+def test_portions_are_collected_between_keys(monkeypatch: pytest.MonkeyPatch, tidy: Tidy, *, is_large: bool) -> None:
+    """What has become garbage goes; what outlives it isn't looked at again where that takes long."""
+    monkeypatch.setattr(warm, "_LARGE_S", -1 if is_large else 3600)
     kept = gc.get_freeze_count()
     gone = [weakref.ref(each) for each in _grow(100, portion=0)]
     living = _grow(100, portion=2)
+    _pass_on(monkeypatch, 1)
     tidy.collect()
     assert [ref() for ref in gone if ref() is not None] == []
-    assert gc.get_freeze_count() >= kept + len(living)
+    assert (gc.get_freeze_count() >= kept + len(living)) is is_large
+
+
+def test_no_portion_is_collected_while_a_key_acts(monkeypatch: pytest.MonkeyPatch, tidy: Tidy) -> None:
+    """It would hold what the key brings onto the screen; what outlives one portion goes with the next."""
+    made = _grow(100, portion=2)
+    gone = weakref.ref(made.pop())
+    tidy.collect()
+    assert gone() is not None
+    _pass_on(monkeypatch, 1)
+    tidy.collect()
+    assert gone() is None
+    gone = weakref.ref(made.pop())
+    made.clear()
+    _grow(0, portion=2)
+    tidy.collect()
+    assert gone() is None
+
+
+def _pass_on(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    now = time.monotonic() + seconds
+    monkeypatch.setattr(time, "monotonic", lambda: now)
 
 
 def test_a_portion_that_is_not_worth_it(tidy: Tidy) -> None:
@@ -112,13 +136,12 @@ def test_the_whole_is_collected_at_rest(
     monkeypatch: pytest.MonkeyPatch, tidy: Tidy, rest_s: float, most: int, *, is_gone: bool
 ) -> None:
     """Some seconds after the last key, or when too much was kept: also what became garbage after it was kept."""
-    made = _grow(90_000, portion=10)
+    made = _grow(90_000, portion=12)
     tidy.collect()
     assert gc.get_count()[2] == 0
     gone = weakref.ref(made.pop())
     made.clear()
-    now = time.monotonic() + rest_s
-    monkeypatch.setattr(time, "monotonic", lambda: now)
+    _pass_on(monkeypatch, rest_s)
     monkeypatch.setattr(warm, "_MOST_KEPT", most)
     tidy.collect()
     assert (gone() is None) is is_gone

@@ -284,6 +284,7 @@ class SpanviewApp(App[None]):
         screen.post_message(ScreenSuspend())
         self.capture_mouse(None)
         await screen.remove()
+        self.tidy.screen_was_left()
         return screen
 
     @property

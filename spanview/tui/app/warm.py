@@ -86,6 +86,13 @@ class Tidy:
         self._kept: int | None = None
         """Collections of what is young since the last whole; None before anything is put off."""
 
+        self._was_screen_left = False
+        """Whether one was since then: what was kept of it is garbage now, and hardly anything else that was kept."""
+
+    def screen_was_left(self) -> None:
+        """Take note that a screen has been closed."""
+        self._was_screen_left = True
+
     def key_was_pressed(self) -> None:
         """Take note that somebody may press another key soon."""
         self.pressed_at = time.monotonic()
@@ -108,11 +115,12 @@ class Tidy:
         if self._kept is None:
             return
         now, collections = time.monotonic(), gc.get_count()[2]
-        if self._kept >= (_MAX_KEPT_AT_ONCE if now - self.pressed_at > _AT_REST_S else _MOST_KEPT):
+        is_worth_it = self._was_screen_left and now - self.pressed_at > _AT_REST_S
+        if self._kept >= (_MAX_KEPT_AT_ONCE if is_worth_it else _MOST_KEPT):
             gc.unfreeze()
             gc.collect()
             gc.freeze()
-            self._kept = 0
+            self._kept, self._was_screen_left = 0, False
         elif collections >= _MAX_COLLECTIONS:
             self._keep(collections)
         elif collections >= _WORTH_IT and now >= self.acts_until:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder
+from spanview.analysis.diff import PathDiff
+from spanview.analysis.flame import CallPath
 from spanview.tui.app import app, news, warm
 from spanview.tui.app.feed import FeedState
 from spanview.tui.app.warm import Tidy
@@ -70,14 +72,38 @@ def test_only_whole_collections_are_put_off() -> None:
     assert gc.get_freeze_count() > 1000
 
 
-def test_portions_are_collected_between_keys(tidy: Tidy) -> None:
-    """What has become garbage goes, and what outlives it isn't looked at again."""
+@pytest.mark.parametrize("is_large", [False, True], ids=("small", "large"))
+def test_portions_are_collected_between_keys(monkeypatch: pytest.MonkeyPatch, tidy: Tidy, *, is_large: bool) -> None:
+    """What has become garbage goes; what outlives it isn't looked at again where that takes long."""
+    monkeypatch.setattr(warm, "_LARGE_S", -1 if is_large else 3600)
     kept = gc.get_freeze_count()
     gone = [weakref.ref(each) for each in _grow(100, portion=0)]
     living = _grow(100, portion=2)
+    _pass_on(monkeypatch, 1)
     tidy.collect()
     assert [ref() for ref in gone if ref() is not None] == []
-    assert gc.get_freeze_count() >= kept + len(living)
+    assert (gc.get_freeze_count() >= kept + len(living)) is is_large
+
+
+def test_no_portion_is_collected_while_a_key_acts(monkeypatch: pytest.MonkeyPatch, tidy: Tidy) -> None:
+    """It would hold what the key brings onto the screen; what outlives one portion goes with the next."""
+    made = _grow(100, portion=2)
+    gone = weakref.ref(made.pop())
+    tidy.collect()
+    assert gone() is not None
+    _pass_on(monkeypatch, 1)
+    tidy.collect()
+    assert gone() is None
+    gone = weakref.ref(made.pop())
+    made.clear()
+    _grow(0, portion=2)
+    tidy.collect()
+    assert gone() is None
+
+
+def _pass_on(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    now = time.monotonic() + seconds
+    monkeypatch.setattr(time, "monotonic", lambda: now)
 
 
 def test_a_portion_that_is_not_worth_it(tidy: Tidy) -> None:
@@ -107,21 +133,49 @@ def test_much_at_once_is_collected_later(tidy: Tidy) -> None:
     assert gc.get_count()[2] == 0
 
 
-@pytest.mark.parametrize(("rest_s", "most", "is_gone"), [(4, 10**9, False), (6, 10**9, True), (0, 0, True)], ids=str)
+@pytest.mark.parametrize(
+    ("rest_s", "most", "was_left", "is_gone"),
+    [(4, 10**9, True, False), (6, 10**9, True, True), (6, 10**9, False, False), (0, 0, False, True)],
+    ids=str,
+)
 def test_the_whole_is_collected_at_rest(
-    monkeypatch: pytest.MonkeyPatch, tidy: Tidy, rest_s: float, most: int, *, is_gone: bool
+    monkeypatch: pytest.MonkeyPatch, tidy: Tidy, rest_s: float, most: int, *, was_left: bool, is_gone: bool
 ) -> None:
-    """Some seconds after the last key, or when too much was kept: also what became garbage after it was kept."""
-    made = _grow(90_000, portion=10)
+    """Some seconds after the last key, if a screen was left, or when too much was kept: also what is garbage since."""
+    made = _grow(90_000, portion=12)
     tidy.collect()
     assert gc.get_count()[2] == 0
     gone = weakref.ref(made.pop())
     made.clear()
-    now = time.monotonic() + rest_s
-    monkeypatch.setattr(time, "monotonic", lambda: now)
+    if was_left:
+        tidy.screen_was_left()
+    _pass_on(monkeypatch, rest_s)
     monkeypatch.setattr(warm, "_MOST_KEPT", most)
     tidy.collect()
     assert (gone() is None) is is_gone
+
+
+def _paths() -> list[object]:
+    return [each for each in gc.get_objects() if isinstance(each, CallPath | PathDiff)]
+
+
+async def test_what_left_screens_show_goes_at_once() -> None:
+    """No collection of garbage is needed for what may be large: call paths, and how they differ."""
+    builder = Builder()
+    spans = [builder.span("a", trace=number, span=number, start=number, end=number + 1) for number in range(1, 9)]
+    async with looking_at(*spans) as look:
+        gc.disable()
+        try:
+            for keys in (("F", "escape"), ("d", "down", "d", "escape")):
+                for key in keys[:-1]:
+                    await look.press(key)
+                    await look.rest()
+                assert _paths() != []
+                await look.press(keys[-1])
+                await look.rest()
+                await look.until(lambda: not _paths())
+        finally:
+            gc.enable()
 
 
 def test_screens_that_are_imported_are_those_that_keys_open() -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from textual.app import App
 from textual.binding import Binding
-from textual.css.stylesheet import Stylesheet
 from textual.events import InputEvent, Key, Paste, ScreenSuspend
 from textual.filter import Monochrome, NoColor
 from textual.widgets import Input
@@ -25,6 +24,7 @@ from spanview.sources.discover import STANDARD_INPUT
 from spanview.tui.app.findings import FindingsCount
 from spanview.tui.app.keeping import NOT_KEPT, Keeping
 from spanview.tui.app.news import FeedNews, PassingOn
+from spanview.tui.app.quicker import Sheet, quicken
 from spanview.tui.app.terminal import careful, drawn_on
 from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
 from spanview.tui.app.views import Views
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from rich.terminal_theme import TerminalTheme
     from textual.binding import BindingType
+    from textual.css.stylesheet import Stylesheet
     from textual.driver import Driver
     from textual.events import Event
     from textual.filter import LineFilter
@@ -100,6 +101,10 @@ class SpanviewApp(App[None]):
 
     def __init__(self, store: Store, opening: Opening, feed: Feed) -> None:
         super().__init__()
+        quicken()
+        self.stylesheet = Sheet(variables=self.get_css_variables())
+        # Each screen would have two widgets for them.
+        self._disable_tooltips = self._disable_notifications = True
         self._store = store
         self._opening = opening
         self._feed = feed
@@ -279,6 +284,7 @@ class SpanviewApp(App[None]):
         screen.post_message(ScreenSuspend())
         self.capture_mouse(None)
         await screen.remove()
+        self.tidy.screen_was_left()
         return screen
 
     @property
@@ -584,12 +590,12 @@ class SpanviewApp(App[None]):
             self.screen.refresh()
         else:
             self.stylesheet.set_variables(self.get_css_variables())
-            self._sheets = {self.theme: self.stylesheet}
+            self._sheets[self.theme] = self.stylesheet
 
     def _take_sheet(self) -> None:
         """Take the style sheet of the theme, in which nothing is parsed a second time that was when it was shown."""
         variables, sources = self.get_css_variables(), self.stylesheet.source
-        self.stylesheet = self._sheets.setdefault(self.theme, Stylesheet(variables=variables))
+        self.stylesheet = self._sheets.setdefault(self.theme, Sheet(variables=variables))
         for place, (css, is_default, tie_breaker, scope) in sources.items():
             self.stylesheet.add_source(css, place, is_default, tie_breaker, scope)
 

@@ -55,6 +55,8 @@ _WORTH_IT: Final = 2
 """Collections of what is young before what outlived them is looked at: some 15,000 objects by then."""
 _MAX_COLLECTIONS: Final = 12
 """As many of them are looked at later only: a hundred thousand objects take a tenth of a second."""
+_LARGE_S: Final = 0.02
+"""What outlives a portion, and took so long to look at, in processor time, is looked at later only, too."""
 _MAX_KEPT_AT_ONCE: Final = 10
 """So many of them, before all objects are looked at."""
 _MOST_KEPT: Final = 600
@@ -74,7 +76,8 @@ def import_screens(*, has_many: bool) -> None:
 class Tidy:
     """Collects garbage in small portions, and all of it when nobody is thought to wait: all threads wait meanwhile.
 
-    What outlives a portion is kept: no later portion looks at it, only the whole.
+    A portion is what was made since the viewer began. Where that has become much, what outlives it is kept: no later
+    portion looks at it, only the whole.
     """
 
     def __init__(self) -> None:
@@ -82,6 +85,13 @@ class Tidy:
         """When the last key came, by `time.monotonic`."""
         self._kept: int | None = None
         """Collections of what is young since the last whole; None before anything is put off."""
+
+        self._was_screen_left = False
+        """Whether one was since then: what was kept of it is garbage now, and hardly anything else that was kept."""
+
+    def screen_was_left(self) -> None:
+        """Take note that a screen has been closed."""
+        self._was_screen_left = True
 
     def key_was_pressed(self) -> None:
         """Take note that somebody may press another key soon."""
@@ -104,15 +114,21 @@ class Tidy:
         """Collect what is worth it by now, and that there is time for."""
         if self._kept is None:
             return
-        at_rest = time.monotonic() - self.pressed_at > _AT_REST_S
-        collections = gc.get_count()[2]
-        if self._kept >= (_MAX_KEPT_AT_ONCE if at_rest else _MOST_KEPT):
+        now, collections = time.monotonic(), gc.get_count()[2]
+        is_worth_it = self._was_screen_left and now - self.pressed_at > _AT_REST_S
+        if self._kept >= (_MAX_KEPT_AT_ONCE if is_worth_it else _MOST_KEPT):
             gc.unfreeze()
             gc.collect()
             gc.freeze()
-            self._kept = 0
-        elif collections >= _WORTH_IT:
-            if collections < _MAX_COLLECTIONS:
-                gc.collect()
-            gc.freeze()
-            self._kept += collections
+            self._kept, self._was_screen_left = 0, False
+        elif collections >= _MAX_COLLECTIONS:
+            self._keep(collections)
+        elif collections >= _WORTH_IT and now >= self.acts_until:
+            began = time.thread_time()
+            gc.collect()
+            if time.thread_time() - began > _LARGE_S:
+                self._keep(collections)
+
+    def _keep(self, collections: int) -> None:
+        gc.freeze()
+        self._kept = (self._kept or 0) + collections

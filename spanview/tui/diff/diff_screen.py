@@ -59,6 +59,10 @@ class PathLines(TableList[PathDiff]):
         self.by = Order.CHANGE
         super().__init__(table_in(self.by, DiffBy.PATH, self._path_text, is_per_trace=False, has_errors=False))
 
+    def on_unmount(self) -> None:
+        """Let go of the comparison, too."""
+        self.model = None
+
     def show_model(self, model: DiffModel) -> None:
         """Show the paths of a comparison; the cursor stays on its path, or begins at the first."""
         before, path, self.model = self.model, self.selected, model

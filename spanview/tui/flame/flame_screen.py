@@ -54,10 +54,18 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
 
     def __init__(self) -> None:
         super().__init__()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Show nothing."""
         self.model = FlameModel(Flame((), 0, ()))
         self._tops: list[int] = []
         self.selected = ROOT
         self._drawn: tuple[tuple[object, ...], list[list[FlameBlock]]] | None = None
+
+    def on_unmount(self) -> None:
+        """Let go of what was shown, which is collected as garbage else, long after it was left."""
+        self.let_go()
 
     @property
     def top(self) -> int:

@@ -349,6 +349,11 @@ class TableList(LineList, Generic[Row]):
         super().rows_have_changed(count, cursor)
         self.heads.refresh()
 
+    def on_unmount(self) -> None:
+        """Let go of the rows: what holds the list is a circle, and is collected as garbage long after it was left."""
+        self.take(())
+        self.rows_have_changed(0)
+
     def take(self, items: Sequence[Row]) -> None:
         """Hold other rows, in their order."""
         self._given, self.items = items, self.in_order(items)

@@ -67,6 +67,8 @@ class Preview(Vertical):
         self._shown: tuple[int, int, bool] | None = None
         """The trace, how many spans it had, and whether calls are rows."""
         self._title = Static(Content(""), classes="heads")
+        self._titled = ""
+        """What it says, in any width."""
         self._answer_line = AnswerLine()
         """Where its time went."""
         self._answer_line.display = False
@@ -91,7 +93,7 @@ class Preview(Vertical):
             return
         self._shown = shown
         if spans > _MAX_SPANS:
-            self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"), layout=False)
+            self._say_title(f"{count(spans, 'span')}: ⏎ opens the trace")
             self.query("RulerLine, LineList").remove()
             self._answer_line.display = False
             return
@@ -160,7 +162,7 @@ class Preview(Vertical):
         rows.appearance.take_unended(known.unended)
         parts = [viewer.root_name(model.trace), lasted_text(self._store, model.trace, known.unended)]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
-        self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)), layout=False)
+        self._say_title(" " + "   ".join(parts))
         is_part = bool(model.now_ns) or viewer.is_growing(model.trace) or viewer.feed_state.loading
         self._answer_line.say(as_far_as_known(known.answer, is_part=is_part, is_lost=bool(model.lost_ns)))
         self._answer_line.display = bool(known.answer)
@@ -169,6 +171,14 @@ class Preview(Vertical):
         # That a trace has stopped growing changes nothing in it, and is known later than what is lost.
         if is_part:
             self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler))
+
+    def _say_title(self, text: str) -> None:
+        self._titled = text
+        self._title.update(Content(fixed(text, self.size.width)), layout=False)
+
+    def on_resize(self) -> None:
+        """Say as much of the title as there is room for; there is none before the first time."""
+        self._say_title(self._titled)
 
     def _look_again(self, rows: Waterfall, ruler: RulerLine) -> None:
         """Find out how far what runs has come, unless something else is shown or found out by now."""

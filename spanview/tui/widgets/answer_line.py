@@ -48,6 +48,7 @@ class AnswerLine(Widget):
         super().__init__()
         self._texts: Sequence[str] = ()
         self._hint = ""
+        self._line_count = 1
 
     def say(self, texts: Sequence[str], hint: str = "") -> None:
         """Show something else; all is safe to print already.
@@ -67,9 +68,9 @@ class AnswerLine(Widget):
         self.post_message(self.Resized())
 
     def _take_room(self) -> None:
-        # Before it is mounted there is no size, and one line is its height.
-        if self.size.width:
-            self.styles.height = len(self._lines())
+        # Before it is mounted there is no size, and one line is its height. Another one has the screen laid out anew.
+        if self.size.width and (count := len(self._lines())) != self._line_count:
+            self.styles.height = self._line_count = count
 
     def _lines(self) -> list[str]:
         """Return the first text that one line, or else two have room for; in two, what stands apart begins the second.

@@ -307,9 +307,8 @@ class AllAttempts:
         Args:
             rows: Of these attempts.
         """
-        spans = self._store.spans
         chosen = np.flatnonzero(np.isin(self._rows, np.asarray(rows, np.int64)) & self._are_known())
-        submitted, starts = copy_of(spans.end_ns)[self._callers[chosen]], self._starts[chosen]
+        submitted, starts = copy_of(self._store.spans.end_ns)[self._callers[chosen]], self._starts[chosen]
         has_waited = (submitted != NO_TIME) & (starts - np.minimum(submitted, starts) >= _LEAST_NS)
         chosen, submitted, starts = chosen[has_waited], submitted[has_waited], starts[has_waited]
         if not len(chosen):

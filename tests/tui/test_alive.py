@@ -9,12 +9,15 @@ Process 8 is a Ray worker.
 from __future__ import annotations
 
 import re
+import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
+from spanview.analysis import unended
 from spanview.sources import processes
 from spanview.tui.app.feed import FeedState
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
@@ -235,6 +238,36 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         host.unknown.add(7)
         await look.pilot.pause(1.2)
         assert "! job  lost span" in look.text
+
+
+async def test_what_runs_has_one_time_on_a_screen(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The title, the root's row and the sentence say the same at each moment, also when more has come since."""
+    assert host.alive
+    began_ns = time.time_ns()
+    clock = SimpleNamespace(time_ns=lambda: EPOCH_NS + 10**9 + time.time_ns() - began_ns)
+    monkeypatch.setattr(unended, "time", clock)
+    seen = set[str]()
+    async with looking_at(data=begun(), size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("enter")
+        await look.until_shown("● 1 running", "so far 1")
+
+        def check() -> None:
+            (title,) = re.findall(r"‹ job   (\S+ \S+)…", look.header)
+            assert f" {title}… " in look.lines[look.line_of("▾ job")]
+            sentence = str(look.screen.query_one(AnswerLine).render())
+            assert f"so far {title}" in sentence or "the first " in sentence, (title, sentence)
+            seen.add(title)
+
+        for _ in range(15):
+            check()
+            await look.pilot.pause(0.1)
+        assert len(seen) > 1
+        child = Builder().span("late", span=3, parent=1, start=0, duration=9 * 10**6)
+        await look.grow(child, path="spans/8.jsonl")
+        check()
+        await look.until_shown("so far 9")
+        check()
 
 
 async def test_the_order_of_traces_that_run(host: FakeHost) -> None:

@@ -117,7 +117,7 @@ class Appearance:
     def take_unended(self, unended: Mapping[int, Unended]) -> None:
         """Take in what has become of spans without an end, by row, and until when they are known to have run."""
         self.unended = unended
-        self._model.now_ns, self._model.lost_ns = ran_until(unended)
+        self._model.asked_ns, self._model.lost_ns = ran_until(unended)
 
     # -- columns -----------------------------------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ class Appearance:
 
     def path_of(self, stitched: StitchedTrace) -> LitPath:
         """Return the critical path of a trace; called in a thread."""
-        return LitPath(self._store, stitched, known_until(self.unended))
+        return LitPath(self._store, stitched, known_until(self.unended, stitched.whole.end_ns))
 
     def events_of(self, row: int) -> list[int]:
         """Return the times of a span's events; of records that are no larger than most."""

@@ -122,7 +122,7 @@ class Preview(Vertical):
         unended = running.unended([trace]) if stitched.without_end else {}
         if len(store.spans) > _MAX_READ:
             return _Known(unended, [])
-        answer = answer_of(store, trace, stitched.unjoined, known_until(unended))
+        answer = answer_of(store, trace, stitched.unjoined, known_until(unended, stitched.whole.end_ns))
         return _Known(unended, answer_texts(answer, stitched.short_names, self._traces.open_calls.get(trace, 0)))
 
     def _show(self, made: tuple[TraceModel, Appearance, _Known]) -> None:
@@ -162,7 +162,7 @@ class Preview(Vertical):
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
         self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)), layout=False)
         is_part = bool(model.now_ns) or viewer.is_growing(model.trace) or viewer.feed_state.loading
-        self._answer_line.say(as_far_as_known(known.answer, is_part=is_part, is_lost=bool(model.lost_ns)))
+        self._answer_line.say(as_far_as_known(known.answer, is_part=is_part, is_lost=model.ends_lost))
         self._answer_line.display = bool(known.answer)
         rows.refresh()
         ruler.refresh()

@@ -235,8 +235,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             parts.append(state)
         elif self._is_growing:
             parts.append(f"● {STILL_COMING}")
-        elif tree.complete and self._missing.without_attempt:
-            parts.append(without_attempt_text(self._missing.without_attempt, len(self._appearance.open_calls)))
+        elif tree.complete and (without_attempt := self._missing.without_attempt):
+            parts.append(without_attempt_text(without_attempt, self._failures.open_calls(without_attempt)))
         else:
             without_end = self._model.stitched.without_end
             parts.append(completeness_text(is_complete=tree.complete, without_end=without_end))
@@ -668,7 +668,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             is_part = runs or self.viewer.feed_state.loading or self.answer.is_behind
             answer, whole = self._answered.answer, self._model.whole
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
-            texts = answer_texts(answer, self._answered.short_names, open_calls=len(self._appearance.open_calls))
+            open_calls = self._failures.open_calls(len(answer.unseen_calls.without_attempt))
+            texts = answer_texts(answer, self._answered.short_names, open_calls)
             # What has come since lasts longer.
             is_first = is_part and duration(self._answered.until_ns - whole.start_ns) != duration(whole.length_ns)
             texts = as_far_as_known(texts, is_part=is_part, is_lost=self._model.ends_lost, is_first=is_first)

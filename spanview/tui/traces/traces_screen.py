@@ -267,7 +267,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             elif len(self._store.spans):
                 lines = [*self.filter.why_nothing(), *self._silent_failures_beside()]
             else:
-                lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
+                has_contents = sum(1 for _, file in self._store.tallies.each_file() if file.bytes)
+                spanless = f"; {count(has_contents, 'file')} of another kind, under Check" if has_contents else ""
+                lines = [f"no spans {'yet' if state.following else 'here'}{spanless}", "", *self._nothing]
             self._empty.update(Content("\n".join(map(sanitise, lines))))
 
     def _silent_failures_beside(self) -> list[str]:

@@ -73,17 +73,24 @@ def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:
     return _BETWEEN.join(filter(None, (line.whole, line.doubts_text)))
 
 
-def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = None) -> list[str]:
-    """Return where the time of the median trace and of the slowest went: the longest text first, then shorter ones."""
-    ended = "of those that ended: " if answers.without_end else ""
+def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = None, of: str = "") -> list[str]:
+    """Return where the time of the median trace and of the slowest went: the longest text first, then shorter ones.
+
+    Args:
+        answers: Where it went.
+        short: As in `answer_texts`.
+        of: What traces these are two of, safe to print; empty where that is plain.
+    """
+    whose = ", ".join(filter(None, (of, "of those that ended" if answers.without_end else "")))
+    lead = f"{whose}: " if whose else ""
     if answers.median is answers.slowest:
-        return [ended + text for text in answer_texts(answers.slowest, short)]
+        return [lead + text for text in answer_texts(answers.slowest, short)]
     short = short_names([*answers.median.names, *answers.slowest.names]) if short is None else short
     median, slowest = _Line(answers.median, short), _Line(answers.slowest, short)
     pairs = [*zip(median.marked_sums(), slowest.marked_sums(), strict=True)]
     # Where there is no room for both, it is the slowest that somebody looks for.
     pairs += [(median.total, text) for text in (*slowest.marked_sums()[-2:], slowest.total)]
-    return _ever_shorter(f"{ended}median {of_median}{_BETWEEN}slowest {of_slowest}" for of_median, of_slowest in pairs)
+    return _ever_shorter(f"{lead}median {of_median}{_BETWEEN}slowest {of_slowest}" for of_median, of_slowest in pairs)
 
 
 def _ever_shorter(texts: Iterable[str]) -> list[str]:

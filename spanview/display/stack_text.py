@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import groupby
@@ -41,6 +42,15 @@ _GAP: Final = "     "
 """Between where a frame is and its code."""
 _MAX_MESSAGE_LINES: Final = 3
 """Further lines of a message that are shown at first."""
+_MAX_TELLING: Final = 2
+"""Lines of a folded message that are shown."""
+_MAX_LINES_BEFORE_ORIGIN: Final = 5
+"""Where the program's own frame that is nearest to what was raised comes further down, it comes first, too."""
+_COLOR: Final = re.compile(r"\x1b\[[\d;]*m")
+_FAILED_TO_PICKLE: Final = re.compile(r"FailTuple\(")
+"""As in `FailTuple(lock [path=function -> lock, obj=<unlocked …>, parent=<function price …>])`, of
+`ray.util.inspect_serializability`.
+"""
 _MAX_LIBRARIES: Final = 4
 _MAX_ALIKE: Final = 50
 """Files of one name that are told apart by as little as possible; of more, all paths are shown."""
@@ -123,14 +133,27 @@ class FoldedStack:
                 yield self._part(self.text.rstrip("\n"), key=key)
             return
         yield from self._message(more, "message")
+        yield from self._stacks(stacks)
+        yield from self._recorded()
+
+    def _stacks(self, stacks: Sequence[Stack]) -> Iterator[DetailPart]:
+        """Yield the frames of each stack, and before all of them where it began, if that comes far down."""
         # Where no frame is the program's own, those that raised say most.
-        has_own = any(not frame.library for stack in stacks for frame in stack.frames)
+        own_paths = [frame.path for stack in stacks for frame in stack.frames if not frame.library]
+        has_own = bool(own_paths)
+        lines = list[DetailPart]()
+        origin, is_at = None, 0
         for number, stack in enumerate(stacks):
             shown = [frame for frame in stack.frames if not frame.library] if has_own else stack.frames[-1:]
-            yield from self._stack(stack, number, shown)
+            lines += self._stack(stack, number, shown)
+            if has_own and shown:
+                origin, is_at = shown[-1], len(lines)
             if number < len(stacks) - 1:
-                yield from self._end_of(stack, number)
-        yield from self._recorded()
+                lines += self._end_of(stack, number)
+        if origin is not None and is_at > _MAX_LINES_BEFORE_ORIGIN:
+            place = f"at {_place(_short_names(own_paths)[origin.path], origin)}"
+            yield from self._frame(origin, place, cell_len(sanitise(place)))
+        yield from lines
 
     def _part(  # noqa: PLR0913 - what a line can be
         self,
@@ -170,6 +193,8 @@ class FoldedStack:
             is_open, line = self._fold(f"{count(len(lines), 'more line')} of the message", name)
             yield line
             if not is_open:
+                for text in _telling(lines):
+                    yield self._part(_MARGIN + sanitise(text, self.room - len(_MARGIN)), Tone.ERROR)
                 return
             inside = name
         for text in lines:
@@ -228,6 +253,14 @@ class FoldedStack:
         yield line
         for part in stack_parts(self.text, margin=_MARGIN * 2) if is_open else ():
             yield self._part(part.text, part.tone, inside="recorded", hang=part.hang)
+
+
+def _telling(lines: Sequence[str]) -> list[str]:
+    """Return the lines of a long message that say most: what Ray found that can't be pickled, else the last."""
+    plain = [_COLOR.sub("", line).strip() for line in lines]
+    return [line for line in plain if _FAILED_TO_PICKLE.match(line)][:_MAX_TELLING] or [
+        line for line in plain if any(map(str.isalnum, line))
+    ][-1:]
 
 
 def _place(path: str, frame: Frame) -> str:

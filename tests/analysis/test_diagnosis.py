@@ -122,6 +122,22 @@ def test_check_ends_with_0_where_nothing_is_bad() -> None:
     assert "info: no_attempt (likely): 10 of 16 calls have no attempt" in done.text
 
 
+def test_calls_before_one_that_could_not_be_submitted() -> None:
+    """Where a process failed to submit a call, that may have ended it and the calls before, and comes first."""
+    build = Builder()
+
+    def call(name: str, start: int, status: str = "UNSET") -> Document:
+        return build.span(f"{name} ray.remote", kind="PRODUCER", start=start, duration=1, status=status)
+
+    def found(*spans: Document) -> Finding:
+        return next(each for each in diagnose(store_of(*spans)).findings if each.kind is Kind.NO_ATTEMPT)
+
+    finding = found(call("load", 0), call("enrich", 5), call("price", 9, "ERROR"), call("late", 20))
+    assert "After 2 of them, in the same process, price could not be submitted." in finding.detail
+    assert finding.advice.startswith("Mend first what could not be submitted")
+    assert "submitted" not in found(call("load", 0), call("enrich", 5)).detail
+
+
 def test_a_call_that_may_have_run_untraced_is_said_to() -> None:
     """The finding leaves open what its calls' reasons leave open."""
     done = run("check", FIXTURES / "ray-existing-actors/spans")

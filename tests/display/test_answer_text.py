@@ -155,6 +155,7 @@ def test_of_many_traces_the_median_and_the_slowest() -> None:
     assert answers.traces == 4
     assert typical_texts(answers)[0] == "median 20 µs = 15 µs in d + 5 µs in c   slowest 90 µs, all in e"
     assert typical_texts(answers)[-1] == "median 20 µs   slowest 90 µs"
+    assert typical_texts(answers, of="4 traces")[-1] == "4 traces: median 20 µs   slowest 90 µs"
     one = typical_answers(store, [1])
     assert one is not None
     assert typical_texts(one) == ["10 µs, all in b"]
@@ -172,6 +173,7 @@ def test_a_trace_that_runs_is_neither_the_median_nor_the_slowest() -> None:
     alone = typical_answers(store_of(*drawn("a 0-20"), *drawn("a 0-?\n  b 0-5", 2)))
     assert alone is not None
     assert typical_texts(alone) == ["of those that ended: 20 µs, all in a"]
+    assert typical_texts(alone, of="2 traces") == ["2 traces, of those that ended: 20 µs, all in a"]
 
 
 @given(st.lists(st.integers(0, 10**15), min_size=1, max_size=8))

@@ -120,9 +120,32 @@ def test_what_a_worker_raised() -> None:
 def test_long_messages_are_folded() -> None:
     """A few further lines of a message are shown, many are folded."""
     text = f"{HEAD}\n{OWN}\nE: 1" + "\nmore" * 5
-    assert folded(text)[:2] == ["✖ E: 1", "  ⋯ 5 more lines of the message"]
+    assert folded(text)[:3] == ["✖ E: 1", "  ⋯ 5 more lines of the message", "  more"]
     assert folded(text, message=True)[1:4] == ["  ▾ 5 more lines of the message", "  more", "  more"]
     assert folded(f"{HEAD}\n{OWN}\nE: 1\nmore")[:2] == ["✖ E: 1", "  more"]
+
+
+def test_what_a_folded_message_says() -> None:
+    """Its last line with words is shown; of Ray's report on what can't be pickled, what holds it."""
+    rule, seen = "=" * 60, "\n    Serializing 'tracer' <Tracer at 0x1>..." * 5
+    holder = "FailTuple(lock [path=function -> tracer -> lock, obj=<unlocked _thread.lock object>, parent=<Tracer>])"
+    report = (
+        f"E: Could not serialize f:\n{rule}{seen}\nVariable: \n\n\t\x1b[1m{holder}\x1b[0m\n\nCheck https://a\n{rule}"
+    )
+    line = folded(f"{HEAD}\n{OWN}\n{report}")[2]
+    assert line.startswith("  FailTuple(lock [path=function -> tracer -> lock, obj=")
+    assert line.endswith("…")
+    assert len(line) <= 80
+    assert folded(f"{HEAD}\n{OWN}\nE: 1{seen}\nfull disk\n{rule}")[2] == "  full disk"
+
+
+def test_where_it_began_comes_first() -> None:
+    """Where many lines come before the own frame that is nearest to what was raised, it stands above them all."""
+    own = OWN.replace("31", "21").replace('raise ValueError("bad")', "return await g()")
+    text = f"{HEAD}\n{LIBRARY}\n{RAY}\n{LIBRARY}\n{own}\n{LIBRARY}\n{RAY}\n{LIBRARY}\n{OWN}\nValueError: bad"
+    lines = folded(text)
+    assert lines[1] == '  at app.py:31 fail     raise ValueError("bad")'
+    assert lines.index('  app.py:31 fail     raise ValueError("bad")') > 5
 
 
 def test_files_of_one_name() -> None:

@@ -118,6 +118,17 @@ async def test_what_is_lost_or_runs_is_always_seen(width: int) -> None:
         assert "NO END" not in look.text
 
 
+async def test_what_counts_any_stays_before_what_counts_none() -> None:
+    """At 80 cells retries are seen where there are any; where there are none, figures are."""
+    async with looking_at(*documents(), size=(80, 24)) as look:
+        await look.press("A")
+        await look.until_shown("FUNCTION", "FAILED", "RETRY", "NO ATTEMPT")
+    async with looking_at(*documents()[:2], documents()[6], size=(80, 24)) as look:
+        await look.press("A")
+        await look.until_shown("FUNCTION", "WAIT p95", "RUN p95")
+        assert "RETRY" not in look.text
+
+
 async def test_from_a_function_to_one_call() -> None:
     """The calls of a function, slowest first, with how they went; Enter shows the last attempt in its trace."""
     async with looking_at(*documents(), size=(120, 30)) as look:

@@ -469,7 +469,7 @@ def test_pairs() -> None:
     }
     store = store_of_files({path: file_of(spans) for path, spans in files.items()})
     pairs = [(pair.a.what, [*pair.a.traces()], pair.b.what, [*pair.b.traces()]) for pair in pairs_of(store)]
-    assert pairs == [("old", [2], "new", [0, 1]), ("without an error", [0, 2], "with an error", [1])]
+    assert pairs == [("old", [2], "new", [0, 1]), ("without an error, same root", [0], "with an error", [1])]
     beside = store_of_files({path: file_of([build.span("a", trace=1)]) for path in ("runs/1.json", "runs/old/2.json")})
     assert pairs_of(beside) == []
     many = [build.span("a", trace=1 + number, duration=10 + number) for number in range(20)]
@@ -477,6 +477,34 @@ def test_pairs() -> None:
     (pair,) = pairs_of(store_of(*many))
     assert (pair.a.what, pair.b.what) == ("all others", "the slowest tenth, 28 µs or more")
     assert [*pair.b.traces()] == [18, 19]
+
+
+def test_pairs_are_of_the_same_roots() -> None:
+    """What failed isn't compared with traces of other roots, nor the slowest tenth."""
+    build = Builder()
+    failed = [build.span("day", trace=number, status="ERROR" if number == 1 else "OK") for number in (1, 2)]
+    store = store_of(*failed, *(build.span("made", trace=number) for number in (3, 4)))
+    (pair,) = pairs_of(store)
+    assert (pair.a.what, [*pair.a.traces()], [*pair.b.traces()]) == ("without an error, same root", [1], [0])
+    assert pairs_of(store_of(failed[0], build.span("made", trace=5))) == []
+    fast = [build.span("fast", trace=number, duration=1) for number in range(1, 19)]
+    slow = [build.span("slow", trace=number, duration=10 + number) for number in (19, 20, 21)]
+    (pair,) = pairs_of(store_of(*fast, *slow))
+    assert (pair.a.what, [*pair.a.traces()], [*pair.b.traces()]) == ("all others, same root", [18], [19, 20])
+
+
+async def test_runs_with_the_same_ids_are_in_no_pair() -> None:
+    """Such a trace would be of both runs; it is said how these are compared."""
+    build = Builder()
+    runs = [build.span("a", trace=1, span=1, start=start, duration=5, status="ERROR") for start in (0, 9_000_000)]
+    data = Growing()
+    data.add(runs[0], build.span("a", trace=2, span=2, start=10), path="runs/before/1.json")
+    data.add(runs[1], build.span("a", trace=3, span=3, start=9_000_010), path="runs/after/1.json")
+    pairs = [(pair.a.what, [*pair.a.traces()], pair.b.what, [*pair.b.traces()]) for pair in pairs_of(data.store)]
+    assert pairs == [("before", [1], "after", [2])]
+    async with looking_at(data=data, size=(80, 24)) as look:
+        await look.press("D")
+        await look.until_shown("1 trace is likely several runs with the same ids", "spanview diff A B")
 
 
 async def test_a_pair_is_chosen() -> None:

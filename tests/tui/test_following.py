@@ -108,9 +108,12 @@ async def test_loading() -> None:
 async def test_nothing_yet() -> None:
     """An empty folder says that it is read, then that there is nothing yet; the first span takes its place."""
     opening = Opening(("spans",), follow=True, nothing=("looked in spans",))
-    async with looking_at(opening=opening, data=Growing()) as look:
+    data = Growing()
+    data.add(path="spans/worker.log")
+    data.store.tallies.add_bytes("spans/worker.log", 5)
+    async with looking_at(opening=opening, data=data) as look:
         await look.tell(FOLLOWING)
-        await look.until_shown("no spans yet", "looked in spans")
+        await look.until_shown("no spans yet; 1 file of another kind", "looked in spans")
         await look.grow(*traces([1]))
         assert "t001" in look.text
         assert "looked in" not in look.text

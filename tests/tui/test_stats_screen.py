@@ -81,7 +81,9 @@ async def test_from_the_traces_to_one_span() -> None:
         await look.press("t")
         await look.until(lambda: look.is_on(StatsScreen) and look.screen.query_one(TableList).items)
         assert "statistics of 2 traces   by name   2 rows" in look.header
-        await look.until(lambda: "median 100 µs = 90 µs in a" in look.body[0] and "slowest 300 µs = " in look.body[0])
+        await look.until(
+            lambda: "all 2 traces: median 100 µs = 90 µs in a" in look.body[0] and "slowest 300 µs = " in look.body[0]
+        )
         assert look.body[2].split()[:8] == ["a", "2", "1", "400", "µs", "349", "µs", "100"]
         await look.pilot.click(TableHeads, offset=(look.body[1].index("COUNT"), 0))
         assert "sorted by count" in look.footer
@@ -193,8 +195,8 @@ async def test_by_any_attribute() -> None:
         assert "no span here" not in look.text
         await look.press("enter")
         await look.until_shown("by color   3 rows")
-        assert look.body[1].split()[0] == "color"
-        assert [line.split()[0] for line in look.body[2:5]] == ["(none)", "red", "blue"]
+        assert look.body[2].split()[0] == "color"
+        assert [line.split()[0] for line in look.body[3:6]] == ["(none)", "red", "blue"]
         await look.press("j", "y")
         assert look.app.clipboard == "red"
         await look.press("enter")
@@ -234,14 +236,14 @@ async def test_no_value_and_an_empty_one() -> None:
         await look.type("k")
         await look.press("enter")
         await look.until_shown("by k   3 rows")
-        assert [line.split()[0] for line in look.body[2:5]] == ["x", '""', "(none)"]
+        assert [line.split()[0] for line in look.body[3:6]] == ["x", '""', "(none)"]
         await look.press("G", "y")
         assert "these spans have no k: there is nothing to copy" in look.footer
         await look.press("enter")
         assert "‹ k (none)   1 span" in look.header
         await look.press("escape", "b", "b")
         await look.until_shown("by service   1 row")
-        assert look.body[2].split()[0] == "(none)"
+        assert look.body[3].split()[0] == "(none)"
 
 
 NARROW = [

@@ -18,6 +18,7 @@ from spanview.analysis.query import parse_query
 from spanview.analysis.select import selected_traces
 from spanview.analysis.since import parse_since
 from spanview.display.sanitise import sanitise
+from spanview.display.units import duration
 from spanview.display.unnamed import Unnamed
 from spanview.tui.app.opening import Opening
 from spanview.tui.help.help_screen import HelpScreen
@@ -237,6 +238,18 @@ async def test_groups() -> None:
         await look.press("escape")
         assert roots(look) == ["quick", "batch", "batch", "slow"]
         assert look.app.is_running
+
+
+async def test_where_the_time_of_the_selected_group_went() -> None:
+    """The line above groups is of the one under the cursor, and says so."""
+    async with looking_at(*documents()) as look:
+        await look.press("r")
+        groups = look.screen.query_one(GroupList)
+        for group in groups.items:
+            await look.until_shown(f" {group.name}: ")
+            longest = duration(group.max_ns or 0)
+            assert f"{longest}, all in" in look.body[0] or f"slowest {longest}" in look.body[0]
+            await look.press("j")
 
 
 async def test_group_key_goes_back_and_forth() -> None:

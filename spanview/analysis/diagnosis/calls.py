@@ -27,6 +27,8 @@ from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from spanview.analysis.diagnosis.facts import Facts
     from spanview.analysis.diagnosis.finding import Finding
 
@@ -35,6 +37,9 @@ _UNSET: Final = 0
 _MEND_WHAT_FAILED: Final = (
     "Mend what failed before them; the calls themselves may be fine. In the viewer, the section Timing of each says "
     "what that was."
+)
+_MEND_WHAT_WAS_REFUSED: Final = (
+    "Mend first what could not be submitted: if the program ended with that error, Ray ended these calls, too. "
 )
 _OPEN_TEXT_OF_MANY: Final = "wait, run, died, were cancelled, or never could start"
 
@@ -53,8 +58,22 @@ def no_attempt(facts: Facts) -> Finding:
         known.append(f"{text}; or ran untraced" if may_be_untraced else text)
     verb = "has" if len(rows) == 1 else "have"
     detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} no attempt: {'; '.join(known)}."
+    refused, before = _refused_after(facts, [row for row, why in whys.items() if why.reason is Reason.UNKNOWN])
+    if before:
+        detail += f" After {before:,} of them, in the same process, {refused} could not be submitted."
     finding = facts.of_spans(Kind.NO_ATTEMPT, rows, detail)
-    return replace(finding, known_advice=_MEND_WHAT_FAILED) if all(why.never_ran for why in whys.values()) else finding
+    if all(why.never_ran for why in whys.values()):
+        return replace(finding, known_advice=_MEND_WHAT_FAILED)
+    return replace(finding, known_advice=_MEND_WHAT_WAS_REFUSED + finding.advice) if before else finding
+
+
+def _refused_after(facts: Facts, rows: Sequence[int]) -> tuple[str, int]:
+    """Return the call that a process failed to submit last, and how many of some calls it had submitted before it."""
+    refused = [row for row, why in facts.reasons.items() if why.reason is Reason.NOT_SUBMITTED]
+    last = {facts.sources[row]: row for row in sorted(refused, key=facts.starts.__getitem__)}
+    later = [last.get(facts.sources[row], row) for row in rows]
+    ends = [end for row, end in zip(rows, later, strict=True) if facts.starts[end] > facts.starts[row]]
+    return (facts.place(ends[0]).name.removesuffix(SUBMITTED) if ends else ""), len(ends)
 
 
 def untraced(facts: Facts) -> Finding | None:

@@ -99,14 +99,18 @@ def _mostly(function: Function) -> str:
 
 _NO_ATTEMPT: Final = _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=12, goes=1)
 _NO_END: Final = _counted("NO END", lambda function: function.no_end, key="no end", width=9)
-_LOST: Final = frozenset((_NO_ATTEMPT, _NO_END))
-"""What is lost, or runs: where there is any, these columns are the last to go."""
-_GOES_LAST: Final = 8
+_FAILED: Final = _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=1)
+_RETRY: Final = _counted("RETRY", lambda function: function.retried, key="retries", comes=2)
+_GOES_LATER: Final = {_NO_ATTEMPT: 8, _NO_END: 8, _FAILED: 4, _RETRY: 4}
+"""When columns go that count any; those that count none have no better claim than figures that come with room.
+
+What is lost, or runs, is the last to go.
+"""
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
     _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
-    _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=4),
-    _counted("RETRY", lambda function: function.retried, key="retries", comes=2),
+    _FAILED,
+    _RETRY,
     _NO_ATTEMPT,
     _NO_END,
     TableColumn(
@@ -144,10 +148,10 @@ def table_by(by: CallsBy, names: Mapping[str, str], counted: Collection[TableCol
     Args:
         by: What calls are counted by.
         names: How those are called, by their keys.
-        counted: Those of `_LOST` that count any.
+        counted: Those of `_GOES_LATER` that count any.
     """
     figures = [
-        replace(column, comes=0, goes=_GOES_LAST) if column in counted else column
+        replace(column, comes=0, goes=_GOES_LATER[column]) if column in counted else column
         for column in _FIGURES
         if column is not _NO_END or column in counted
     ]
@@ -175,7 +179,7 @@ class _Counted:
     names: Mapping[str, str]
     """How functions, actors, nodes or jobs are called, by their keys."""
     figures: Collection[TableColumn[Function]]
-    """The columns that count what is lost, or runs, where there is any."""
+    """The columns that say something only where they count any, and do."""
     groups: CallGroups
     alone: Mapping[str, Sequence[int]]
     """By key, the rows of calls without an attempt that may run as far as files show,"""
@@ -232,7 +236,7 @@ def _count(store: Store, by: CallsBy, calls_in: Ask[Calls], traces: Sequence[int
             if not why.is_harmless:
                 lost[key].append(row)
     names = call_group_names((function.function for function in functions), by)
-    figures = {column for column in _LOST if column.value and any(map(column.value, functions))}
+    figures = {column for column in _GOES_LATER if column.value and any(map(column.value, functions))}
     return _Counted(calls, by, functions, names, figures, groups, alone, lost)
 
 

@@ -5,6 +5,7 @@ Where no side is given, there are pairs to choose from, too, as long as nothing 
 
 from __future__ import annotations
 
+import shlex
 from itertools import compress
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -15,6 +16,7 @@ from textual.widgets import Static
 from spanview.analysis.query import parse_query
 from spanview.analysis.select import selected_traces
 from spanview.display.sanitise import sanitise
+from spanview.display.units import count
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
 from spanview.tui.diff.side import ComparedSide
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
 
 _MAX_QUERY_LENGTH: Final = 60
 """Characters of a query."""
+_SIDES: Final = 2
 _OF_SIDE: Final = "Enter compares with the traces that match; with all others, where nothing is typed."
 _OF_ALL: Final = "Or type a query: Enter compares what matches with the rest, as in"
 _EXAMPLES: Final = (
@@ -84,14 +87,30 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         """Whether Enter was pressed."""
         self.rows: TableList[Pair] = TableList(_TABLE)
         self._pairing = Work(self)
+        self._note = Static(Content(self._note_text(0)), id="nothing")
+        """What can be typed, and what is left out."""
+
+    def _note_text(self, merged: int) -> str:
+        """Return what can be typed.
+
+        Args:
+            merged: How many traces are in no pair because they are several runs, likely.
+        """
+        lines = [_OF_ALL if self._side is None else _OF_SIDE, "", *_EXAMPLES]
+        if merged:
+            are = "is" if merged == 1 else "are"
+            lines += ["", f"{count(merged, 'trace')} {are} likely several runs with the same ids, so {are} in no pair."]
+            paths = self.viewer.paths
+            both = " ".join(sanitise(shlex.quote(path)) for path in paths) if len(paths) == _SIDES else "A B"
+            lines.append(f"To compare the runs, in a terminal: spanview diff {both}")
+        return "\n".join(lines)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         hint = "a query: what matches against the rest" if self._side is None else "a query; nothing: all others"
         yield Prompt(hint, is_query=True, is_ready=True)
         yield self.rows
-        lines = (_OF_ALL if self._side is None else _OF_SIDE, "", *_EXAMPLES)
-        yield Static(Content("\n".join(lines)), id="nothing")
+        yield self._note
 
     async def on_mount(self) -> None:
         """Let a query be typed, or a pair be chosen."""
@@ -101,13 +120,16 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         await self.query_one(Prompt).open()
         self.refresh_frame()
 
-    def _pairs(self) -> list[Pair]:
-        """Called in a thread."""
+    def _pairs(self) -> tuple[list[Pair], int]:
+        """Called in a thread: return pairs, and how many traces are in none because they are several runs."""
+        from spanview.analysis.reused_ids import traces_with_reused_ids
         from spanview.tui.diff.pairs import pairs_of
 
-        return pairs_of(self._store)
+        return pairs_of(self._store), len(traces_with_reused_ids(self._store))
 
-    def _take_pairs(self, pairs: list[Pair]) -> None:
+    def _take_pairs(self, answer: tuple[list[Pair], int]) -> None:
+        pairs, merged = answer
+        self._note.update(Content(self._note_text(merged)))
         self.rows.show(pairs)
         self.rows.styles.height = len(pairs) + 1
         if pairs:

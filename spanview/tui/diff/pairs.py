@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.percentiles import rank_of
+from spanview.analysis.reused_ids import traces_with_reused_ids
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
 from spanview.index.arrays import copy_of
@@ -46,12 +47,17 @@ class Pair:
 
 
 def pairs_of(store: Store) -> list[Pair]:
-    """Return what can be compared, the folders first, the older one as A; for a thread."""
+    """Return what can be compared, the folders first, the older one as A; for a thread.
+
+    Traces that are likely several runs with the same ids are on no side: each would be of all its runs.
+    """
     return [*_folders(store), *_failed(store), *_slowest(store)]
 
 
 def _folders(store: Store) -> list[Pair]:
     (starts,), sources = _columns(store, "start_ns"), _sources_of_traces(store)
+    is_one_run = _are_one_run(store, len(sources))
+    starts, sources = starts[: len(sources)][is_one_run], sources[is_one_run]
     used, first = np.unique(sources), dict[str, int]()
     names = _names_of_folders([store.sources[source].path for source in used.tolist()])
     if "" in names or not 1 < len({*names}) <= _MOST_FOLDERS:
@@ -67,6 +73,13 @@ def _folders(store: Store) -> list[Pair]:
 def _are_of(store: Store, sources: NDArray[np.int64]) -> Flags:
     """Return which traces were read from some sources."""
     flags: Flags = np.isin(_sources_of_traces(store), sources)
+    return flags & _are_one_run(store, len(flags))
+
+
+def _are_one_run(store: Store, size: int) -> Flags:
+    """Return which of the first so many traces are not several runs with the same ids."""
+    flags = np.ones(size, np.bool_)
+    flags[[trace for trace in traces_with_reused_ids(store) if trace < size]] = False
     return flags
 
 
@@ -83,7 +96,7 @@ def _failed(store: Store) -> list[Pair]:
         (errors,) = _columns(store, "error_count")
         return errors > 0
 
-    return _divided(failed, "without an error", "with an error")
+    return _divided(store, failed, "without an error", "with an error")
 
 
 def _slowest(store: Store) -> list[Pair]:
@@ -98,13 +111,30 @@ def _slowest(store: Store) -> list[Pair]:
         return []
     # Of twenty, the nineteenth: it and the one behind are a tenth.
     least = known[rank_of(len(known), 91)]
-    return _divided(lambda: durations() >= least, "all others", f"the slowest tenth, {duration(int(least))} or more")
+    return _divided(
+        store, lambda: durations() >= least, "all others", f"the slowest tenth, {duration(int(least))} or more"
+    )
 
 
-def _divided(chosen: Callable[[], Flags], others: str, what: str) -> list[Pair]:
-    """Return the pair of the traces that are chosen and of all others, if there are both."""
-    flags = chosen()
-    return [Pair(_side(others, lambda: ~chosen()), _side(what, chosen))] if flags.any() and not flags.all() else []
+def _divided(store: Store, chosen: Callable[[], Flags], others: str, what: str) -> list[Pair]:
+    """Return the pair of the traces that are chosen and of all others of the same roots, if there are both.
+
+    What begins with another root does something else: it would differ in everything.
+    """
+
+    def sides() -> tuple[Flags, Flags]:
+        flags = chosen()
+        roots, is_one_run = _root_names(store)[: len(flags)], _are_one_run(store, len(flags))
+        b = flags & is_one_run
+        return ~flags & is_one_run & np.isin(roots, roots[b]), b
+
+    a, b = sides()
+    if not a.any() or not b.any():
+        return []
+    has_all = bool((a | b).all())
+    return [
+        Pair(_side(others if has_all else f"{others}, same root", lambda: sides()[0]), _side(what, lambda: sides()[1]))
+    ]
 
 
 def _side(what: str, chosen: Callable[[], Flags]) -> ComparedSide:
@@ -120,6 +150,14 @@ def _sources_of_traces(store: Store) -> NDArray[np.int64]:
     roots, firsts = _columns(store, "root_row", "first_row")
     sources: NDArray[np.int64] = copy_of(store.spans.source)[np.where(roots != NO_ROW, roots, firsts)]
     return sources
+
+
+def _root_names(store: Store) -> NDArray[np.int64]:
+    """Return the name of each trace's root, as its number in the store's names; -1 where there is no root."""
+    (roots,) = _columns(store, "root_row")
+    names = np.full(len(roots), -1, "q")
+    names[roots != NO_ROW] = copy_of(store.spans.name)[roots[roots != NO_ROW]]
+    return names
 
 
 def _columns(store: Store, *names: str) -> list[NDArray[np.int64]]:

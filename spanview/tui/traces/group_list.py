@@ -36,7 +36,7 @@ class GroupList(TableList[GroupRow]):
                 parts=self._root_name,
                 wants=self._name_cells,
                 key="root name",
-                value=lambda group: None if group.name is None else self._called(group),
+                value=lambda group: None if group.name is None else self.called(group),
                 ranks=Ranks.NAMES,
             ),
             TableColumn(
@@ -112,7 +112,7 @@ class GroupList(TableList[GroupRow]):
 
     def _root_name(self, group: GroupRow, cells: int) -> Iterator[Piece]:
         grows = group.name in self.growing and not self.is_loading
-        name = self._called(group)
+        name = self.called(group)
         mark = mark_text(self.marked, (group.name,))
         room = max(0, cells - len(_BLANK) - len(mark))
         yield Piece(_GROWING if grows else _BLANK, "accent")
@@ -120,9 +120,10 @@ class GroupList(TableList[GroupRow]):
         yield Piece(name_text(shortened(name, room), room))
 
     def _name_cells(self, group: GroupRow) -> int:
-        return len(_BLANK) + len(mark_text(self.marked, (group.name,))) + cell_len(sanitise(self._called(group)))
+        return len(_BLANK) + len(mark_text(self.marked, (group.name,))) + cell_len(sanitise(self.called(group)))
 
-    def _called(self, group: GroupRow) -> str:
+    def called(self, group: GroupRow) -> str:
+        """Return the name of a group as it is shown, from a file."""
         return "? no root seen" if group.name is None else self._short.get(group.name, group.name) or "(no name)"
 
 

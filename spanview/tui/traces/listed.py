@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.index.store import Store
+    from spanview.tui.traces.group_list import GroupList
     from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.traces.traces_model import TracesModel
 
 _MAX_QUERY_LENGTH: Final = 60
 """Characters of a name, or of a filter."""
+_MAX_LEAD_LENGTH: Final = 30
+"""Characters of a name that a line begins with, for the sake of what follows."""
 
 
 def scope_of_listed(store: Store, model: TracesModel) -> TraceScope:
@@ -30,6 +33,19 @@ def scope_of_listed(store: Store, model: TracesModel) -> TraceScope:
         return ChosenTraces(listed, count(len(listed), "trace"))
 
     return TraceScope.chosen(store, choose)
+
+
+def scope_of_selected(store: Store, model: TracesModel, groups: GroupList) -> TraceScope:
+    """Return the listed traces of the group under the cursor, or all that are listed while there is none."""
+    listed = scope_of_listed(store, model)
+
+    def choose() -> ChosenTraces:
+        group = groups.selected
+        if group is None:
+            return listed.choose()
+        return ChosenTraces(model.named(group.name), sanitise(groups.called(group), _MAX_LEAD_LENGTH) or "(no name)")
+
+    return TraceScope(choose, lambda: (listed.version(), groups.selected and (groups.selected.name,)))
 
 
 def side_of_group(store: Store, model: TracesModel, group: GroupRow) -> ComparedSide:

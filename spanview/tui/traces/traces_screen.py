@@ -20,7 +20,7 @@ from spanview.tui.keys import On, View
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.filtering import TraceFilter
 from spanview.tui.traces.group_list import GroupList
-from spanview.tui.traces.listed import scope_of_listed, side_of_group, side_of_listed
+from spanview.tui.traces.listed import scope_of_listed, scope_of_selected, side_of_group, side_of_listed
 from spanview.tui.traces.marks import TraceMarks
 from spanview.tui.traces.places import PlacesWithSpans
 from spanview.tui.traces.plot import Plot
@@ -119,7 +119,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._beside, self._lists = Horizontal(), Vertical()
         """What stands side by side, and the lists in it; groups and preview come with their first use."""
         self._preview = Preview(self, store)
-        self._answer_line = TypicalLine(self, store, scope_of_listed(store, self._model))
+        self._answer_line = TypicalLine(self, store, scope_of_selected(store, self._model, self.groups))
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
 
     def body(self) -> ComposeResult:
@@ -267,7 +267,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             elif len(self._store.spans):
                 lines = [*self.filter.why_nothing(), *self._silent_failures_beside()]
             else:
-                lines = ["no spans yet" if state.following else "no spans here", "", *self._nothing]
+                has_contents = sum(1 for _, file in self._store.tallies.each_file() if file.bytes)
+                spanless = f"; {count(has_contents, 'file')} of another kind, under Check" if has_contents else ""
+                lines = [f"no spans {'yet' if state.following else 'here'}{spanless}", "", *self._nothing]
             self._empty.update(Content("\n".join(map(sanitise, lines))))
 
     def _silent_failures_beside(self) -> list[str]:
@@ -470,6 +472,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _light(self) -> None:
         self._plot.light(self._lit())
+        self._answer_line.follow(self._lit())
 
     def _lit(self) -> Sequence[str | None]:
         """Return the root name whose traces are set off; none where no group is chosen."""

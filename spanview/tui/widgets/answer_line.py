@@ -16,6 +16,8 @@ from spanview.tui.widgets.live import Live
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textual.timer import Timer
+
     from spanview.analysis.answer import TypicalAnswers
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 _BETWEEN: Final = "   "
 _MOST_LINES: Final = 2
+_CURSOR_RESTS_S: Final = 0.08
+"""Who walks on within this time passes by."""
 
 
 def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool, is_first: bool = False) -> list[str]:
@@ -113,8 +117,29 @@ class TypicalLine(AnswerLine):
 
     def __init__(self, screen: BaseScreen, store: Store, scope: TraceScope) -> None:
         super().__init__()
+        self._screen = screen
         self._store = store
+        self._timer: Timer | None = None
+        self._followed: object = None
+        """What `follow` was told last."""
         self.live: Live[TypicalAnswers | None] = Live(screen, scope, self._find, self._take)
+
+    def follow(self, selected: object) -> None:
+        """Say it of other traces when the cursor rests on what they belong to.
+
+        Args:
+            selected: What the scope chooses by; nothing happens while it stays the same.
+        """
+        if selected == self._followed:
+            return
+        self._followed = selected
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._screen.set_timer(_CURSOR_RESTS_S, self._begin)
+
+    def _begin(self) -> None:
+        if self.display and not self._screen.is_left and self.live.scope.version() != self.live.version:
+            self.live.begin()
 
     def _find(self, traces: Sequence[int] | None, tell: Tell) -> TypicalAnswers | None:
         """Called in a thread."""
@@ -125,4 +150,6 @@ class TypicalLine(AnswerLine):
     def _take(self, answers: TypicalAnswers | None) -> None:
         from spanview.display.answer_text import typical_texts
 
-        self.say(typical_texts(answers) if answers is not None else ["no trace has ended"])
+        chosen = self.live.chosen
+        what = f"all {chosen.what}" if chosen.traces is None and len(self._store.trace_table) > 1 else chosen.what
+        self.say(typical_texts(answers, of=what) if answers is not None else [f"{what}: no trace has ended"])

@@ -54,6 +54,8 @@ def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool)
         is_same: Whether the call that waited is one of this function.
     """
     number = meanwhile.attempts
+    if meanwhile.is_retried:
+        return f"meanwhile {'another call of it' if is_same else name} took {number:,} attempts, {time} in all"
     if number > 1:
         return f"meanwhile {number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}"
     waited = "" if meanwhile.reason is None else f", {meanwhile.reason.label}"

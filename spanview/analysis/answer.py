@@ -53,7 +53,7 @@ _MOST_NAMES: Final = 3
 _LEAST_SHARE: Final = 0.03
 """Names that take less of the whole share one part."""
 LEAST_SUBMITTING: Final = 0.05
-"""Where submitting calls takes less of the whole, it counts as running."""
+"""Where submitting calls takes less of the whole, it counts as running of those who submit."""
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
 
@@ -371,7 +371,10 @@ def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], attempts: Al
     total = sum(piece.ns for several in by_doing.values() for piece in several)
     submitting = by_doing[Doing.SUBMITTING]
     if sum(piece.ns for piece in submitting) < LEAST_SUBMITTING * total and by_doing[Doing.RUNNING]:
-        by_doing[Doing.RUNNING] += by_doing.pop(Doing.SUBMITTING)
+        submitters = (_submitter(store, tree, piece.node) for piece in by_doing.pop(Doing.SUBMITTING))
+        by_doing[Doing.RUNNING] += (
+            piece._replace(name=name) for piece, name in zip(submitting, submitters, strict=True)
+        )
     parts: list[AnswerPart] = []
     for doing, several in by_doing.items():
         if doing is Doing.SPANS:
@@ -379,6 +382,15 @@ def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], attempts: Al
         elif several:
             parts.append(_part(store, tree, doing, several, attempts))
     return parts
+
+
+def _submitter(store: Store, tree: TraceTree, node: int) -> int:
+    """Return the number of the name of the span that submitted a call; -1 where no file holds it.
+
+    It is the one that ran while a call was submitted: the call itself came after.
+    """
+    parent = tree.parents[node]
+    return -1 if parent == ROOT or tree.is_missing(parent) else store.spans.name[tree.rows[parent]]
 
 
 def _part(

@@ -6,18 +6,20 @@ f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|==f==|
 
 A call can wait for the results of calls that its caller submitted before it, for the workers that these run in, and for
 what they wait for themselves. So these count, if that was over before the call ran: it may be the cause or not. Running
-comes first: one attempt, else all of one function; then a wait for a worker to start, or for an actor to be created.
+comes first: one attempt, else all of one function; then all attempts of a call that was retried, with what was between
+them; then a wait for a worker to start, or for an actor to be created.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from spanview.analysis.intervals import Covered
+from spanview.analysis.ray_names import RAN
 from spanview.analysis.waited_for import LEAST_SHARED_NS, WaitedFor, WaitReason
 from spanview.index.arrays import copy_of
 from spanview.index.tree import ROOT
@@ -45,6 +47,8 @@ class Meanwhile:
     """How many of them ran."""
     reason: WaitReason | None = None
     """What one waited for; None where they ran."""
+    is_retried: bool = False
+    """Whether they are those of one call; the time between them counts as well."""
 
 
 def meanwhile_of(store: Store, attempts: AllAttempts, tree: TraceTree, node: int, since_ns: int) -> Meanwhile | None:
@@ -63,7 +67,11 @@ def meanwhile_of(store: Store, attempts: AllAttempts, tree: TraceTree, node: int
     ran = _ran(store, earlier, since_ns, until_ns)
     if ran is not None:
         return ran
-    chosen, waited_ns = _waiting(store, calls, earlier, since_ns, until_ns)
+    called = _Called.by(store, calls, earlier)
+    retried = _retried(store, called, since_ns, until_ns)
+    if retried is not None:
+        return retried
+    chosen, waited_ns = _waiting(store, called, since_ns, until_ns)
     reasons = attempts.reasons_of(chosen)
     for row, ns in zip(chosen.tolist(), waited_ns.tolist(), strict=True):
         reason = reasons.get(row)
@@ -89,16 +97,46 @@ def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwh
     return None
 
 
-def _waiting(store: Store, calls: Places, attempts: Places, since_ns: int, until_ns: int) -> tuple[Places, Places]:
+class _Called(NamedTuple):
+    """Calls with the first and the last attempt of each, and how many it has."""
+
+    calls: Places
+    firsts: Places
+    lasts: Places
+    counts: Places
+
+    @classmethod
+    def by(cls, store: Store, calls: Places, attempts: Places) -> _Called:
+        """Return them by the call of each of some attempts."""
+        order = np.lexsort((copy_of(store.spans.start_ns)[attempts], calls))
+        calls, first, counts = np.unique(calls[order], return_index=True, return_counts=True)
+        return cls(calls, attempts[order][first], attempts[order][first + counts - 1], counts)
+
+
+def _retried(store: Store, called: _Called, since_ns: int, until_ns: int) -> Meanwhile | None:
+    """Return the call whose attempts took at least half of a stretch, from the first one's start to the last one's end.
+
+    A constructor that ran again is left out: its actor lived in between.
+    """
+    spans, texts = store.spans, store.names.texts
+    begun, ended = copy_of(spans.start_ns)[called.firsts], copy_of(spans.end_ns)[called.lasts]
+    fits = (called.counts > 1) & (ended != NO_TIME) & (ended <= until_ns)
+    took = np.where(fits, ended, since_ns) - np.maximum(begun, since_ns)
+    for index in np.argsort(-took, kind="stable").tolist():
+        if not fits[index] or 2 * took[index] < until_ns - since_ns:
+            continue
+        name = texts[spans.name[called.lasts[index]]]
+        if not name.endswith(f"__init__{RAN}"):
+            return Meanwhile(name, int(took[index]), int(called.counts[index]), is_retried=True)
+    return None
+
+
+def _waiting(store: Store, called: _Called, since_ns: int, until_ns: int) -> tuple[Places, Places]:
     """Return the first attempts of calls that waited in at least half of a stretch, the longest first, and how long."""
     spans = store.spans
-    starts = copy_of(spans.start_ns)
-    order = np.lexsort((starts[attempts], calls))
-    calls, first = np.unique(calls[order], return_index=True)
-    attempts = attempts[order][first]
-    submitted = copy_of(spans.end_ns)[calls]
-    waited = starts[attempts] - np.maximum(submitted, since_ns)
-    is_over = (submitted != NO_TIME) & (starts[attempts] <= until_ns)
+    submitted, starts = copy_of(spans.end_ns)[called.calls], copy_of(spans.start_ns)[called.firsts]
+    waited = starts - np.maximum(submitted, since_ns)
+    is_over = (submitted != NO_TIME) & (starts <= until_ns)
     chosen = np.flatnonzero(is_over & (2 * waited >= until_ns - since_ns))
     chosen = chosen[np.argsort(-waited[chosen], kind="stable")]
-    return attempts[chosen], waited[chosen]
+    return called.firsts[chosen], waited[chosen]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def wait_of(store: Store, tree: TraceTree, node: int) -> int:
     """Return the nanoseconds that a span waited before it ran, as in `wait_between`; 0 for every other node.
 
-    An attempt that another one preceded has waited since that one ended.
+    An attempt that another one preceded has waited since that one ended; where no file says when, it is 0.
 
     Args:
         node: A node of the tree.
@@ -42,8 +42,10 @@ def wait_of(store: Store, tree: TraceTree, node: int) -> int:
     if previous is None:
         return wait
     previous_row = tree.rows[previous]
-    if spans.kind[previous_row] != CONSUMER or spans.end_ns[previous_row] == NO_TIME:
+    if spans.kind[previous_row] != CONSUMER:
         return wait
+    if spans.end_ns[previous_row] == NO_TIME:
+        return 0
     # The actor lived between its constructor's attempts: it was restarted, and nobody waited for that.
     if store.names.texts[spans.name[row]].endswith(f"__init__{RAN}"):
         return 0

@@ -283,7 +283,7 @@ class _Line:
                     who, is_same = self._name(meanwhile.name), meanwhile.name == part.longest
                     reason = [meanwhile_text(meanwhile, who, self._rounded(meanwhile.ns), is_same=is_same)]
                 return ", ".join(([of_several] if part.spans > 1 else []) + reason)
-            case Doing.RUNNING if part.names > 1:
+            case Doing.RUNNING if part.names > 1 and part.longest:
                 is_nearly_all = part.longest_ns >= ns - self._step
                 return f"{'mostly' if is_nearly_all else longest} in {name}"
             case _:

@@ -12,6 +12,8 @@ from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spanview.analysis.calls import Function
     from spanview.analysis.meanwhile import Meanwhile
     from spanview.display.span_in_tree import SpanInTree
@@ -44,6 +46,23 @@ def mostly_for_text(function: Function, *, is_brief: bool = False) -> str:
     return f"{share}{by} was {mostly.label}"
 
 
+def cold_starts_text(functions: Iterable[Function]) -> str:
+    """Return how many cold starts there are, and how long calls likely waited for them; empty where there are none.
+
+    Only the time that shows it counts: a worker's first call may have waited for its arguments before.
+    """
+    from spanview.analysis.waited_for import WaitedFor
+
+    functions = [*functions]
+    cold = sum(function.cold_starts for function in functions)
+    if not cold:
+        return ""
+    waits = [function.waited_for.get(WaitedFor.WORKER_START, (0, 0)) for function in functions]
+    calls, ns = (sum(figures) for figures in zip(*waits, strict=True))
+    together = f", of {calls:,} calls together" if calls > 1 else ""
+    return count(cold, "cold start") + (f" (likely {duration(ns)} of waiting{together})" if calls else "")
+
+
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:
     """Return what went on while a call waited, as `meanwhile fetch ran 1.28 s`.
 
@@ -54,6 +73,8 @@ def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool)
         is_same: Whether the call that waited is one of this function.
     """
     number = meanwhile.attempts
+    if meanwhile.is_retried:
+        return f"meanwhile {'another call of it' if is_same else name} took {number:,} attempts, {time} in all"
     if number > 1:
         return f"meanwhile {number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}"
     waited = "" if meanwhile.reason is None else f", {meanwhile.reason.label}"

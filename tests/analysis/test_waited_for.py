@@ -47,13 +47,14 @@ _MANY: Final = "".join(
 
 
 def store_of_drawing(drawing: str, *, folder: str = "spans", ending: str = ".txt") -> Store:
-    """Return the spans of a drawing; each call is a trace of its own, and has one attempt, the next one of its name."""
+    """Return the spans of a drawing; each call is a trace of its own, and has the attempts of its name that follow."""
     build, files, open_calls = Builder(), dict[str, list[Any]](), dict[str, int]()
     for number, line in enumerate(drawing.strip().splitlines(), 1):
         file, name, kind, times = line.split()
         suffix, span_kind = _ENDINGS[kind]
-        start, end = map(float, times.split("-"))
-        parent = open_calls.pop(name) if kind == ">" else None
+        start, end = (None if time == "?" else float(time) for time in times.split("-"))
+        assert start is not None
+        parent = open_calls[name] if kind == ">" else None
         if kind == "<":
             open_calls[name] = number
         remote = "actor" if "." in name else "function"
@@ -65,7 +66,7 @@ def store_of_drawing(drawing: str, *, folder: str = "spans", ending: str = ".txt
                 parent=parent,
                 kind=span_kind,
                 start=start * _MS,
-                duration=(end - start) * _MS,
+                **({"end_time": None} if end is None else {"duration": (end - start) * _MS}),
                 attributes={"ray.remote": remote},
             )
         )
@@ -258,6 +259,20 @@ _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
         (
             f"{_EARLIER}1 f#1 < 9-10\n1 f < 11-12\n2 f#1 > 13-110\n3 f > 191-192",
             "meanwhile another call of it ran 97 ms",
+        ),
+        # What was between the attempts of a call counts as much as they do.
+        (f"{_WAITING_F}4 g > 13-?\n4 g > 100-160", "meanwhile g took 2 attempts, 147 ms in all"),
+        (
+            f"{_EARLIER}1 f#1 < 9-10\n1 f < 11-12\n4 f#1 > 13-30\n4 f#1 > 100-160\n3 f > 191-192",
+            "meanwhile another call of it took 2 attempts, 147 ms in all",
+        ),
+        # Those of less than half of the wait, and of none that was over; a constructor's actor lived in between.
+        (f"{_WAITING_F}4 g > 90-?\n4 g > 140-160", ""),
+        (f"{_WAITING_F}4 g > 13-?\n4 g > 100-199", ""),
+        (f"{_WAITING_F}4 g > 13-30\n4 g > 100-?", ""),
+        (
+            f"{_EARLIER}1 A.__init__ < 9-10\n1 f < 11-12\n4 A.__init__ > 13-30\n4 A.__init__ > 100-160\n3 f > 191-192",
+            "",
         ),
         # Another one waited for a worker to start, and did so no longer when it ran.
         (f"{_EARLIER}1 g < 9-10\n1 f < 11-12\n4 g > 195-196\n3 f > 191-192", ""),

@@ -79,6 +79,17 @@ def test_attempts_after_the_first(function: str, waits: list[int]) -> None:
     assert call.outcome is (Outcome.RETRIED if function == "f" else Outcome.RESTARTED)
 
 
+def test_an_attempt_after_one_without_an_end() -> None:
+    """How long it waited isn't known: the one before, whose worker was killed, ran in that time."""
+    build = Builder()
+    store = store_of(
+        build.span("f ray.remote", kind="PRODUCER", start=10, duration=2),
+        build.span("f ray.remote_worker", kind="CONSUMER", parent=1, start=15, end_time=None),
+        build.span("f ray.remote_worker", kind="CONSUMER", parent=1, start=27, duration=5),
+    )
+    assert [wait_of(store, store.tree(0), node) for node in (1, 2)] == [3_000, 0]
+
+
 def test_late_clocks_and_missing_times() -> None:
     """A replica whose clock runs behind waits for nothing, and so does one whose routing nobody has."""
     build = Builder()

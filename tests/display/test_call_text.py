@@ -9,7 +9,7 @@ import pytest
 from builders import Builder, store_of
 from spanview.analysis.calls import Function
 from spanview.analysis.waited_for import WaitedFor
-from spanview.display.call_text import call_text, mostly_for_text
+from spanview.display.call_text import call_text, cold_starts_text, mostly_for_text
 from spanview.display.span_in_tree import SpanInTree
 
 if TYPE_CHECKING:
@@ -29,6 +29,30 @@ def texts_of(*documents: Document) -> list[str]:
 def process(worker_id: str, pid: int) -> dict[str, Any]:
     """Return the attributes by which Ray says who has written a span."""
     return {"ray.worker_id": worker_id, "ray.pid": str(pid)}
+
+
+@pytest.mark.parametrize(
+    ("cold", "started", "text"),
+    [
+        ([0], [(0, 0)], ""),
+        ([1], [(0, 0)], "1 cold start"),
+        ([1], [(1, 800)], "1 cold start (likely 800 µs of waiting)"),
+        # One waited for its arguments at last, and overlapping waits make more than the clock shows.
+        ([2, 1, 0], [(1, 800), (1, 700), (0, 0)], "3 cold starts (likely 1.50 ms of waiting, of 2 calls together)"),
+    ],
+)
+def test_cold_starts(cold: list[int], started: list[tuple[int, int]], text: str) -> None:
+    """Only what was likely waited for a worker's start counts, and it is said that it is a sum."""
+    functions = [
+        Function(
+            "f",
+            cold_starts=number,
+            cold_wait_ns=9_000_000,
+            waited_for={WaitedFor.WORKER_START: (calls, us * 1_000), WaitedFor.ARGUMENTS: (1, 7_000_000)},
+        )
+        for number, (calls, us) in zip(cold, started, strict=True)
+    ]
+    assert cold_starts_text(functions) == text
 
 
 @pytest.mark.parametrize(

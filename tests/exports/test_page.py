@@ -188,7 +188,9 @@ def test_calls_are_rows(windows: Windows, tmp_path: Path) -> None:
         assert [row[0] for row in look.rows()][1:3] == ["▾__main__.f ray.remote", "▾__main__.f ray.remote_worker"]
         look.press("a", "c")
         answer, path = look.texts(".head .answer, .head .answer + p")
-        assert answer.startswith("1 ms = 500 µs running (210 µs in f) + 500 µs waiting before f ran   not sure: g left")
+        assert answer.startswith(
+            "1 ms = 500 µs running (200 µs in driver) + 500 µs waiting before f ran   not sure: g left"
+        )
         assert path.startswith("critical path: 500 µs running, 500 µs waiting")
         assert look.page.locator(".row .path[d^=M]").count() == 3
 

@@ -177,7 +177,7 @@ async def test_what_is_no_call_and_what_has_no_run() -> None:
     """What found an actor isn't counted, and says so; a generator's runs aren't known."""
     async with looking_at(*odd_documents(), size=(100, 30)) as look:
         await look.press("A")
-        await look.until_shown("2 calls of 2 functions, 1 cold start 18 µs")
+        await look.until_shown("2 calls of 2 functions, 1 cold start")
         # How many of a generator's calls have ended isn't known, either: the next figure is their wait.
         assert look.body[1].split()[1:3] == ["1", "18"]
         assert "unknown" in look.body[1]
@@ -189,7 +189,7 @@ async def test_what_is_no_call_and_what_has_no_run() -> None:
         await look.press("end")
         await look.until_shown("existed already: not a call: get_if_exists found the actor")
         await look.press("escape", "home")
-        await look.until_shown("a generator: its runs aren't known   1 cold start waited 18 µs")
+        await look.until_shown("a generator: its runs aren't known   1 cold start")
         await look.press("enter")
         await look.until_shown("1 call, a generator")
         assert "not known  " in look.text

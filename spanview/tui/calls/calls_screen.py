@@ -20,7 +20,7 @@ from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED, rays_own_names
 from spanview.analysis.reasons import reasons_of, without_attempt
 from spanview.analysis.telling import part
-from spanview.display.call_text import mostly_for_text, without_attempt_text
+from spanview.display.call_text import cold_starts_text, mostly_for_text, without_attempt_text
 from spanview.display.cells import fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
@@ -205,11 +205,10 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
     notes += [without_attempt_text(function.no_attempt, open_calls)] if open_calls else []
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
     notes += [f"{function.existing:,} existed already, no calls"] if function.existing else []
-    cold = function.cold_starts
     if function.errors > function.failed - function.submit_errors:
         notes.append(f"{function.errors:,} of {count(function.attempts, 'attempt')} failed")
     notes += [mostly] if (mostly := mostly_for_text(function)) else []
-    notes += [f"{count(cold, 'cold start')} waited {duration(function.cold_wait_ns)}"] if cold else []
+    notes += [cold] if (cold := cold_starts_text([function])) else []
     texts = ["   ".join(notes[:number]) for number in range(len(notes), 0, -1)]
     if mostly and notes[0] == mostly:
         texts.append(mostly_for_text(function, is_brief=True))
@@ -347,9 +346,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
             return f"{head}   no Ray calls{without}"
         calls = count(sum(function.calls for function in functions), "call")
         text = f"{head}   {calls} of {count(len(functions), self._counted.by)}{without}"
-        cold = sum(function.cold_starts for function in functions)
-        waited = duration(sum(function.cold_wait_ns for function in functions))
-        return f"{text}, {count(cold, 'cold start')} {waited}" if cold else text
+        return ", ".join(filter(None, (text, cold_starts_text(functions))))
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ import pytest
 
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
-from spanview.analysis import silent, unended
+from spanview.analysis import answer, silent, unended
 from spanview.sources import processes
 from spanview.tui.app.feed import FeedState
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
@@ -367,9 +367,15 @@ async def test_calls_that_come_are_not_lost(host: FakeHost, monkeypatch: pytest.
     assert host.alive
     find = silent.silent_failures
 
+    find_answer = answer.answer_of
+
     def slowly(*arguments: Any, **named: Any) -> Any:
         time.sleep(0.3)
         return find(*arguments, **named)
+
+    def answer_slowly(*arguments: Any, **named: Any) -> Any:
+        time.sleep(0.6)
+        return find_answer(*arguments, **named)
 
     monkeypatch.setattr(silent, "silent_failures", slowly)
     data, build = Growing(), Builder()
@@ -388,6 +394,14 @@ async def test_calls_that_come_are_not_lost(host: FakeHost, monkeypatch: pytest.
                 assert "left no attempt" not in said, said
                 await look.pilot.pause(0.03)
         await look.until_shown("4 calls not yet seen to run", "not sure: 4 calls not yet seen to run")
+        monkeypatch.setattr(silent, "silent_failures", find)
+        monkeypatch.setattr(answer, "answer_of", answer_slowly)
+        ran = build.span("f ray.remote_worker", trace=1, span=9, parent=2, start=9, kind="CONSUMER")
+        await look.grow(ran, path="spans/8.txt")
+        for _ in range(40):
+            assert "left no attempt" not in str(look.screen.query_one(AnswerLine).render())
+            await look.pilot.pause(0.03)
+        await look.until_shown("3 calls not yet seen to run", "not sure: 3 calls not yet seen to run")
 
 
 async def test_a_call_whose_attempt_runs_and_is_lost(host: FakeHost) -> None:

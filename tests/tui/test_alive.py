@@ -17,7 +17,7 @@ import pytest
 
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
-from spanview.analysis import silent, unended
+from spanview.analysis import answer, silent, unended
 from spanview.sources import processes
 from spanview.tui.app.feed import FeedState
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
@@ -289,6 +289,27 @@ async def test_what_runs_has_one_time_on_a_screen(host: FakeHost, monkeypatch: p
         check()
 
 
+@pytest.mark.parametrize("is_wide", [False, True])
+async def test_a_trace_that_outlasts_what_is_lost_has_its_duration(host: FakeHost, *, is_wide: bool) -> None:
+    """Its root has ended later than that is known to have run: list, title and sentence all say how long it took."""
+    host.written[STARTED.replace(".started", "")] = EPOCH_NS + 50_000
+    host.end({7})
+    data, build = Growing(), Builder()
+    data.add(build.span("job", span=1, start=0, duration=100), path="spans/6.jsonl")
+    data.add(build.span("load", span=2, parent=1, start=10, duration=None, resource=OF_SEVEN), path=STARTED)
+    async with looking_at(data=data, size=(180 if is_wide else 140, 40)) as look:
+        await look.until_shown("! job  lost span", "100 µs")
+        if not is_wide:
+            await look.press("enter")
+            await look.until_shown("1 lost", "╌")
+            assert re.search(r"‹ job   100 µs ", look.header)
+        await look.until_shown("100 µs, all in job", "╌")
+        # The sentence is found again when it is known what is lost.
+        await look.pilot.pause(1.5)
+        assert "at least" not in look.text
+        assert "≥" not in look.text
+
+
 async def test_the_order_of_traces_that_run(host: FakeHost) -> None:
     """By duration, one that runs or is lost stands where it is known to have come to."""
     data = begun()
@@ -346,9 +367,15 @@ async def test_calls_that_come_are_not_lost(host: FakeHost, monkeypatch: pytest.
     assert host.alive
     find = silent.silent_failures
 
+    find_answer = answer.answer_of
+
     def slowly(*arguments: Any, **named: Any) -> Any:
         time.sleep(0.3)
         return find(*arguments, **named)
+
+    def answer_slowly(*arguments: Any, **named: Any) -> Any:
+        time.sleep(0.6)
+        return find_answer(*arguments, **named)
 
     monkeypatch.setattr(silent, "silent_failures", slowly)
     data, build = Growing(), Builder()
@@ -367,6 +394,14 @@ async def test_calls_that_come_are_not_lost(host: FakeHost, monkeypatch: pytest.
                 assert "left no attempt" not in said, said
                 await look.pilot.pause(0.03)
         await look.until_shown("4 calls not yet seen to run", "not sure: 4 calls not yet seen to run")
+        monkeypatch.setattr(silent, "silent_failures", find)
+        monkeypatch.setattr(answer, "answer_of", answer_slowly)
+        ran = build.span("f ray.remote_worker", trace=1, span=9, parent=2, start=9, kind="CONSUMER")
+        await look.grow(ran, path="spans/8.txt")
+        for _ in range(40):
+            assert "left no attempt" not in str(look.screen.query_one(AnswerLine).render())
+            await look.pilot.pause(0.03)
+        await look.until_shown("3 calls not yet seen to run", "not sure: 3 calls not yet seen to run")
 
 
 async def test_a_call_whose_attempt_runs_and_is_lost(host: FakeHost) -> None:

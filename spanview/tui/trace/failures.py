@@ -95,16 +95,17 @@ class Failures:
         if stitched is not self._model.stitched:
             self.find()
 
-    def open_calls(self, calls: int) -> int:
+    def open_calls(self, calls: int, *, is_old: bool = False) -> int:
         """Return how many of a trace's calls without an attempt may still run, as far as processes show.
 
         While spans come, a call that has come since processes were asked last isn't one that left no attempt.
 
         Args:
-            calls: How many there are, by now.
+            calls: How many there are.
+            is_old: Whether they were counted before what is shown had come: some may have run since.
         """
         silent, kinds = self._rows.appearance.silent, self._model.store.spans.kind
-        is_behind = self._work.is_busy or self._asked_of is not self._model.stitched
+        is_behind = is_old or self._work.is_busy or self._asked_of is not self._model.stitched
         if is_behind and self._screen.viewer.feed_state.following:
             return max(0, calls - sum(kinds[row] == PRODUCER for row in silent))
         return len(self._rows.appearance.open_calls)

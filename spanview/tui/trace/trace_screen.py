@@ -668,7 +668,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             is_part = runs or self.viewer.feed_state.loading or self.answer.is_behind
             answer, whole = self._answered.answer, self._model.whole
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
-            open_calls = self._failures.open_calls(len(answer.unseen_calls.without_attempt))
+            calls = len(answer.unseen_calls.without_attempt)
+            open_calls = self._failures.open_calls(calls, is_old=self.answer.is_behind)
             texts = answer_texts(answer, self._answered.short_names, open_calls)
             # What has come since lasts longer.
             is_first = is_part and duration(self._answered.until_ns - whole.start_ns) != duration(whole.length_ns)

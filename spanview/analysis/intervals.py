@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from itertools import accumulate, compress
 from operator import gt, sub
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from spanview.model.times import NO_TIME
 
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Places
 
 
-@dataclass(frozen=True, slots=True)
-class Covered:
+class Covered(NamedTuple):
     """Intervals that don't touch, in order, in nanoseconds."""
 
     starts: Sequence[int]
@@ -54,8 +52,7 @@ class Covered:
         return self.sums[number] - (max(0, self.ends[number - 1] - ns) if number else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Levels:
+class Levels(NamedTuple):
     """How many intervals run at each time."""
 
     times: NDArray[np.int64]

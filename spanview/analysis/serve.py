@@ -32,7 +32,6 @@ Source: `ray/serve/_private/tracing_utils.py`, `proxy.py`, `router.py` and `repl
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -105,8 +104,7 @@ class RequestKey(NamedTuple):
     """The code of the outermost span that has one; else `exception`, `error`, or nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One request to a deployment."""
 
     rows: tuple[int, ...]
@@ -186,7 +184,7 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
         return requests
     queues = nested_queues(_served_calls(store.spans, requests, callers))
     return [
-        replace(request, nested_queues=queues[request.rows[-1]])
+        request._replace(nested_queues=queues[request.rows[-1]])
         if request.rows[-1] in queues and request.handling_ns is not None
         else request
         for request in requests

@@ -20,6 +20,7 @@ from spanview.model.codes import CLIENT, ERROR, SERVER
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from spanview.analysis.reasons import Why
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Places
     from spanview.index.store import Store
@@ -52,7 +53,11 @@ class SilentFailure(NamedTuple):
 
 
 def silent_failures(
-    store: Store, traces: Sequence[int], may_run: Callable[[int], bool | None], tell: Tell = unheard
+    store: Store,
+    traces: Sequence[int],
+    may_run: Callable[[int], bool | None],
+    tell: Tell = unheard,
+    reasons: Mapping[int, Why] | None = None,
 ) -> tuple[dict[int, SilentFailure], list[int]]:
     """Return the silent failures of some traces, by row, and the rows of calls that may still run.
 
@@ -61,20 +66,26 @@ def silent_failures(
         traces: Numbers of the traces that count.
         may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
         tell: Is told how far it is.
+        reasons: Why calls of these traces have no attempt, where that is known already.
     """
-    failures, open_calls = _without_attempt(store, traces, may_run, tell)
+    failures, open_calls = _without_attempt(store, traces, may_run, tell, reasons)
     return failures | _by_status(store, traces, tell), open_calls
 
 
 def _without_attempt(
-    store: Store, traces: Sequence[int], may_run: Callable[[int], bool | None], tell: Tell
+    store: Store,
+    traces: Sequence[int],
+    may_run: Callable[[int], bool | None],
+    tell: Tell,
+    reasons: Mapping[int, Why] | None,
 ) -> tuple[dict[int, SilentFailure], list[int]]:
     from spanview.analysis.calls import calls_of
     from spanview.analysis.reasons import Reason, reasons_of, without_attempt
 
-    calls = calls_of(store, traces)
+    if reasons is None:
+        reasons = reasons_of(store, calls_of(store, traces))
     tell(0.0)
-    whys = [*without_attempt(store, reasons_of(store, calls)).items()]
+    whys = [*without_attempt(store, reasons).items()]
     failures, open_calls = dict[int, SilentFailure](), list[int]()
     for number, (row, why) in enumerate(whys[-MAX_CALLS:]):
         tell(_HALF * number / len(whys))

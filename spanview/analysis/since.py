@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.timetext import parse_duration, parse_moment
 from spanview.model.problems import QueryError
@@ -21,8 +20,7 @@ Run: TypeAlias = "tuple[int, int]"
 """When it begins and ends, nanoseconds since 1970."""
 
 
-@dataclass(frozen=True, slots=True)
-class Since:
+class Since(NamedTuple):
     """What a person gave as `--since`."""
 
     text: str

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from fractions import Fraction
-from typing import Final
+from typing import Final, NamedTuple
 
 from spanview.model.times import NS_PER_SECOND
 
@@ -33,8 +32,7 @@ _TIME: Final = re.compile(
 _CLOCK: Final = re.compile(r"\d?\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(NamedTuple):
     """A local time of day, such as `18:05:04.25`."""
 
     text: str

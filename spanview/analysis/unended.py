@@ -80,9 +80,17 @@ def fates_text(unended: Iterable[Unended]) -> str:
     return f"{fates[Fate.LOST]:,} lost" if fates[Fate.LOST] else ""
 
 
-def known_until(unended: Mapping[int, Unended]) -> dict[int, int]:
-    """Return until when spans without an end are known to have run, by row: those that run until they were asked."""
-    return {row: span.seen_ns for row, span in unended.items() if span.seen_ns != NO_TIME}
+def known_until(unended: Mapping[int, Unended], end_ns: int = NO_TIME) -> dict[int, int]:
+    """Return until when spans without an end are known to have run, by row: those that run until they were asked.
+
+    Args:
+        end_ns: When the last span of their trace ended, which may be after they were asked: what runs ran then, too.
+    """
+    return {
+        row: max(span.seen_ns, end_ns) if span.fate is Fate.RUNS else span.seen_ns
+        for row, span in unended.items()
+        if span.seen_ns != NO_TIME
+    }
 
 
 class RanUntil(NamedTuple):
@@ -137,10 +145,12 @@ class UnendedSpans:
         Args:
             traces: Numbers of traces; None for all.
         """
-        return {row: self._remembered(row) for row in self._rows_of(traces)}
+        # One time for all: what runs at once has the same end on a screen.
+        now_ns = time.time_ns()
+        return {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
 
-    def _remembered(self, row: int) -> Unended:
-        now, lost = self._of(row), self._lost.get(row)
+    def _remembered(self, row: int, now_ns: int) -> Unended:
+        now, lost = self._of(row, now_ns), self._lost.get(row)
         if now.fate is Fate.LOST and (lost is None or lost.is_likely):
             self._lost[row] = now
             return now
@@ -155,8 +165,8 @@ class UnendedSpans:
         newest = self._rows[-MAX_UNENDED:]
         return [row for row in newest if traces is None or spans.trace[row] in traces]
 
-    def _of(self, row: int) -> Unended:
-        """Return what has become of a span without an end."""
+    def _of(self, row: int, now_ns: int) -> Unended:
+        """Return what has become of a span without an end, as of now, in nanoseconds since 1970."""
         writer = self._writers.facts_of(row).writer
         if writer is None:
             return Unended(Fate.UNKNOWN, "not known which process it is of")
@@ -164,12 +174,12 @@ class UnendedSpans:
         worker = self._writers.facts_of(row).worker
         life = self._writers.life(row, writer)
         if life.is_alive:
-            return Unended(Fate.RUNS, f"{who} is alive", writer.pid, seen_ns=time.time_ns())
+            return Unended(Fate.RUNS, f"{who} is alive", writer.pid, seen_ns=now_ns)
         if self._writers.was_alive(row, writer):
             if self._writers.has_ended(row, writer, _READING_DELAY_S):
                 seen_ns = max(self._writers.seen_ns(row, writer), self._last_of(row))
                 return Unended(Fate.LOST, f"{who} has ended{self._exit_of(row, worker)}", writer.pid, seen_ns=seen_ns)
-            return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=time.time_ns())
+            return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=now_ns)
         if life is not Life.GONE:
             where = f" on {writer.host}" if writer.host else ""
             return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)

@@ -10,8 +10,9 @@ actor 5             |=A.__init__=||==A.f==|      the actor to be created; certai
 
 Spans name neither the arguments of a call nor the resources that it needs. So what a task waited for that ran when an
 earlier one of its caller, of another function, had just ended is unknown if all workers were busy: a worker, or the
-result. Of a wait for an actor's creation, what came after the constructor's end was for something else. What other
-calls of its process waited for says nothing of it: its own wait ended with something else.
+result. Of a wait for a worker's start or an actor's creation, only the time counts that was surely for nothing else:
+after the last result that may have been an argument, and before the constructor's end. What other calls of its process
+waited for says nothing of it: its own wait ended with something else.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ _CONSTRUCTOR: Final = f".__init__{RAN}"
 _LAST_ENDS: Final = 4
 """Calls of one caller that are looked at for an argument, the last that had ended,"""
 _LAST_ENDS_OF_QUEUED: Final = 16
-"""and those for one that a call may have waited for before it waited for a worker."""
+"""those for one that a call may have waited for before it waited for a worker,"""
+_LAST_ENDS_OF_PREPARED: Final = 64
+"""and those for any that it may have waited for while its worker or actor was made."""
 
 
 WaitSums: TypeAlias = "Mapping[WaitedFor, tuple[int, int]]"
@@ -79,13 +82,22 @@ class WaitedFor(StrEnum):
     @property
     def label(self) -> str:
         """It in a few words, as `likely for a free worker`: certain is only what has to end before a call runs."""
+        return self.label_of("")
+
+    def label_of(self, extent: str) -> str:
+        """Return the same of a part of a wait, as `likely mostly for a worker to start`.
+
+        Args:
+            extent: Which part; empty for all of it.
+        """
+        text = f"{extent} for {self}" if extent else f"for {self}"
         match self:
             case WaitedFor.UNKNOWN:
                 return "for what isn't known"
             case WaitedFor.CREATION:
-                return f"for {self}"
+                return text
             case _:
-                return f"likely for {self}"
+                return f"likely {text}"
 
     @property
     def brief(self) -> str:
@@ -103,11 +115,13 @@ class WaitReason:
     """The attempt that shows it, in the span table; `NO_ROW` where none does."""
     is_whole: bool = True
     """Whether nothing else is seen that it waited for."""
+    is_most: bool = True
+    """Whether at least half of the wait was surely for this alone; else it is what the wait ended with."""
 
     @property
     def label(self) -> str:
         """It in a few words, as `mostly for its actor to be created`."""
-        return self.waited_for.label if self.is_whole else f"mostly {self.waited_for.label}"
+        return self.waited_for.label_of("" if self.is_whole else "mostly" if self.is_most else "at the end")
 
 
 _KINDS: Final = (*WaitedFor,)
@@ -138,8 +152,9 @@ class WaitReasons:
         index = int(np.searchsorted(self._rows, row))
         if index == len(self._rows) or self._rows[index] != row:
             return None
-        is_whole = self._waits_ns[index] - self._shares_ns[index] <= _MOST_HANDOVER_NS
-        return WaitReason(_KINDS[self._kinds[index]], int(self._shown_by[index]), bool(is_whole))
+        wait_ns, share_ns = int(self._waits_ns[index]), int(self._shares_ns[index])
+        is_whole, is_most = wait_ns - share_ns <= _MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
+        return WaitReason(_KINDS[self._kinds[index]], int(self._shown_by[index]), is_whole, is_most)
 
     def sums(self, rows: Places, groups: Places, size: int) -> list[WaitSums]:
         """Return how many attempts of each group waited for what, and how long for it.
@@ -292,12 +307,8 @@ class AllAttempts:
         Args:
             rows: Of these attempts.
         """
-        spans = self._store.spans
-        paths = [source.path for source in self._store.sources]
-        of_one_process = [number for number, path in enumerate(paths) if is_of_one_process(path)]
-        is_known = (self._callers != _NO_CALL) & np.isin(self._sources, of_one_process)
-        chosen = np.flatnonzero(np.isin(self._rows, np.asarray(rows, np.int64)) & is_known)
-        submitted, starts = copy_of(spans.end_ns)[self._callers[chosen]], self._starts[chosen]
+        chosen = np.flatnonzero(np.isin(self._rows, np.asarray(rows, np.int64)) & self._are_known())
+        submitted, starts = copy_of(self._store.spans.end_ns)[self._callers[chosen]], self._starts[chosen]
         has_waited = (submitted != NO_TIME) & (starts - np.minimum(submitted, starts) >= _LEAST_NS)
         chosen, submitted, starts = chosen[has_waited], submitted[has_waited], starts[has_waited]
         if not len(chosen):
@@ -318,16 +329,26 @@ class AllAttempts:
         is_most = 2 * (starting + busy) >= waits
         is_busy, is_starting = is_most & (busy > starting), is_most & (busy <= starting)
         takes_start = (starting >= _LEAST_START_NS) & (starting <= _MOST_START_NS)
-        reasons = {WaitedFor.CREATION: is_method & (made >= 0) & (2 * starting >= waits)}
         is_first = chosen == firsts
-        reasons[WaitedFor.WORKER_START] = is_first & takes_start & (is_task | is_made)
+        is_created = is_method & (made >= 0) & (2 * starting >= waits)
+        is_started = is_first & takes_start & (is_task | is_made)
+        # A call waited for its worker or actor alone only after its arguments were there.
+        prepares = is_created | is_started
+        alone = np.zeros_like(waits)
+        alone[prepares] = prepared[prepares] - self._last_results(chosen[prepares], submitted[prepares])
+        idle = starts - np.maximum(prepared, np.where(is_first, prepared, self._reached[previous]))
+        is_last = (alone > 0) & (starts - prepared <= _MOST_HANDOVER_NS)
+        reasons = {WaitedFor.CREATION: is_created & (is_last | (2 * alone >= waits))}
+        reasons[WaitedFor.WORKER_START] = is_started & (alone >= _LEAST_START_NS)
         # Where it began a while after another one had ended there, it waited for something else at last.
         follows = ~is_first & (starts - self._reached[previous] <= _MOST_HANDOVER_NS)
         reasons[WaitedFor.ACTOR] = is_method & is_busy & follows & ~self._concurrent[chosen]
         has_many = previous > index + (self._reached[index] <= prepared)
         is_queued = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
         is_explained = np.logical_or.reduce([*reasons.values()])
-        is_open = ~is_explained & ~is_busy & ~is_starting & (waits >= LEAST_SHARED_NS)
+        # Its process says nothing of what it waited for where that had long been ready, or was ready before a result.
+        says_nothing = ~is_busy & ~is_starting | (idle > _MOST_HANDOVER_NS) | is_started
+        is_open = ~is_explained & says_nothing & (waits >= LEAST_SHARED_NS)
         results = np.full(len(chosen), -1)
         queued, unsure = np.flatnonzero(is_queued), np.flatnonzero(is_open)
         # Ray looks for a worker only once the arguments are there, so most of the wait may have been for them.
@@ -347,9 +368,16 @@ class AllAttempts:
         for waited_for, holds in reasons.items():
             kinds[holds] = _KINDS.index(waited_for)
             evidence[holds] = self._rows[shown_by[waited_for][holds]]
-        shares = np.where(reasons[WaitedFor.CREATION], starting, waits)
+        shares = np.where(reasons[WaitedFor.CREATION] | reasons[WaitedFor.WORKER_START], alone, waits)
         order = np.argsort(self._rows[chosen], kind="stable")
         return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order], waits[order], shares[order])
+
+    def _are_known(self) -> Flags:
+        """Return of which attempts the call is known, and which process ran them."""
+        paths = [source.path for source in self._store.sources]
+        of_one_process = [number for number, path in enumerate(paths) if is_of_one_process(path)]
+        are_known: Flags = (self._callers != _NO_CALL) & np.isin(self._sources, of_one_process)
+        return are_known
 
     def called_before(self, call: int) -> tuple[Places, Places]:
         """Return the calls that a call's process had submitted before it, one for each of their attempts, and these.
@@ -396,28 +424,60 @@ class AllAttempts:
         results = np.full(len(chosen), -1)
         if not len(chosen):
             return results
-        spans = self._store.spans
+        known, last = self._ended_before(chosen)
+        for step in range(steps if len(known) else 0):
+            candidates = known[np.maximum(last - step, 0)]
+            ended = self._ends[candidates]
+            fits = (last - step >= 0) & self._may_be_argument(candidates, chosen)
+            fits &= (ended > submitted) & (self._starts[chosen] - ended <= most_ns)
+            fits &= 2 * (ended - submitted) >= self._starts[chosen] - submitted
+            results = np.where(fits & (results < 0), candidates, results)
+        return results
+
+    def _last_results(self, chosen: Places, submitted: NDArray[Any]) -> NDArray[Any]:
+        """Return when the last result was there that attempts may have waited for; for none, when they were submitted.
+
+        What ran in their own process is left out: it waited for that process itself. Where more calls ended than are
+        looked at, it is when the earliest of these did.
+
+        Args:
+            chosen: The attempts.
+            submitted: When they were.
+        """
+        ends, is_open = submitted.copy(), np.ones(len(chosen), bool)
+        if not len(chosen):
+            return ends
+        known, last = self._ended_before(chosen)
+        sources, own = copy_of(self._store.spans.source), self._callers[chosen]
+        for step in range(_LAST_ENDS_OF_PREPARED if len(known) else 0):
+            candidates = known[np.maximum(last - step, 0)]
+            ended = self._ends[candidates]
+            is_open &= (last - step >= 0) & (sources[self._callers[candidates]] == sources[own]) & (ended > submitted)
+            fits = self._may_be_argument(candidates, chosen) & (self._sources[candidates] != self._sources[chosen])
+            is_last = step == _LAST_ENDS_OF_PREPARED - 1
+            ends = np.where(is_open & (fits | is_last), ended, ends)
+            is_open &= ~fits
+            if not is_open.any():
+                break
+        return ends
+
+    def _may_be_argument(self, candidates: Places, chosen: Places) -> Flags:
+        """Return whether attempts' results may be arguments of others, one of each, as far as their calls show."""
+        is_other = (candidates != chosen) & (self._names[candidates] != self._names[chosen])
+        may_be: Flags = is_other & self._same_caller_before(self._callers[candidates], chosen)
+        return may_be
+
+    def _ended_before(self, chosen: Places) -> tuple[Places, Places]:
+        """Return attempts with results, by caller and end; and where those are that ended last before some began."""
         texts, generators = self._store.names.texts, generators_of(self._store)
         # A generator's span ends long before its results are there.
         made = [name for name in np.unique(self._names).tolist() if texts[name].removesuffix(RAN) in generators]
-        known = np.flatnonzero((self._callers != _NO_CALL) & ~np.isin(self._names, made))
-        if not len(known):
-            return results
-        sources = copy_of(spans.source)
+        known = np.flatnonzero((self._callers != _NO_CALL) & ~self._made & ~np.isin(self._names, made))
+        sources = copy_of(self._store.spans.source)
         keys = self._keys(sources[self._callers[known]], self._ends[known], "left")
         order = np.argsort(keys, kind="stable")
-        known, keys = known[order], keys[order]
-        own = self._callers[chosen]
-        last = np.searchsorted(keys, self._keys(sources[own], self._starts[chosen], "left"), "right") - 1
-        for step in range(steps):
-            candidates = known[np.maximum(last - step, 0)]
-            ended, calls = self._ends[candidates], self._callers[candidates]
-            fits = (last - step >= 0) & self._same_caller_before(calls, chosen) & (candidates != chosen)
-            fits &= (ended > submitted) & (self._starts[chosen] - ended <= most_ns)
-            fits &= 2 * (ended - submitted) >= self._starts[chosen] - submitted
-            fits &= (self._names[candidates] != self._names[chosen]) & (results < 0)
-            results = np.where(fits, candidates, results)
-        return results
+        starts = self._keys(sources[self._callers[chosen]], self._starts[chosen], "left")
+        return known[order], np.searchsorted(keys[order], starts, "right") - 1
 
 
 def reason_text(store: Store, reason: WaitReason) -> str:

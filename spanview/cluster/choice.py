@@ -84,7 +84,7 @@ class Choice:
             runs: Those of all parts of the spans.
         """
         assert self.since is not None  # noqa: S101 - for type checkers
-        return replace(self, since=replace(self.since, moment_ns=end_before_latest(runs_of(runs))))
+        return replace(self, since=self.since._replace(moment_ns=end_before_latest(runs_of(runs))))
 
     def traces(self, store: Store) -> list[int] | None:
         """Return the traces of a store that are taken, by start, then id; None for all."""

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
@@ -69,7 +68,7 @@ def run(options: Options) -> int:
 
         with collected(options, whole=command == "tree" and not options.follow) as there:
             # What is still collected while the viewer opens is to be seen, too.
-            return run(replace(there, follow=there.follow or command != "tree"))
+            return run(there._replace(follow=there.follow or command != "tree"))
     if options.follow or command == "view":
         from spanview.sources.descriptors import raise_limit
 

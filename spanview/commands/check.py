@@ -153,8 +153,9 @@ def _print_report(store: Store, report: Report, paint: Paint) -> None:
         (Warnings.ODD_VALUE, "spans with a field of the wrong type"),
     ):
         number = sum(1 for warnings in store.spans.warnings if warnings & flag)
+        running = f", {report.running:,} of them running" if flag is Warnings.NO_END and report.running else ""
         if number:
-            lines.append(f"                 {noted(number)}   {text}")
+            lines.append(f"                 {noted(number)}   {text}{running}")
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
     for finding in report.findings:
         lines += finding_lines(finding, width, paint)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -116,7 +116,7 @@ def _sides(options: Options) -> list[DiffSide]:
 
 
 def _path(options: Options, letter: str, path: str) -> DiffSide:
-    store = _read(replace(options, paths=(path,)), f"{letter}, ")
+    store = _read(options._replace(paths=(path,)), f"{letter}, ")
     return DiffSide(SideType.PATH, path, store, None)
 
 

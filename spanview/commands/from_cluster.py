@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from dataclasses import replace
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
@@ -46,7 +45,7 @@ def collected(options: Options, *, whole: bool) -> Iterator[Options]:
                 lines = collecting.lines()
                 raise CollectError((lines or [f"{options.ray}: Ray has ended the collecting process"])[-1])
             try:
-                yield replace(options, ray=None, paths=(folder,), use_cache=False)
+                yield options._replace(ray=None, paths=(folder,), use_cache=False)
             finally:
                 collecting.end()
             for line in collecting.lines():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +14,7 @@ _SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 """`16MiB`, `16 mb`, `16m`, `500000`; each of them by powers of 1024."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """What the command line says."""
 
     command: str
@@ -106,7 +104,7 @@ class Options:
     """Whether all times are moved, so that the newest span ends now."""
     state: str | None = None
     """The file that says what has been sent."""
-    environment: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = {}
 
 
 def parse_size(text: str) -> int:

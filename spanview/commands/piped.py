@@ -20,7 +20,6 @@ import select
 import stat
 import struct
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.standard_error import say
@@ -64,7 +63,7 @@ def with_standard_input(options: Options, *, opens_viewer: bool = False) -> Opti
             return options
     elif not stat.S_ISREG(mode):
         return options
-    return replace(options, paths=(STANDARD_INPUT,))
+    return options._replace(paths=(STANDARD_INPUT,))
 
 
 def is_readable() -> bool:

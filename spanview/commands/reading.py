@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.commands.piped import is_readable
@@ -95,7 +94,7 @@ def begin(options: Options, *, decodes_all: bool = False) -> tuple[Store, Sessio
     """
     details = RecordReader()
     store = Store(details, notes_changes=options.follow)
-    how = replace(read_options(options), processes=WorkerStart.FORKED, decodes_all=decodes_all)
+    how = read_options(options)._replace(processes=WorkerStart.FORKED, decodes_all=decodes_all)
     session = Session(how, store, details, standard_input(how.paths))
     with stage("load"), ExitStack() as stack:
         show: Callable[[Progress], None] | None = None

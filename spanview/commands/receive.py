@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
@@ -49,7 +48,7 @@ def _shown(options: Options) -> int:
             say(line)
         nothing = (*begun, "where the spans come from, set OTEL_EXPORTER_OTLP_ENDPOINT to one of these")
         try:
-            return show(replace(options, command="view", paths=(str(options.output),), follow=True, nothing=nothing))
+            return show(options._replace(command="view", paths=(str(options.output),), follow=True, nothing=nothing))
         finally:
             receiving.end()
             for line in receiving.lines()[len(begun) :]:

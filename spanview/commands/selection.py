@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from spanview.analysis.query import parse_queries
@@ -59,7 +58,7 @@ class Selection:
     def settle_newest_run(self, store: Store) -> None:
         """Take the newest run that a store has now; for readers that keep no spans."""
         if self._since is not None:
-            self._since = replace(self._since, moment_ns=self._since.cutoff_ns(store))
+            self._since = self._since._replace(moment_ns=self._since.cutoff_ns(store))
 
     @property
     def is_everything(self) -> bool:

@@ -6,7 +6,6 @@ import gc
 import os
 import sys
 import time
-from dataclasses import replace
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.commands.coloring import is_colorless
@@ -40,7 +39,7 @@ def run(options: Options) -> int:
         # What was shown is released before the same is read again.
         gc.unfreeze()
         gc.collect()
-        app = _shown(replace(options, follow=True), paths, choose, stream, again)
+        app = _shown(options._replace(follow=True), paths, choose, stream, again)
     if app.failure is not None:
         raise app.failure
     return app.return_code or 0
@@ -105,7 +104,7 @@ def _shown(
         from spanview.sources.session import Session
         from spanview.sources.terms import WorkerStart
 
-        how = replace(read_options(options, newest_first=True), processes=WorkerStart.STARTED)
+        how = read_options(options, newest_first=True)._replace(processes=WorkerStart.STARTED)
         return Session(how, store, details, stream)
 
     feed = Feed(store, open_session, follow=options.follow)

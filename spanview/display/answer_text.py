@@ -221,7 +221,7 @@ class _Line:
             return f"{calls} {NOT_YET_SEEN}"
         # Of a likely reason processes may show that it isn't one.
         never_ran = min(unseen.never_ran, len(unseen.without_attempt) - self._open_calls)
-        some = {"likely never ran": never_ran, "may still run": self._open_calls}
+        some = {"likely never ran": never_ran, NOT_YET_SEEN: self._open_calls}
         few = "; ".join(f"{number:,} {text}" for text, number in some.items() if number)
         return f"{calls} left no attempt{f' ({few})' if few else ''}"
 

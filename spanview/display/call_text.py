@@ -25,7 +25,7 @@ def without_attempt_text(calls: int, open_calls: int) -> str:
     """Return how many calls of a trace have no attempt, and how many of these may still run."""
     if 0 < calls <= open_calls:
         return f"{count(calls, 'call')} {NOT_YET_SEEN}"
-    may_run = f" ({open_calls:,} may still run)" if open_calls else ""
+    may_run = f" ({open_calls:,} {NOT_YET_SEEN})" if open_calls else ""
     return f"{count(calls, 'call')} without attempt{may_run}"
 
 

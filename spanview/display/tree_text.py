@@ -77,7 +77,7 @@ def lasted_text(store: Store, trace: int, unended: Mapping[int, Unended] = NO_UN
     table, until = store.trace_table, ran_until(unended)
     start_ns, lasted_ns = table.start_ns[trace], table.duration_ns(trace)
     if start_ns != NO_TIME and until.now_ns:
-        return lasted(until.now_ns - start_ns, runs=True)
+        return lasted(max(until.now_ns - start_ns, lasted_ns or 0), runs=True)
     if start_ns != NO_TIME and until.lost_ns - start_ns > (lasted_ns or 0):
         return lasted(until.lost_ns - start_ns, runs=False)
     return duration(lasted_ns)
@@ -131,7 +131,7 @@ def _figures(  # noqa: PLR0913, PLR0917 - of a line, as its label
     end = store.spans.end_ns[row]
     lasted = "no end" if end == NO_TIME else "–" if start == NO_TIME else duration(end - start)
     if row in unended and unended[row].fate is Fate.RUNS and start != NO_TIME:
-        lasted = so_far(unended[row].seen_ns - start)
+        lasted = so_far(max(unended[row].seen_ns, store.trace_table.end_ns[store.spans.trace[row]]) - start)
     return f"{paint(f'{after:>10}', QUIET)} {paint(f'{lasted:>9}', WARNING if end == NO_TIME else '')}"
 
 

@@ -7,7 +7,6 @@ writes it.
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from itertools import groupby
@@ -145,8 +144,7 @@ def is_record(value: Any) -> bool:
 def batch_of(frames: Frames) -> Batch:
     """Return the spans among documents, and what else there was."""
     are_plain = {type(kept) for _, _, kept in frames.documents} == {tuple}
-    return replace(
-        (_plain_batch_of if are_plain else _mixed_batch_of)(frames.documents),
+    return (_plain_batch_of if are_plain else _mixed_batch_of)(frames.documents)._replace(
         gaps=frames.gaps,
         has_text=frames.has_text,
         repeated=frames.repeated,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from spanview.model.problems import ProblemKind
@@ -21,8 +21,7 @@ class Mixed:
         self.kept = kept
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(NamedTuple):
     """A stretch of a file that holds no whole document."""
 
     kind: ProblemKind

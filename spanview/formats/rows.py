@@ -91,8 +91,7 @@ class Unwritten:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """What one piece of one file holds; the unit that a loader hands to the store."""
 
     columns: SpanColumns

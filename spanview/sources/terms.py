@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from spanview.formats.framing import DEFAULT_CAP
 
@@ -46,8 +46,7 @@ class Sink(Protocol):
         """Make room for about so many spans."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadOptions:
+class ReadOptions(NamedTuple):
     """How to read."""
 
     paths: tuple[str, ...]
@@ -70,8 +69,7 @@ class ReadOptions:
     """Whether what is read while following can be read again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(NamedTuple):
     """How far the first reading is."""
 
     bytes_read: int

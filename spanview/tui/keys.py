@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum, Flag, auto
-from typing import Final
+from typing import Final, NamedTuple
 
 
 class On(Flag):
@@ -77,8 +76,7 @@ _OTHER_WORDS: Final = {
 """What people call an action besides, by the action or its name: the palette finds it by these words, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """One action and its keys."""
 
     keys: str

@@ -31,6 +31,7 @@ from spanview.analysis.diagnosis.finding import MAX_PLACES, OF_SPANS, RULES, SES
 from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of
 from spanview.analysis.query import parse_query
 from spanview.analysis.query_subject import Subject, TreeFacts
+from spanview.analysis.unended import Fate, Unended
 from spanview.display.finding_text import finding_lines
 from spanview.index.store import Store
 from spanview.model.problems import Problem, ProblemKind, QueryError, Severity
@@ -692,6 +693,28 @@ def test_torn_tails_say_where(tmp_path: Path) -> None:
     tail, inside = _only(tmp_path, Kind.TORN_TAIL), _only(tmp_path, Kind.TORN_INSIDE)
     assert [place.to_json() for place in tail.evidence] == [{"file": f"{tmp_path}/tail.json", "offset": len(whole)}]
     assert [place.to_json() for place in inside.evidence] == [{"file": f"{tmp_path}/inside.json", "offset": 0}]
+
+
+def test_what_runs_is_no_finding_and_what_was_killed_is_a_warning() -> None:
+    """A lost span is named with its process, the log of its worker and what Ray says; what runs is counted apart."""
+    build, worker = Builder(), "2f" * 28
+    attempt = build.span("Stock.reserve ray.remote_worker", duration=None, attributes={"ray.worker_id": worker})
+    store = store_of(attempt, build.span("job", duration=None), build.span("old", duration=None))
+    runs, late = Unended(Fate.RUNS, "its process, pid 8, is alive", 8), Unended(Fate.RUNS, "came since", 8)
+    report = diagnose(store, unended={0: runs, 1: runs, 2: runs, 3: late})
+    assert report.findings == []
+    assert report.running == 3
+    lost = Unended(Fate.LOST, "its process, pid 7, has ended, as Ray says: SYSTEM_ERROR", 7)
+    report = diagnose(store, unended={0: lost, 1: runs})
+    (finding,) = report.findings
+    assert (finding.count, finding.severity, report.running) == (2, Severity.WARNING, 1)
+    assert finding.detail == (
+        "2 records have no end: 1 lost with its process. "
+        "Stock.reserve: lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR."
+    )
+    assert finding.evidence[0].row == 0
+    assert finding.advice.startswith("Process 7 ended before Stock.reserve did: killed")
+    assert finding.setting == f"tail /tmp/ray/session_latest/logs/worker-{worker}-*"
 
 
 def test_spans_without_ids_are_named_by_their_place() -> None:

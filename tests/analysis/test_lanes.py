@@ -127,7 +127,7 @@ def plain(found: Lanes) -> list[Any]:
         (
             (lane.process, lane.service, lane.first_row, lane.spans, lane.errors, lane.gap, lane.max_concurrency),
             [[*getattr(lane.blocks, name)] for name in lane.blocks.__slots__],
-            [[*getattr(lane.busy, name)] for name in lane.busy.__slots__],
+            [[*column] for column in lane.busy],
         )
         for lane in found.lanes
     ]

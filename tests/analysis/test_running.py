@@ -293,7 +293,9 @@ def test_a_call_that_ends_while_it_is_asked_for() -> None:
     assert asked.thought(F).may_run
     ran = Builder().span("m.f ray.remote_worker", span=21, parent=F, trace=F, kind="CONSUMER")
     data.add(ran, path=f"spans/{WORKER}.txt")
-    assert asked.thought(F).text == "has an attempt by now"
+    thought = asked.thought(F)
+    assert thought.text == "has an attempt by now"
+    assert thought.is_open, "it has not failed"
 
 
 @pytest.mark.parametrize(

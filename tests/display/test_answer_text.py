@@ -102,7 +102,7 @@ def test_drawings(drawing: str, text: str) -> None:
     ("open_calls", "text"),
     [
         (0, "6 calls left no attempt (1 likely never ran)"),
-        (2, "6 calls left no attempt (1 likely never ran; 2 may still run)"),
+        (2, "6 calls left no attempt (1 likely never ran; 2 not yet seen to run)"),
         (6, "6 calls not yet seen to run"),
     ],
 )

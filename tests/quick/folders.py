@@ -357,7 +357,7 @@ def make(
 
 def quick_from(least: int) -> AbstractContextManager[object]:
     """Return a context in which whoever doesn't ask for another limit reads so many bytes, and more, quickly."""
-    names = [*ReadOptions.__dataclass_fields__]
-    defaults = [*(ReadOptions.__init__.__defaults__ or ())]
+    names = ReadOptions._fields
+    defaults = [*(ReadOptions.__new__.__defaults__ or ())]
     defaults[names.index("quick_from") - len(names)] = least
-    return patch.object(ReadOptions.__init__, "__defaults__", tuple(defaults))
+    return patch.object(ReadOptions.__new__, "__defaults__", tuple(defaults))

@@ -9,12 +9,15 @@ Process 8 is a Ray worker.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import time
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
+from spanview.analysis import silent, unended
 from spanview.sources import processes
 from spanview.tui.app.feed import FeedState
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
@@ -211,6 +214,25 @@ async def test_the_preview_of_what_runs(host: FakeHost) -> None:
         await look.until_shown("at least 1,", "╌╌╌╌")
 
 
+@pytest.mark.parametrize(("has_ended", "said"), [(False, "◌ not yet seen to run"), (True, "! no attempt seen")])
+async def test_the_preview_says_of_calls_what_the_trace_says(host: FakeHost, *, has_ended: bool, said: str) -> None:
+    """Why a call has no attempt is said in the same words, beside the list and after opening."""
+    data, call = Growing(), Builder().span("f ray.remote", trace=2, kind="PRODUCER")
+    data.add(call, path=PATH)
+    if has_ended:
+        host.end({7})
+    async with looking_at(data=data, size=(180, 40)) as look:
+        await look.tell(FOLLOWING)
+
+        def marks() -> str:
+            rows = look.screen.query(Waterfall)
+            return rows.first().texts.marks(0)[0] if rows else ""
+
+        await look.until(lambda: marks() == said)
+        await look.press("enter")
+        await look.until(lambda: marks() == said)
+
+
 @pytest.mark.parametrize("following", [True, False])
 async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) -> None:
     """The list, the trace and its details say so, while its process lives and when it has gone."""
@@ -235,6 +257,36 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         host.unknown.add(7)
         await look.pilot.pause(1.2)
         assert "! job  lost span" in look.text
+
+
+async def test_what_runs_has_one_time_on_a_screen(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The title, the root's row and the sentence say the same at each moment, also when more has come since."""
+    assert host.alive
+    began_ns = time.time_ns()
+    clock = SimpleNamespace(time_ns=lambda: EPOCH_NS + 10**9 + time.time_ns() - began_ns)
+    monkeypatch.setattr(unended, "time", clock)
+    seen = set[str]()
+    async with looking_at(data=begun(), size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("enter")
+        await look.until_shown("● 1 running", "so far 1")
+
+        def check() -> None:
+            (title,) = re.findall(r"‹ job   (\S+ \S+)…", look.header)
+            assert f" {title}… " in look.lines[look.line_of("▾ job")]
+            sentence = str(look.screen.query_one(AnswerLine).render())
+            assert f"so far {title}" in sentence or "the first " in sentence, (title, sentence)
+            seen.add(title)
+
+        for _ in range(15):
+            check()
+            await look.pilot.pause(0.1)
+        assert len(seen) > 1
+        child = Builder().span("late", span=3, parent=1, start=0, duration=9 * 10**6)
+        await look.grow(child, path="spans/8.jsonl")
+        check()
+        await look.until_shown("so far 9")
+        check()
 
 
 async def test_the_order_of_traces_that_run(host: FakeHost) -> None:
@@ -287,6 +339,34 @@ async def test_the_hatch_of_a_lost_span_ends_where_it_was_last_known(host: FakeH
         await look.until_shown("2 workers", " ░ no end seen", "50%")
         line = next(line for line in look.lines if "░░" in line)
         assert line.endswith(" " * 20), line
+
+
+async def test_calls_that_come_are_not_lost(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While their caller lives, no title and no sentence says so, also before their processes have been asked."""
+    assert host.alive
+    find = silent.silent_failures
+
+    def slowly(*arguments: Any, **named: Any) -> Any:
+        time.sleep(0.3)
+        return find(*arguments, **named)
+
+    monkeypatch.setattr(silent, "silent_failures", slowly)
+    data, build = Growing(), Builder()
+    data.add(build.span("f ray.remote", trace=1, span=1, start=0, kind="PRODUCER"), path=PATH)
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("enter")
+        await look.until_shown("1 call not yet seen to run", "not sure: f not yet seen to run")
+        for number in range(2, 5):
+            name = f"{'g' if number % 2 else 'f'} ray.remote"
+            call = build.span(name, trace=1, span=number, parent=1, start=number, kind="PRODUCER")
+            await look.grow(call, path=PATH)
+            for _ in range(20):
+                said = look.header + str(look.screen.query_one(AnswerLine).render())
+                assert "without attempt" not in said, said
+                assert "left no attempt" not in said, said
+                await look.pilot.pause(0.03)
+        await look.until_shown("4 calls not yet seen to run", "not sure: 4 calls not yet seen to run")
 
 
 async def test_a_call_whose_attempt_runs_and_is_lost(host: FakeHost) -> None:

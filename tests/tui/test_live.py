@@ -204,7 +204,7 @@ def grow(data: Growing) -> None:
     """Let spans come that change all figures and no order: further calls and requests, a trace, errors."""
     build = Builder()
     calls = [_call_of("f", 1, 1, 60 + 30 * number) for number in range(3)]
-    other = _call_of("g", 2, 2, 600_200, "ERROR")
+    other = _call_of("g", 1, 1, 160, "ERROR")
     data.add(
         *(submitted for submitted, _ in [*calls, other]),
         *_request_of(1, 1, 300),

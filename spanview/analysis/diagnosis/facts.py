@@ -15,9 +15,10 @@ from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MAX_PLACES, Place
 from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import reasons_of
 from spanview.analysis.reused_ids import ReusedIds, reused_ids
-from spanview.analysis.unended import NO_UNENDED
+from spanview.analysis.unended import NO_UNENDED, Fate
 from spanview.index.forest import MISSING, ROOT, forest_of
 from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.problems import Warnings
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -144,6 +145,17 @@ class Facts:
     def reasons(self) -> dict[int, Why]:
         """Why calls have no attempt, by row; those of merged runs are left out."""
         return {row: why for row, why in reasons_of(self.store, self.calls).items() if not self.of_merged_runs[row]}
+
+    @cached_property
+    def without_end(self) -> list[int]:
+        """The rows of spans whose records have no end."""
+        rows: list[int] = np.flatnonzero(self.column("warnings") & int(Warnings.NO_END)).tolist()
+        return rows
+
+    @property
+    def running(self) -> int:
+        """How many of them run."""
+        return sum(row in self.unended and self.unended[row].fate is Fate.RUNS for row in self.without_end)
 
     @cached_property
     def reused(self) -> ReusedIds:

@@ -271,8 +271,8 @@ RULES: Final = {
         severity=Severity.WARNING,
     ),
     Kind.NO_END: Rule(
-        "a span has no end; it is left out of durations. It runs, or its process ended before it could write the end, "
-        "or the end is in another file",
+        "a span has no end; it is left out of durations. Its process ended before it could write the end, which is a "
+        "warning where this host's processes show it, or the end is in another file. What still runs isn't counted",
         "The SDK writes spans when they end. Where they are written when they start, too, as spanview's hook does, "
         "look at the logs of the processes that were lost with them.",
         certainty=Certainty.CERTAIN,

@@ -42,6 +42,8 @@ class Report:
     """The most severe first."""
     problems: Sequence[Problem]
     """By path and offset."""
+    running: int = 0
+    """How many spans have no end because they run, which is no finding."""
 
     @property
     def is_bad(self) -> bool:
@@ -73,7 +75,7 @@ def diagnose(
             own = next(filter(None, of_evidence), "") or (min(sessions) if len(sessions) == 1 else session)
             findings.append(replace(finding, session=own))
     findings.sort(key=lambda finding: _BY_SEVERITY.index(finding.severity))
-    return Report(_summary(facts), findings, facts.problems)
+    return Report(_summary(facts), findings, facts.problems, facts.running)
 
 
 def spans_in_finding(store: Store, kind: Kind) -> frozenset[int]:

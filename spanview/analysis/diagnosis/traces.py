@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.diagnosis.finding import MAX_PLACES, Finding, Kind, Place, finding_of, number
+from spanview.analysis.diagnosis.finding import MAX_PLACES, SESSION, Finding, Kind, Place, finding_of, number
+from spanview.analysis.log_lines import owner_in
+from spanview.analysis.ray_names import RAN
 from spanview.analysis.since import PAUSE_NS
-from spanview.analysis.unended import Fate
+from spanview.analysis.unended import Fate, unended_text
 from spanview.analysis.workers import node_of
 from spanview.model.problems import Severity, Warnings
 from spanview.model.times import NO_TIME
@@ -27,6 +30,7 @@ _MAX_READ_BYTES: Final = 256 * 1024 * 1024
 _WARNING_SKEW_NS: Final = 1_000_000
 """Clocks that differ by this or more are worth a warning."""
 _NS_PER_MICROSECOND: Final = 1_000
+_WORKER_ID: Final = re.compile("[0-9a-f]{1,64}")
 _IGNORED_SKEW_NS: Final = np.uint64(2_000)
 """Clocks that differ by no more aren't reported."""
 
@@ -76,21 +80,42 @@ def ids_reused(facts: Facts) -> Finding | None:
     return facts.of_spans(Kind.IDS_REUSED, rows.tolist(), detail)
 
 
-_FATES: Final = (
-    (Fate.RUNS, "running", "running"),
-    (Fate.LOST, "lost with its process", "lost with their processes"),
-    (Fate.UNKNOWN, "whose process isn't known here", "whose processes aren't known here"),
-)
+_MAX_LOST_NAMED: Final = 3
+"""Lost spans that are named."""
 
 
 def no_end(facts: Facts) -> Finding:
-    """Find records without an end."""
-    rows = np.flatnonzero(facts.column("warnings") & int(Warnings.NO_END))
-    detail = f"{number(len(rows), 'record has', 'records have')} no end"
-    fates = Counter(span.fate for span in facts.unended.values())
-    known = [number(fates[fate], one, several) for fate, one, several in _FATES if fates[fate]]
-    detail += f": {', '.join(known)}." if known else "."
-    return facts.of_spans(Kind.NO_END, rows.tolist(), detail)
+    """Find records without an end, but for those of spans that run: nothing is wrong with these."""
+    fates = {row: facts.unended[row].fate if row in facts.unended else None for row in facts.without_end}
+    lost = [row for row, fate in fates.items() if fate is Fate.LOST]
+    # What is named comes first.
+    rows = [*lost, *(row for row, fate in fates.items() if fate not in {Fate.LOST, Fate.RUNS})]
+    unknown = [*fates.values()].count(Fate.UNKNOWN)
+    known = [number(len(lost), "lost with its process", "lost with their processes")] if lost else []
+    if unknown:
+        known.append(number(unknown, "whose process isn't known here", "whose processes aren't known here"))
+    detail = f"{number(len(rows), 'record has', 'records have')} no end{': ' * bool(known)}{', '.join(known)}."
+    if not lost:
+        return facts.of_spans(Kind.NO_END, rows, detail)
+    named = [f"{_function(facts, row)}: {unended_text(facts.unended[row])}" for row in lost[:_MAX_LOST_NAMED]]
+    more = f"; and {len(lost) - len(named):,} more" if len(lost) > len(named) else ""
+    detail = f"{detail} {'; '.join(named)}{more}."
+    finding = facts.of_spans(Kind.NO_END, rows, detail, Severity.WARNING)
+    return replace(finding, known_advice=_advice_of_lost(facts, lost[0]))
+
+
+def _function(facts: Facts, row: int) -> str:
+    return facts.store.names.texts[facts.store.spans.name[row]].removesuffix(RAN) or "(no name)"
+
+
+def _advice_of_lost(facts: Facts, row: int) -> str:
+    """Return what to do about a span that was lost with its process, whose log is known where it is Ray's worker."""
+    owner = owner_in(facts.store.span(row), facts.place(row).file)
+    pid = facts.unended[row].pid
+    happened = f"Process {pid} ended before {_function(facts, row)} did: killed, out of memory, or crashed, likely. "
+    if not _WORKER_ID.fullmatch(owner.worker_id):
+        return f"{happened}Look at what it printed last."
+    return f"{happened}What it printed last, where Ray's logs are: `tail {SESSION}/logs/worker-{owner.worker_id}-*`"
 
 
 def bad_id(facts: Facts) -> Finding:

@@ -7,7 +7,6 @@ import glob
 import os
 import signal
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
@@ -395,7 +394,7 @@ class SpanviewApp(App[None]):
             trace = screen.chosen_trace if isinstance(screen, BaseScreen) and screen is not first else None
             trace_id = 0 if trace is None else self.trace_id(trace)
             shown = format_trace_id(trace_id) if trace_id else None
-            self.again = replace(self._opening, follow=True, query=first.filter.text, trace=shown)
+            self.again = self._opening._replace(follow=True, query=first.filter.text, trace=shown)
             self.exit()
 
     @cached_property

@@ -8,8 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.model.problems import Problem, ProblemKind
 
@@ -28,8 +27,7 @@ _SWITCH_S: Final = 0.001
 """How long the reading thread may keep the interpreter to itself: keys stay quick while a gigabyte loads."""
 
 
-@dataclass(frozen=True, slots=True)
-class FeedState:
+class FeedState(NamedTuple):
     """How the reading stands; one immutable snapshot a message."""
 
     loading: bool = True

@@ -62,7 +62,7 @@ class FindingsCount:
         """Called in a thread."""
         from spanview.analysis.diagnosis.report import diagnose
 
-        return len(diagnose(self._store, tell).findings)
+        return len(diagnose(self._store, tell, unended=self._viewer.running.unended()).findings)
 
     def _take(self, count: int) -> None:
         now = time.monotonic()

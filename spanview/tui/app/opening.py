@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from spanview.sources.places import latest_session
 from spanview.tui.app.themes import NAMES
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """What the viewer begins with."""
 
     places: Sequence[str]

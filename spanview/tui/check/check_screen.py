@@ -87,7 +87,8 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
         if self._report is None:
             return f"‹ check   looking … {self.live.work.share_text}"
         counts = count(len(self._report.findings), "finding"), count(len(self._report.problems), "problem")
-        return f"‹ check{self.live.as_of}   {counts[0]}   {counts[1]} of files"
+        running = f"   ● {self._report.running:,} running" if self._report.running else ""
+        return f"‹ check{self.live.as_of}   {counts[0]}   {counts[1]} of files{running}"
 
     def on_resize(self) -> None:
         """Break lines where they end now."""

@@ -155,11 +155,13 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         """Called in a thread: all spans are stitched.
 
         Args:
-            by: What is compared; None for the functions, whose waits are told apart, where Ray has called some.
+            by: What is compared; None for what was at first: the functions, whose waits are told apart, where Ray has
+                called some by then.
         """
         (a, b), store, groups = self._given, self._store, None
         of_a, of_b = a.traces(), b.traces()
         sides = located(store, of_a, part(tell, 0.0, 0.3)), located(store, of_b, part(tell, 0.3, 0.6))
+        by = by or self._by
         if by is None:
             names = (path.name or "" for side in sides for path in side.flame.paths)
             by = DiffBy.RAY if any(name.endswith(SUBMITTED) for name in names) else DiffBy.PATH

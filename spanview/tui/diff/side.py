@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -13,8 +12,7 @@ SideKey: TypeAlias = "int | tuple[str | None]"
 """The number of a trace; the root name of a group, in a tuple."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedSide:
+class ComparedSide(NamedTuple):
     """One of two that are compared."""
 
     key: SideKey | None

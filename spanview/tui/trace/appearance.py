@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.unended import known_until, ran_until
+from spanview.analysis.unended import Fate, known_until, ran_until
 from spanview.analysis.workers import node_of, process_name
 from spanview.display.units import duration
 from spanview.model.codes import KIND_NAMES
@@ -18,7 +18,7 @@ from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.stitched_trace import PROCESS as OF_PROCESS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from spanview.analysis.reasons import Why
     from spanview.analysis.silent import SilentFailure
@@ -117,7 +117,19 @@ class Appearance:
     def take_unended(self, unended: Mapping[int, Unended]) -> None:
         """Take in what has become of spans without an end, by row, and until when they are known to have run."""
         self.unended = unended
-        self._model.now_ns, self._model.lost_ns = ran_until(unended)
+        self._model.asked_ns, self._model.lost_ns = ran_until(unended)
+
+    def lay_out_silent(self, lost_parents: Iterable[int] = ()) -> None:
+        """Find the positions of what failed without an error in the trace as it is stitched now.
+
+        Args:
+            lost_parents: The span ids of missing parents that are lost.
+        """
+        stitched = self._model.stitched
+        keys = [*self.silent, *(-1 - span_id for span_id in lost_parents)]
+        keys += [row for row, span in self.unended.items() if span.fate is Fate.LOST]
+        places = {stitched.position[node] for key in keys if (node := stitched.node_of.get(key)) is not None}
+        self.silent_positions = sorted(places.difference(stitched.failed))
 
     # -- columns -----------------------------------------------------------------------------------------------------
 
@@ -169,7 +181,7 @@ class Appearance:
 
     def path_of(self, stitched: StitchedTrace) -> LitPath:
         """Return the critical path of a trace; called in a thread."""
-        return LitPath(self._store, stitched, known_until(self.unended))
+        return LitPath(self._store, stitched, known_until(self.unended, stitched.whole.end_ns))
 
     def events_of(self, row: int) -> list[int]:
         """Return the times of a span's events; of records that are no larger than most."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.unended import Fate
 from spanview.display.sanitise import sanitise
+from spanview.model.codes import PRODUCER
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -89,23 +89,31 @@ class Failures:
         if has_changed:
             self.lay_out()
             self._rows.refresh()
-            self._show()
+        # Of calls that had not been asked about something else is said now.
+        self._show()
         if (waiting := self._waiting) is not None:
             self._waiting = None
             waiting()
         if stitched is not self._model.stitched:
             self.find()
 
+    def open_calls(self, calls: int) -> int:
+        """Return how many of a trace's calls without an attempt may still run, as far as processes show.
+
+        While spans come, a call that has come since processes were asked last isn't one that left no attempt.
+
+        Args:
+            calls: How many there are, by now.
+        """
+        silent, kinds = self._rows.appearance.silent, self._model.store.spans.kind
+        is_behind = self._work.is_busy or self._asked_of is not self._model.stitched
+        if is_behind and self._screen.viewer.feed_state.following:
+            return max(0, calls - sum(kinds[row] == PRODUCER for row in silent))
+        return len(self._rows.appearance.open_calls)
+
     def lay_out(self) -> None:
         """Find the places of what failed without an error in the trace as it is stitched now."""
-        appearance, stitched = self._rows.appearance, self._model.stitched
-        places = {
-            stitched.position[node] for row in appearance.silent if (node := stitched.node_of.get(row)) is not None
-        }
-        keys = [-1 - span_id for span_id in self._missing.ended]
-        keys += [row for row, span in appearance.unended.items() if span.fate is Fate.LOST]
-        places |= {stitched.position[node] for key in keys if (node := stitched.node_of.get(key)) is not None}
-        appearance.silent_positions = sorted(places.difference(stitched.failed))
+        self._rows.appearance.lay_out_silent(self._missing.ended)
 
     def _explained(self, node: int) -> str:
         """Return how a span failed without an error, and what then makes it a failure; empty if it didn't."""

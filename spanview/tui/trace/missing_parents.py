@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import call_names
-from spanview.analysis.unended import unended_text
+from spanview.analysis.unended import ran_until, unended_text
 from spanview.display.sanitise import sanitise
+from spanview.model.times import NO_TIME
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -54,6 +55,11 @@ class MissingParents:
         """The processes of missing parents, by the parents' span ids, as far as that was asked."""
         self.without_attempt = 0
         """How many calls of the trace left no attempt, as far as was asked."""
+        self.asked_ns = 0
+        """When something in the trace was last found to run, in nanoseconds since 1970; 0 where nothing runs.
+
+        What is shown goes as far as that when it is known where the time went until then, too.
+        """
         self._guessing, self._asking = Work(screen), Work(screen)
 
     def guess(self) -> None:
@@ -92,7 +98,7 @@ class MissingParents:
         if state.loading or viewer.paused:
             return
         if not stitched.without_end and self._rows.appearance.unended:
-            self._take_unended({})
+            self.take_unended({})
         if not (stitched.unjoined.missing or stitched.without_end):
             return
         if state.following or (stitched.without_end and (self._model.now_ns or self._asked is not stitched)):
@@ -103,9 +109,20 @@ class MissingParents:
         if (growth.parents, growth.ended) != (self._alive, self.ended):
             self._alive, self.ended = growth.parents, growth.ended
             self._refresh_details()
-        self._take_unended(growth.unended)
+        self.asked_ns = ran_until(growth.unended).now_ns
+        if growth.unended != self._rows.appearance.unended:
+            self.take_unended(growth.unended)
+        elif self.asked_ns:
+            self._refresh_time()
 
-    def _take_unended(self, unended: Mapping[int, Unended]) -> None:
+    def drop_ended(self) -> None:
+        """Take note that spans have an end by now."""
+        unended, ends = self._rows.appearance.unended, self._model.store.spans.end_ns
+        left = {row: span for row, span in unended.items() if ends[row] == NO_TIME}
+        if len(left) < len(unended):
+            self._rows.appearance.take_unended(left)
+
+    def take_unended(self, unended: Mapping[int, Unended]) -> None:
         """Show what has become of spans without an end, and time until now while one runs."""
         model, has_changed = self._model, unended != self._rows.appearance.unended
         before = model.now_ns, model.lost_ns

@@ -59,8 +59,8 @@ class TraceModel:
         """Whether runs of like siblings are one row each."""
         self.window: Window | None = None
         """What was zoomed to; None for the whole trace."""
-        self.now_ns = 0
-        """Until when something in it has been running, in nanoseconds since 1970; 0 where nothing runs."""
+        self.asked_ns = 0
+        """When something in it was last found to run, in nanoseconds since 1970; 0 where nothing runs."""
         self.lost_ns = 0
         """When what is lost in it was last known to run, in nanoseconds since 1970; 0 where that isn't known."""
         self.wanted: set[int] | None = None
@@ -300,6 +300,19 @@ class TraceModel:
         return self.row_of(node)
 
     # -- time --------------------------------------------------------------------------------------------------------
+
+    @property
+    def now_ns(self) -> int:
+        """Until when something in it has been running, in nanoseconds since 1970; 0 where nothing runs.
+
+        It is the end of the trace as it is shown: the title, rows and bars of what runs all go as far as that.
+        """
+        return self.asked_ns and max(self.asked_ns, self.stitched.whole.end_ns)
+
+    @property
+    def ends_lost(self) -> bool:
+        """Whether nothing is known to have gone on longer than what is lost in it."""
+        return bool(self.lost_ns) and self.whole.end_ns == self.lost_ns
 
     @property
     def whole(self) -> Window:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import partial
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from textual.containers import Vertical
 
 from spanview.analysis.ray_names import call_names
-from spanview.analysis.unended import fates_text, known_until
+from spanview.analysis.unended import NO_UNENDED, fates_text, known_until
 from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
 from spanview.display.trace_words import STILL_COMING, completeness_text
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.answer import Answer
     from spanview.analysis.telling import Tell
+    from spanview.analysis.unended import Unended
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store
@@ -70,6 +71,17 @@ _LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
 _MERGED: Final = "several runs with the same ids, likely"
 _FEW_PROCESSES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
+
+
+class _Answered(NamedTuple):
+    """Where the trace's time went, and until when that is known."""
+
+    answer: Answer
+    short_names: Mapping[str, str]
+    unended: Mapping[int, Unended]
+    """What had become of spans without an end, by row."""
+    until_ns: int
+    """When the last span ended, or was known to run."""
 
 
 class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
@@ -114,9 +126,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
         self._answer_line = AnswerLine()
         scope = TraceScope(lambda: ChosenTraces([trace], ""), self._answer_version)
-        self.answer: Live[tuple[Answer, Mapping[str, str]]] = Live(self, scope, self._find_answer, self._take_answer)
+        self.answer: Live[_Answered] = Live(self, scope, self._find_answer, self._take_answer)
         """Where the trace's time went, of as much of it as is shown."""
-        self._answered: tuple[Answer, Mapping[str, str]] | None = None
+        self._answered: _Answered | None = None
         self._copying = Work(self)
         self.zoom = Zoom(
             rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
@@ -223,8 +235,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             parts.append(state)
         elif self._is_growing:
             parts.append(f"● {STILL_COMING}")
-        elif tree.complete and self._missing.without_attempt:
-            parts.append(without_attempt_text(self._missing.without_attempt, len(self._appearance.open_calls)))
+        elif tree.complete and (without_attempt := self._missing.without_attempt):
+            parts.append(without_attempt_text(without_attempt, self._failures.open_calls(without_attempt)))
         else:
             without_end = self._model.stitched.without_end
             parts.append(completeness_text(is_complete=tree.complete, without_end=without_end))
@@ -237,7 +249,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     def _length_text(self, known_ns: int | None) -> str:
         """Return how long the trace lasted, lasts so far, or lasted at least, where it ends with what is lost."""
         model = self._model
-        if model.now_ns or model.whole.end_ns == model.lost_ns:
+        if model.now_ns or model.ends_lost:
             return lasted(model.whole.length_ns, runs=bool(model.now_ns))
         return duration(known_ns)
 
@@ -273,6 +285,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         node = self.rows.node
         key = None if node is None else self._model.stitched.key(node)
         self._model.take(stitched, key)
+        self._missing.drop_ended()
         self._failures.lay_out()
         if (lit := self._appearance.lit_path) is not None:
             self._appearance.lit_path = path
@@ -622,20 +635,25 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if not self.is_left:
             self.answer.begin()
 
-    def _find_answer(self, _traces: Sequence[int] | None, _tell: Tell) -> tuple[Answer, Mapping[str, str]]:
-        """Called in a thread."""
+    def _find_answer(self, _traces: Sequence[int] | None, _tell: Tell) -> _Answered:
+        """Called in a thread: find the answer, as of the time until which all else is shown then."""
         from spanview.analysis.answer import answer_of
 
         stitched = self._model.stitched
-        until = known_until(self._appearance.unended)
-        return answer_of(self._store, self.trace, stitched.unjoined, until), stitched.short_names
+        unended = self.viewer.running.unended((self.trace,)) if stitched.without_end else NO_UNENDED
+        until = known_until(unended, stitched.whole.end_ns)
+        answer = answer_of(self._store, self.trace, stitched.unjoined, until)
+        return _Answered(answer, stitched.short_names, unended, max(stitched.whole.end_ns, *until.values(), 0))
 
-    def _answer_version(self) -> tuple[int, int, int]:
+    def _answer_version(self) -> tuple[int, int, int, int]:
         """Return what the answer depends on: how much of the trace is shown, and until when it is known to have run."""
-        return len(self._model.stitched.unjoined.rows), self._model.now_ns, self._model.lost_ns
+        stitched = self._model.stitched
+        return len(stitched.unjoined.rows), stitched.replaced, self._missing.asked_ns, self._model.lost_ns
 
-    def _take_answer(self, answered: tuple[Answer, Mapping[str, str]]) -> None:
+    def _take_answer(self, answered: _Answered) -> None:
         self._answered = answered
+        if answered.unended:
+            self._missing.take_unended(answered.unended)
         self._say_answer()
 
     def on_answer_line_resized(self) -> None:
@@ -648,9 +666,13 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if self._answered is not None:
             runs = self._is_growing or bool(self._model.now_ns)
             is_part = runs or self.viewer.feed_state.loading or self.answer.is_behind
+            answer, whole = self._answered.answer, self._model.whole
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
-            texts = answer_texts(*self._answered, open_calls=len(self._appearance.open_calls))
-            texts = as_far_as_known(texts, is_part=is_part, is_lost=bool(self._model.lost_ns))
+            open_calls = self._failures.open_calls(len(answer.unseen_calls.without_attempt))
+            texts = answer_texts(answer, self._answered.short_names, open_calls)
+            # What has come since lasts longer.
+            is_first = is_part and duration(self._answered.until_ns - whole.start_ns) != duration(whole.length_ns)
+            texts = as_far_as_known(texts, is_part=is_part, is_lost=self._model.ends_lost, is_first=is_first)
             self._answer_line.say(texts, hint)
 
     # -- the critical path -------------------------------------------------------------------------------------------

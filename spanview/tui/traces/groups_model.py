@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from spanview.analysis.percentiles import histogram, nearest_rank
 
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from spanview.index.table import TraceTable
 
 
-@dataclass(frozen=True, slots=True)
-class GroupRow:
+class GroupRow(NamedTuple):
     """Traces of one root name."""
 
     name: str | None
@@ -36,7 +34,7 @@ class GroupRow:
     """How many durations have each power of ten of nanoseconds."""
     newest_ns: int
     """The latest start, or `NO_TIME`."""
-    open_ns: Mapping[int, bool] = field(default_factory=dict)
+    open_ns: Mapping[int, bool] = {}
     """The durations, until now or as far as they were seen, of traces that lack an end, and whether one runs."""
 
     @property

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
 from itertools import compress, repeat
 from math import log
 from operator import and_
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.model.times import NO_TIME
 
@@ -29,8 +28,7 @@ OTHERS: Final = "·"
 _UNITS: Final = ("ns", "µs", "ms", "s")
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(NamedTuple):
     """Traces in cells."""
 
     columns: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.containers import Vertical
@@ -15,18 +16,19 @@ from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from textual.app import ComposeResult
     from textual.timer import Timer
 
+    from spanview.analysis.reasons import Why
+    from spanview.analysis.silent import SilentFailure
     from spanview.analysis.unended import Unended
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.trace.waterfall import RulerLine, Waterfall
-    from spanview.tui.traces.traces_model import TracesModel
     from spanview.tui.widgets.base_screen import BaseScreen
     from spanview.tui.widgets.linelist import LineList
 
@@ -47,6 +49,12 @@ class _Known(NamedTuple):
     """What has become of spans without an end, by row."""
     answer: Sequence[str]
     """Where the time went, as `answer_texts` returns it; nothing where that isn't known."""
+    reasons: Mapping[int, Why] = MappingProxyType({})
+    """Why calls have no attempt, by row."""
+    silent: Mapping[int, SilentFailure] = MappingProxyType({})
+    """How spans failed without an error, by row."""
+    open_calls: Collection[int] = ()
+    """The rows of calls without an attempt that may still run."""
 
 
 class Preview(Vertical):
@@ -54,19 +62,19 @@ class Preview(Vertical):
 
     Args:
         screen: The list that it stands beside.
-        traces: What the list knows of them.
     """
 
-    def __init__(self, screen: BaseScreen, store: Store, traces: TracesModel) -> None:
+    def __init__(self, screen: BaseScreen, store: Store) -> None:
         super().__init__()
         self._list = screen
         self._store = store
-        self._traces = traces
         self._work = Work(screen)
         self._timer: Timer | None = None
         self._shown: tuple[int, int, bool] | None = None
         """The trace, how many spans it had, and whether calls are rows."""
         self._title = Static(Content(""), classes="heads")
+        self._titled = ""
+        """What it says, in any width."""
         self._answer_line = AnswerLine()
         """Where its time went."""
         self._answer_line.display = False
@@ -91,7 +99,7 @@ class Preview(Vertical):
             return
         self._shown = shown
         if spans > _MAX_SPANS:
-            self._title.update(Content(f"{count(spans, 'span')}: ⏎ opens the trace"), layout=False)
+            self._say_title(f"{count(spans, 'span')}: ⏎ opens the trace")
             self.query("RulerLine, LineList").remove()
             self._answer_line.display = False
             return
@@ -115,6 +123,9 @@ class Preview(Vertical):
     def _known_of(self, stitched: StitchedTrace, trace: int) -> _Known:
         """Called in a thread: find out where the time went, and what has become of spans without an end."""
         from spanview.analysis.answer import answer_of
+        from spanview.analysis.calls import calls_of
+        from spanview.analysis.reasons import reasons_of
+        from spanview.analysis.silent import silent_failures
         from spanview.analysis.unended import known_until
         from spanview.display.answer_text import answer_texts
 
@@ -122,8 +133,13 @@ class Preview(Vertical):
         unended = running.unended([trace]) if stitched.without_end else {}
         if len(store.spans) > _MAX_READ:
             return _Known(unended, [])
-        answer = answer_of(store, trace, stitched.unjoined, known_until(unended))
-        return _Known(unended, answer_texts(answer, stitched.short_names, self._traces.open_calls.get(trace, 0)))
+        answer = answer_of(store, trace, stitched.unjoined, known_until(unended, stitched.whole.end_ns))
+        reasons = reasons_of(store, calls_of(store, [trace])) if stitched.has_calls else None
+        silent, open_calls = silent_failures(
+            store, [trace], lambda row: running.assessment_of(row).is_open, reasons=reasons
+        )
+        texts = answer_texts(answer, stitched.short_names, len(open_calls))
+        return _Known(unended, texts, reasons or {}, silent, open_calls)
 
     def _show(self, made: tuple[TraceModel, Appearance, _Known]) -> None:
         from spanview.tui.trace.waterfall import RulerLine, Waterfall
@@ -157,18 +173,29 @@ class Preview(Vertical):
         model, viewer = rows.model, self._list.viewer
         if self._list.is_left or not self.display:
             return
-        rows.appearance.take_unended(known.unended)
+        appearance = rows.appearance
+        appearance.take_unended(known.unended)
+        appearance.reasons, appearance.silent, appearance.open_calls = known.reasons, known.silent, known.open_calls
+        appearance.lay_out_silent()
         parts = [viewer.root_name(model.trace), lasted_text(self._store, model.trace, known.unended)]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
-        self._title.update(Content(fixed(" " + "   ".join(parts), self.size.width)), layout=False)
+        self._say_title(" " + "   ".join(parts))
         is_part = bool(model.now_ns) or viewer.is_growing(model.trace) or viewer.feed_state.loading
-        self._answer_line.say(as_far_as_known(known.answer, is_part=is_part, is_lost=bool(model.lost_ns)))
+        self._answer_line.say(as_far_as_known(known.answer, is_part=is_part, is_lost=model.ends_lost))
         self._answer_line.display = bool(known.answer)
         rows.refresh()
         ruler.refresh()
         # That a trace has stopped growing changes nothing in it, and is known later than what is lost.
-        if is_part:
+        if is_part or (known.open_calls and viewer.feed_state.following):
             self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler))
+
+    def _say_title(self, text: str) -> None:
+        self._titled = text
+        self._title.update(Content(fixed(text, self.size.width)), layout=False)
+
+    def on_resize(self) -> None:
+        """Say as much of the title as there is room for; there is none before the first time."""
+        self._say_title(self._titled)
 
     def _look_again(self, rows: Waterfall, ruler: RulerLine) -> None:
         """Find out how far what runs has come, unless something else is shown or found out by now."""

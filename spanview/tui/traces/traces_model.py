@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import OrderedDict, defaultdict
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.ray_names import ShortNames
 from spanview.analysis.root_groups import RootGroups
@@ -44,8 +43,7 @@ def has_services(store: Store) -> bool:
     return sum(map(bool, store.services.texts[:3])) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class TraceFacts:
+class TraceFacts(NamedTuple):
     """What is known of a trace only once it is stitched."""
 
     processes: int
@@ -338,7 +336,7 @@ class TracesModel:
             if (runs := self.runs(trace)) is not None:
                 of_group, ns = open_ns[self.group_name(trace)], self.duration_ns(trace)
                 of_group[ns] = of_group.get(ns, False) or runs
-        return [replace(row, open_ns=open_ns[row.name]) if row.name in open_ns else row for row in rows]
+        return [row._replace(open_ns=open_ns[row.name]) if row.name in open_ns else row for row in rows]
 
     @property
     def has_many(self) -> bool:

@@ -118,7 +118,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._empty = Static(Content(""), id="nothing")
         self._beside, self._lists = Horizontal(), Vertical()
         """What stands side by side, and the lists in it; groups and preview come with their first use."""
-        self._preview = Preview(self, store, self._model)
+        self._preview = Preview(self, store)
         self._answer_line = TypicalLine(self, store, scope_of_selected(store, self._model, self.groups))
         self.scope = ViewScope(lambda: scope_of_listed(store, self._model), self._narrowed_to, self._compare)
 

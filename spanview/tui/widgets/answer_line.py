@@ -30,15 +30,16 @@ _CURSOR_RESTS_S: Final = 0.08
 """Who walks on within this time passes by."""
 
 
-def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool) -> list[str]:
+def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool, is_first: bool = False) -> list[str]:
     """Return what is said of a trace's time with that it is what is known of it.
 
     Args:
         texts: What is said, the longest first.
         is_part: Whether more is to come.
         is_lost: Whether what is lost in it may have run on.
+        is_first: Whether the trace has lasted longer by now than what is said of.
     """
-    so_far = "so far " if is_part else "at least " if is_lost else ""
+    so_far = "the first " if is_first else "so far " if is_part else "at least " if is_lost else ""
     return [so_far + text for text in texts]
 
 
@@ -52,6 +53,7 @@ class AnswerLine(Widget):
         super().__init__()
         self._texts: Sequence[str] = ()
         self._hint = ""
+        self._line_count = 1
 
     def say(self, texts: Sequence[str], hint: str = "") -> None:
         """Show something else; all is safe to print already.
@@ -71,9 +73,9 @@ class AnswerLine(Widget):
         self.post_message(self.Resized())
 
     def _take_room(self) -> None:
-        # Before it is mounted there is no size, and one line is its height.
-        if self.size.width:
-            self.styles.height = len(self._lines())
+        # Before it is mounted there is no size, and one line is its height. Another one has the screen laid out anew.
+        if self.size.width and (count := len(self._lines())) != self._line_count:
+            self.styles.height = self._line_count = count
 
     def _lines(self) -> list[str]:
         """Return the first text that one line, or else two have room for; in two, what stands apart begins the second.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -20,8 +19,7 @@ class ChosenTraces(NamedTuple):
     """What they are, in words that are safe to print."""
 
 
-@dataclass(frozen=True, slots=True)
-class TraceScope:
+class TraceScope(NamedTuple):
     """Traces that others may come to belong to."""
 
     choose: Callable[[], ChosenTraces]
@@ -49,8 +47,7 @@ class TraceScope:
         return cls(choose, lambda: store.version)
 
 
-@dataclass(frozen=True, slots=True)
-class ViewScope:
+class ViewScope(NamedTuple):
     """What views are of that are opened from a screen."""
 
     traces: Callable[[], TraceScope]

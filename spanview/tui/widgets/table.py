@@ -138,8 +138,7 @@ def name_column(head: str, name: Callable[[Row], str], **more: Any) -> TableColu
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Table(Generic[Row]):
+class Table(NamedTuple, Generic[Row]):
     """Columns in their order, and the room that they leave to the one with the names."""
 
     columns: Sequence[TableColumn[Row]]

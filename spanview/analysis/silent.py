@@ -48,6 +48,8 @@ class SilentFailure(NamedTuple):
     """In a word or two."""
     text: str
     """In a few."""
+    never_ran: bool = False
+    """Of a call: whether it never ran, certainly or likely."""
 
 
 def silent_failures(
@@ -93,7 +95,7 @@ def _without_attempt(
         if is_open:
             open_calls.append(row)
         elif is_open is not None:
-            failures[row] = SilentFailure("no attempt", why.label)
+            failures[row] = SilentFailure("no attempt", why.label, why.never_ran)
     return failures, open_calls
 
 

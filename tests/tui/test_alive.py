@@ -87,7 +87,7 @@ async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
         await look.until_shown("it is lost, likely: its process has ended", "pid 7, which wrote its children")
         assert "!" in look.lines[look.line_of("? probably job")]
         await look.press("j", "e")
-        await look.until_shown("silent failure 1 of 1: lost, likely: its process has ended")
+        await look.until_shown("silent failure: lost, likely: its process has ended")
         await look.press("escape")
         await look.until_shown("! ? parent not seen", "lost parent")
 
@@ -226,7 +226,7 @@ async def test_the_preview_says_of_calls_what_the_trace_says(host: FakeHost, *, 
 
         def marks() -> str:
             rows = look.screen.query(Waterfall)
-            return rows.first()._texts.marks(0)[0] if rows else ""
+            return rows.first().texts.marks(0)[0] if rows else ""
 
         await look.until(lambda: marks() == said)
         await look.press("enter")
@@ -248,7 +248,7 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         # The times of these spans are years ago, and the process was alive a moment ago.
         assert re.search(r"‹ job   ≥ [0-9,]+ d ", look.header)
         await look.press("e")
-        await look.until_shown("silent failure 1 of 1: lost: its process, pid 7, has ended")
+        await look.until_shown("silent failure: lost: its process, pid 7, has ended")
         await look.press("escape")
         await look.until_shown("! job  lost span", "≥ ")
         await look.press("f")

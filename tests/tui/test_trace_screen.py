@@ -325,6 +325,35 @@ async def test_a_folded_row_leads_to_its_newest_failure() -> None:
         assert waterfall(look).cursor == 7
 
 
+async def test_what_never_ran_is_named() -> None:
+    """`e` says of a call without an error what makes it a failure."""
+    build = Builder()
+    spans = [
+        build.span("A.__init__ ray.remote", trace=1, span=1, start=0, kind="PRODUCER"),
+        build.span(
+            "A.__init__ ray.remote_worker",
+            trace=1,
+            span=2,
+            parent=1,
+            start=1,
+            kind="CONSUMER",
+            status="ERROR",
+            attributes={"ray.actor_id": "a" * 32},
+        ),
+        build.span(
+            "A.send ray.remote",
+            trace=1,
+            span=3,
+            start=5,
+            kind="PRODUCER",
+            attributes={"ray.actor_id": "a" * 32, "ray.actor_class": "A"},
+        ),
+    ]
+    async with looking_at(*spans) as look:
+        await look.press("enter", "E")
+        await look.until_shown("silent failure: no error, but A.send never ran: constructor failed")
+
+
 async def test_silent_failures_come_after_errors() -> None:
     """They are marked in their rows, and the headline says how they failed; behind them, the next trace's failures."""
     build = Builder()
@@ -342,19 +371,19 @@ async def test_silent_failures_come_after_errors() -> None:
         await look.until_shown("bad ✖ gone", "error 1 of 1", "✖ gone", "! HTTP 404")
         assert "!" not in look.lines[look.line_of("well")]
         await look.press("e")
-        await look.until_shown("silent failure 1 of 1: HTTP status 404", "get ! HTTP status 404   CLIENT")
+        await look.until_shown("silent failure: no error, but HTTP status 404", "get ! HTTP status 404   CLIENT")
         # The status codes are among the attributes.
         await look.until_shown("http.response.status_code  404")
         await look.press("e")
         await look.until_shown("‹ older", "error 1 of 1")
         await look.press("e")
-        await look.until_shown("‹ quiet", "silent failure 1 of 1: HTTP status 503")
+        await look.until_shown("‹ quiet", "silent failure: no error, but HTTP status 503")
         await look.press("e")
         await look.until_shown("‹ run", "error 1 of 1")
         await look.press("E")
-        await look.until_shown("‹ quiet", "silent failure 1 of 1")
+        await look.until_shown("‹ quiet", "silent failure: ")
         await look.press("E", "E")
-        await look.until_shown("‹ run", "silent failure 1 of 1")
+        await look.until_shown("‹ run", "silent failure: ")
         await look.press("escape")
         assert look.is_on(TracesScreen)
         assert look.screen.query_one(TraceList).selected == 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from spanview.display.sanitise import sanitise
 from spanview.model.codes import PRODUCER
 from spanview.tui.widgets.work import Work
 
@@ -26,6 +27,7 @@ _Found = tuple["StitchedTrace", dict[int, "SilentFailure"], list[int]]
 _ASKED_AGAIN_S: Final = 2.0
 """After so long it is asked again whether calls that may run still may."""
 _REST_PER_WORK: Final = 4.0
+_MAX_NAME_LENGTH: Final = 30
 
 
 class Failures:
@@ -114,10 +116,15 @@ class Failures:
         """Find the places of what failed without an error in the trace as it is stitched now."""
         self._rows.appearance.lay_out_silent(self._missing.ended)
 
-    def _text_of_node(self, node: int) -> str:
-        stitched = self._model.stitched
+    def _explained(self, node: int) -> str:
+        """Return how a span failed without an error, and what then makes it a failure; empty if it didn't."""
+        stitched, silent = self._model.stitched, self._rows.appearance.silent
         row = stitched.tree.rows[node]
-        return self.text_of(row) or self.text_of(stitched.submitted.get(row, row))
+        failure = silent.get(row) or silent.get(stitched.submitted.get(row, row))
+        if failure is None:
+            return ""
+        name = sanitise(self._rows.texts.name(node), _MAX_NAME_LENGTH)
+        return f"no error, but {f'{name} never ran: ' if failure.never_ran else ''}{failure.text}"
 
     def text_of(self, row: int) -> str:
         """Return how a span failed without an error, by its row; empty if it didn't."""
@@ -163,8 +170,9 @@ class Failures:
             return f"error {number + 1:,} of {errors:,}"
         node, text = stitched.order[self._positions[number]], "lost, likely: its process has ended"
         if not stitched.tree.is_missing(node):
-            text = self._text_of_node(node) or self._missing.unended_text(stitched.tree.rows[node])
-        return f"silent failure {number - errors + 1:,} of {len(silent):,}: {text}"
+            text = self._explained(node) or self._missing.unended_text(stitched.tree.rows[node])
+        which = f" {number - errors + 1:,} of {len(silent):,}" if len(silent) > 1 else ""
+        return f"silent failure{which}: {text}"
 
     def next(self, by: int) -> int:
         """Return the number of the next failure, or of the one before; there may be none of that number.

@@ -119,7 +119,8 @@ class Waterfall(LineList):
         self._store = store
         self.model = model
         self.appearance = appearance
-        self._texts = RowTexts(store, model, appearance)
+        self.texts = RowTexts(store, model, appearance)
+        """What its rows say."""
         self.matched: set[int] = set()
         """Rows of the spans that a search has found."""
         self._matches: tuple[object, object, list[int]] | None = None
@@ -216,11 +217,11 @@ class Waterfall(LineList):
     def _label(self, node: int, depth: int, width: int) -> list[Segment]:
         model, tree = self.model, self.model.tree
         dim, error = self.paint_style("dim"), self.paint_style("error")
-        indent, arrow, name = indent_of(depth, width), self._texts.arrow(node), self._texts.name(node)
+        indent, arrow, name = indent_of(depth, width), self.texts.arrow(node), self.texts.name(node)
         is_match = is_any_between(self.matches, *model.reach(node))
         plain = self._plain_marks(node, is_match=is_match) if self.app.no_color else []
         marks = fitting(
-            [" ".join(filter(None, (text, *plain))) for text in self._texts.marks(node)],
+            [" ".join(filter(None, (text, *plain))) for text in self.texts.marks(node)],
             width - len(indent) - _ARROW - min(_SHORTEST_NAME, cell_len(name[:_SHORTEST_NAME])) - 1,
         )
         room = width - len(indent) - _ARROW - len(marks) - (1 if marks else 0)
@@ -268,11 +269,11 @@ class Waterfall(LineList):
 
     def _took(self, node: int) -> list[Segment]:
         """Return what a call waited, where there are calls, and how long it ran."""
-        tree, has_calls, lasted = self.model.tree, bool(self.wait_cells), self._texts.lasted(node)
+        tree, has_calls, lasted = self.model.tree, bool(self.wait_cells), self.texts.lasted(node)
         if tree.is_missing(node):
             text = right(NOT_SEEN, self.wait_cells + _DURATION) if has_calls else " " * _DURATION
             return [Segment(f"{text}  ", self.paint_style("dim"))]
-        waited = self._texts.waited(node) if has_calls else []
+        waited = self.texts.waited(node) if has_calls else []
         if self.model.run(node):
             several = [waited, lasted] if has_calls else [lasted]
             texts = [right(fitting(texts, _DURATION + 1), _DURATION + 1) for texts in several]

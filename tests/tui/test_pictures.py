@@ -105,10 +105,10 @@ QUESTIONS = [
     ("a request's queue", "serve", "H", ("QUEUE P50", " queue + ")),
     ("each request's queue", "serve", "H enter", ("QUEUE", "REQUEST ID")),
     (
-        "failed against the others",
+        "slowest against the others",
         "ray-tasks-bundled-hook",
         "D enter",
-        ("without an error", "with an error", "waiting"),
+        ("the slowest tenth", "all others", "waiting"),
     ),
 ]
 

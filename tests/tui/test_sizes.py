@@ -128,7 +128,7 @@ LISTS = [
     ((), 0, 50, "START DURATION TRACE"),
     ((), 0, 40, "DURATION TRACE"),
     ((), 0, 20, "TRACE"),
-    (("r",), 1, 80, "ROOT TRACES ERR INCOMPLETE P50 P95 MAX"),
+    (("r",), 2, 80, "ROOT TRACES ERR INCOMPLETE P50 P95 MAX"),
     (("r",), 2, 60, "ROOT TRACES ERR P95 MAX"),
     (("r",), 2, 40, "ROOT TRACES P95"),
     (("d", "down", "d"), 5, 80, "SELF A CHANGE SELF B COUNT ERRORS PATH"),

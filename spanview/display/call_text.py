@@ -59,8 +59,8 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
         return ""
     waits = [function.waited_for.get(WaitedFor.WORKER_START, (0, 0)) for function in functions]
     calls, ns = (sum(figures) for figures in zip(*waits, strict=True))
-    together = f", of {calls:,} calls together" if calls > 1 else ""
-    return count(cold, "cold start") + (f" (likely {duration(ns)} of waiting{together})" if calls else "")
+    together = "together " if calls > 1 else ""
+    return count(cold, "cold start") + (f" ({together}likely {duration(ns)} of waiting)" if calls else "")
 
 
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:

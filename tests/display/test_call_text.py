@@ -38,7 +38,7 @@ def process(worker_id: str, pid: int) -> dict[str, Any]:
         ([1], [(0, 0)], "1 cold start"),
         ([1], [(1, 800)], "1 cold start (likely 800 µs of waiting)"),
         # One waited for its arguments at last, and overlapping waits make more than the clock shows.
-        ([2, 1, 0], [(1, 800), (1, 700), (0, 0)], "3 cold starts (likely 1.50 ms of waiting, of 2 calls together)"),
+        ([2, 1, 0], [(1, 800), (1, 700), (0, 0)], "3 cold starts (together likely 1.50 ms of waiting)"),
     ],
 )
 def test_cold_starts(cold: list[int], started: list[tuple[int, int]], text: str) -> None:

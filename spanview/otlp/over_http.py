@@ -126,7 +126,9 @@ class OverHttp:
         if isinstance(error, ConnectionError):
             return Response(ResponseKind.RETRY, f"the connection was lost{_advice(endpoint)}")
         if isinstance(error, HTTPException):
-            return Response(ResponseKind.UNREACHABLE, "what answers there speaks no HTTP; gRPC, perhaps: try --protocol grpc")
+            return Response(
+                ResponseKind.UNREACHABLE, "what answers there speaks no HTTP; gRPC, perhaps: try --protocol grpc"
+            )
         return Response(ResponseKind.UNREACHABLE, error.strerror or str(error))
 
     def close(self) -> None:

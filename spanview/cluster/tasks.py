@@ -118,10 +118,12 @@ def watched() -> Iterator[None]:
                 reached_s = time.monotonic()
             if time.monotonic() > reached_s + _GONE_S:
                 is_gone.set()
-                # What waits for Ray looks for signals.
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
                 return
 
+    # What waits for Ray looks for signals; Ctrl+C's own is ignored by what a shell has put into the background.
+    # It stays so, as the signal may come when the program no longer waits.
+    signal.signal(signal.SIGUSR1, signal.default_int_handler)
     threading.Thread(target=look, daemon=True).start()
     try:
         yield

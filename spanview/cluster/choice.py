@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TraceChoice:
     """What is asked for."""
 
     queries: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Choice:
         if self.trace is not None:
             only_trace({*ids}, self.trace)
 
-    def settled(self, runs: Iterable[Run]) -> Choice:
+    def settled(self, runs: Iterable[Run]) -> TraceChoice:
         """Return it with the time at which the newest run begins.
 
         Args:

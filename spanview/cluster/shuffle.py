@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.since import Run
-    from spanview.cluster.choice import Choice
+    from spanview.cluster.choice import TraceChoice
     from spanview.cluster.shared_files import SharedFile
     from spanview.cluster.span_rows import SpanRows
 
@@ -163,7 +163,7 @@ class Job:
     """Bytes of the longest record that is kept."""
     quick_from: int
     """As in `ReadOptions`."""
-    choice: Choice
+    choice: TraceChoice
     """Which of the spans are taken."""
     version: str = __version__
 
@@ -176,10 +176,10 @@ class ReadReport(NamedTuple):
     starts_ns: list[int]
     """The starts of some spans, evenly chosen, in order."""
     trace_ids: list[int]
-    """As `Choice.trace_ids` returns them; empty for all."""
+    """As `TraceChoice.trace_ids` returns them; empty for all."""
 
 
-class Reading(NamedTuple):
+class ReadGroups(NamedTuple):
     """All groups, read."""
 
     job: Any
@@ -189,7 +189,7 @@ class Reading(NamedTuple):
     """References to the rows of each share, one from each group: lists of `SpanRows`, one for each partition."""
 
 
-def job_of(files: Sequence[SharedFile], cap: int, choice: Choice) -> Job:
+def job_of(files: Sequence[SharedFile], cap: int, choice: TraceChoice) -> Job:
     """Return how some files are read.
 
     Args:
@@ -221,7 +221,7 @@ def _groups(files: Sequence[SharedFile], most_bytes: int) -> list[range]:
     return [*groups, range(first, len(files))]
 
 
-def read_on(tasks: Tasks, job: Job) -> Reading:
+def read_on(tasks: Tasks, job: Job) -> ReadGroups:
     """Have all groups read.
 
     Raises:
@@ -236,7 +236,7 @@ def read_on(tasks: Tasks, job: Job) -> Reading:
     if job.choice.needs_runs:
         runs = [tasks.start(_runs, shared, *rows)[0] for rows in shares]
         shared = tasks.share(replace(job, choice=job.choice.settled(chain.from_iterable(map(tasks.take, runs)))))
-    return Reading(shared, reports, shares)
+    return ReadGroups(shared, reports, shares)
 
 
 def _read(job: Job, number: int) -> list[ReadReport | list[SpanRows]]:

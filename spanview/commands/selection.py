@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from spanview.analysis.query import Query
-    from spanview.cluster.choice import Choice
+    from spanview.cluster.choice import TraceChoice
     from spanview.commands.options import Options
 
 
@@ -38,15 +38,15 @@ class Selection:
         self._since = None if options.since is None else parse_since(options.since, time.time_ns())
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> TraceChoice:
         """The same for a cluster.
 
         Raises:
             QueryError: A query asks for what only all spans together show.
         """
-        from spanview.cluster.choice import Choice
+        from spanview.cluster.choice import TraceChoice
 
-        choice = Choice(self._queries, self._since, self._trace)
+        choice = TraceChoice(self._queries, self._since, self._trace)
         choice.check()
         return choice
 

@@ -26,7 +26,7 @@ from seeds import seeds
 from spanview.analysis.stats import GroupPart, joined, statistics
 from spanview.cluster import shared_files, shuffle
 from spanview.cluster import statistics as counting
-from spanview.cluster.choice import Choice
+from spanview.cluster.choice import TraceChoice
 from spanview.model.problems import CollectError
 from spanview.sources.loading import load_store
 from spanview.version import __version__
@@ -44,7 +44,9 @@ def check(folder: Path) -> int:
     files, problems = shared_files.search([str(folder)])
     store = load_store(folder)
     for by in counting.BY:
-        groups, tallies = counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 16 << 20, Choice()), by)
+        groups, tallies = counting.statistics_on_cluster(
+            TasksHere(), shuffle.job_of(files, 16 << 20, TraceChoice()), by
+        )
         for problem in problems:
             tallies.add_problem(problem)
         assert groups == statistics(store, by)
@@ -124,7 +126,7 @@ def test_uris(tmp_path: Path) -> None:
     uri = folder.as_uri()
     files, _ = shared_files.search([f"{uri}/", f"{uri}/in/2.json"])
     assert [file.shown for file in files] == [f"{uri}/{name}" for name in ("1 %20#?.json", "4.json.gz", "in/2.json")]
-    groups, tallies = counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, Choice()), "name")
+    groups, tallies = counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, TraceChoice()), "name")
     assert sorted(str(group.key) for group in groups) == ["1 %20#?.json", "4.json.gz", "in/2.json"]
     assert (tallies.files, tallies.problems()) == (3, [])
 
@@ -137,7 +139,7 @@ def test_a_file_that_a_node_does_not_have(tmp_path: Path) -> None:
     files, _ = shared_files.search([str(path)])
     path.unlink()
     with pytest.raises(CollectError, match=r"1\.json: can't be read on .*, as .* it has to be: No such file"):
-        counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, Choice()), "name")
+        counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, TraceChoice()), "name")
 
 
 # -- a cluster ---------------------------------------------------------------------------------------------------------

@@ -87,6 +87,7 @@ def test_portions_are_collected_between_keys(monkeypatch: pytest.MonkeyPatch, ti
 
 def test_no_portion_is_collected_while_a_key_acts(monkeypatch: pytest.MonkeyPatch, tidy: Tidy) -> None:
     """It would hold what the key brings onto the screen; what outlives one portion goes with the next."""
+    monkeypatch.setattr(warm, "_LARGE_S", 3600)
     made = _grow(100, portion=2)
     gone = weakref.ref(made.pop())
     tidy.collect()

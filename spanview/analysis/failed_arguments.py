@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _Caller: TypeAlias = tuple[int, int, int]
-"""The number of the caller's source, and its trace and span id where a span is the caller."""
+"""The number of the caller's process, and its trace and span id where a span is the caller."""
 _NOT_COMPUTED: Final = "At least one of the input arguments for this task could not be computed"
 _NAMED: Final = re.compile(rf"ray::([^\n]+?)\(\)[^\n]*\n\s*{_NOT_COMPUTED}")
 """As in `ray::embed() (pid=7, ip=10.0.0.1)\\n  At least one of …`; Ray colours the name."""
@@ -100,7 +100,7 @@ class FailedArguments:
         """Return what tells a call's caller from others: its process, and the span where there is one."""
         spans = self._store.spans
         parent = spans.parent_id[row]
-        return spans.source[row], spans.trace[row] if parent else -1, parent
+        return spans.process[row], spans.trace[row] if parent else -1, parent
 
     def _function(self, row: int) -> str:
         return self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED)
@@ -163,15 +163,15 @@ class _Submitted:
     """The calls of each caller in the order in which they were submitted."""
 
     def __init__(self, store: Store, calls: Places) -> None:
-        sources, traces, parents, starts, names = (
+        processes, traces, parents, starts, names = (
             copy_of(column)[calls]
             for column in (
-                *(store.spans.source, store.spans.trace, store.spans.parent_id),
+                *(store.spans.process, store.spans.trace, store.spans.parent_id),
                 *(store.spans.start_ns, store.spans.name),
             )
         )
         traces = np.where(parents == 0, -1, traces)
-        order = np.lexsort((calls, starts, parents, traces, sources))
+        order = np.lexsort((calls, starts, parents, traces, processes))
         self._rows, self._starts = calls[order], starts[order]
         self._place = dict(zip(self._rows.tolist(), range(len(order)), strict=True))
 
@@ -180,7 +180,7 @@ class _Submitted:
             ordered = column[order]
             return np.asarray(ordered[1:] != ordered[:-1])
 
-        others = changes(sources) | changes(traces) | changes(parents)
+        others = changes(processes) | changes(traces) | changes(parents)
         pauses = others | (self._starts[1:] - self._starts[:-1] > _PAUSE_NS)
         self._of_callers, self._of_bursts, self._of_functions = (
             np.append(0, np.flatnonzero(flags) + 1) for flags in (others, pauses, pauses | changes(names))

@@ -289,14 +289,14 @@ class _Reasons:
     def _last_submitted(self) -> dict[tuple[str, int], int]:
         """Return when each caller last submitted a call of an actor that ran; constructors don't count.
 
-        The keys are the actor's id and the number of the caller's source.
+        The keys are the actor's id and the number of the caller's process.
         """
         spans, last = self._store.spans, dict[tuple[str, int], int]()
         for actor, facts in self._actors.items():
             for row in facts.methods:
                 producer = int(self._producer_of[row])
                 if producer != _NO_CALL:
-                    key = actor, spans.source[producer]
+                    key = actor, spans.process[producer]
                     last[key] = max(last.get(key, NO_TIME), spans.start_ns[producer])
         return last
 
@@ -318,9 +318,9 @@ class _Reasons:
         rows = started_attempts(self._store)
         # The store may have grown since its calls were looked for.
         rows = rows[rows < len(self._producer_of)]
-        sources, starts = copy_of(self._store.spans.source), copy_of(self._store.spans.start_ns)
-        rows = rows[np.lexsort((starts[rows], sources[rows]))]
-        parts = np.split(rows, np.flatnonzero(np.diff(sources[rows])) + 1) if len(rows) else []
+        processes, starts = copy_of(self._store.spans.process), copy_of(self._store.spans.start_ns)
+        rows = rows[np.lexsort((starts[rows], processes[rows]))]
+        parts = np.split(rows, np.flatnonzero(np.diff(processes[rows])) + 1) if len(rows) else []
         attempts, budget = defaultdict[str, list[int]](list), _MAX_RECORDS
         for part in (part.tolist() for part in parts):
             ends = {self._actor_of(row) for row in (part[0], part[-1])}
@@ -385,7 +385,7 @@ class _Reasons:
         if actor is None or call.is_constructor or spans.status[call.row] == ERROR or self._leaves_attempts(call):
             return False
         is_one_life = not actor.overlaps and actor.restart_ns <= spans.start_ns[call.row]
-        ended, last = spans.end_ns[call.row], self._last_run.get((call.actor, spans.source[call.row]), NO_TIME)
+        ended, last = spans.end_ns[call.row], self._last_run.get((call.actor, spans.process[call.row]), NO_TIME)
         return is_one_life and ended != NO_TIME and last >= ended
 
     # -- answers -----------------------------------------------------------------------------------------------------

@@ -50,7 +50,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray_names import RAN, SUBMITTED, call_names
 from spanview.analysis.unended import Fate, Unended, UnendedSpans, known_until
-from spanview.analysis.workers import is_of_one_process
+from spanview.analysis.workers import is_told
 from spanview.analysis.writers import Life, Writers
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
@@ -74,7 +74,7 @@ _MAX_CALLS: Final = 500
 _CALLS_KEPT_S: Final = 1.0
 """After so long it is checked again which callers are alive."""
 _MAX_ATTEMPTS: Final = 32
-"""Attempts of one class in one file that are examined for an actor, the newest."""
+"""Attempts of one class in one process that are examined for an actor, the newest."""
 _MAX_CONSTRUCTORS: Final = 256
 """Attempts of a class's constructor that are examined for an actor, the newest."""
 _GROWTH_FACTOR: Final = 1.1
@@ -203,16 +203,16 @@ class Running:
         self._writers = Writers(store, host, clock)
         self._unended = UnendedSpans(store, self._writers, host)
         self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
-        """The newest attempts by the class or the module that the function is of, and by the file's number."""
+        """The newest attempts by the class or the module that the function is of, and by the process' number."""
         self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MAX_CONSTRUCTORS))
         """The newest attempts of constructors by the class."""
         self._actors: dict[str, tuple[int, dict[str, int]]] = {}
         """For so many rows, the newest attempt of each actor, by its class and its id."""
         self._row_count = 0
         self._trace_count = 0
-        self._sources_grown: dict[int, float] = {}
+        self._processes_grown: dict[int, float] = {}
         self._traces_grown: dict[int, float] = {}
-        """When spans last came, by file or by trace and by the clock, since it was asked first."""
+        """When spans last came, by process or by trace and by the clock, since it was asked first."""
         self._more_calls = array("i")
         """How many more calls than attempts each trace has; too low if calls were retried."""
         self._candidates: list[int] = []
@@ -409,7 +409,7 @@ class Running:
 
     def _has_grown_lately(self, row: int) -> bool:
         spans, since = self._store.spans, self._clock() - _GROWTH_S
-        grown = self._sources_grown.get(spans.source[row]), self._traces_grown.get(spans.trace[row])
+        grown = self._processes_grown.get(spans.process[row]), self._traces_grown.get(spans.trace[row])
         return any(at is not None and at >= since for at in grown)
 
     def _assess_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Assessment:
@@ -453,7 +453,7 @@ class Running:
         of_trace, producer = self._store.rows_of_trace(spans.trace[newest[0]]), spans.parent_id[newest[0]]
         later = next((row for row in of_trace if spans.span_id[row] == producer), None)
         return later is not None and (
-            spans.source[later] == spans.source[call] and spans.start_ns[later] >= spans.end_ns[call] != NO_TIME
+            spans.process[later] == spans.process[call] and spans.start_ns[later] >= spans.end_ns[call] != NO_TIME
         )
 
     def _assess_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Assessment:
@@ -532,9 +532,8 @@ class Running:
     def _newest_attempts(self, group: str) -> dict[str, int]:
         """Return the newest attempt of each actor of a class, by the actor's id."""
         starts, newest = self._store.spans.start_ns, dict[str, int]()
-        for source, attempts in self._attempts[group].items():
-            is_one = is_of_one_process(self._store.sources[source].path)
-            for row in [attempts[-1]] if is_one else [*attempts]:
+        for process, attempts in self._attempts[group].items():
+            for row in [attempts[-1]] if is_told(self._store.processes, process) else [*attempts]:
                 actor = self._writers.facts_of(row).actor
                 if actor not in newest or starts[newest[actor]] < starts[row]:
                     newest[actor] = row
@@ -560,13 +559,13 @@ class Running:
                 if function.endswith(".__init__"):
                     self._constructors[_group(function)].append(row)
                 attempts = self._attempts[_group(function)]
-                attempts.setdefault(spans.source[row], deque(maxlen=_MAX_ATTEMPTS)).append(row)
+                attempts.setdefault(spans.process[row], deque(maxlen=_MAX_ATTEMPTS)).append(row)
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])
                 self._more_calls[spans.trace[row]] += 1
         if self._row_count:
             now, new = self._clock(), slice(self._row_count, count)
-            self._sources_grown |= dict.fromkeys(spans.source[new], now)
+            self._processes_grown |= dict.fromkeys(spans.process[new], now)
             self._traces_grown |= dict.fromkeys(spans.trace[new], now)
         self._row_count, self._trace_count = count, traces
         if changed:

@@ -27,7 +27,7 @@ import numpy as np
 from spanview.analysis.generators import generators_of
 from spanview.analysis.intervals import Levels
 from spanview.analysis.ray_names import RAN, call_names, function_of, short_names, started_attempts
-from spanview.analysis.workers import is_of_one_process
+from spanview.analysis.workers import is_told
 from spanview.index.arrays import copy_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, PRODUCER
@@ -204,9 +204,9 @@ class AllAttempts:
         self._store = store
         spans = store.spans
         rows = started_attempts(store)
-        sources, starts = (copy_of(column)[rows] for column in (spans.source, spans.start_ns))
-        order = np.lexsort((rows, starts, sources))
-        self._rows, self._sources, self._starts = rows[order], sources[order], starts[order]
+        processes, starts = (copy_of(column)[rows] for column in (spans.process, spans.start_ns))
+        order = np.lexsort((rows, starts, processes))
+        self._rows, self._processes, self._starts = rows[order], processes[order], starts[order]
         ends, self._names = (copy_of(column)[self._rows] for column in (spans.end_ns, spans.name))
         self._ends = np.where(ends == NO_TIME, self._starts, np.maximum(ends, self._starts))
         self._callers = self._producers()
@@ -239,25 +239,25 @@ class AllAttempts:
 
     def _set_processes(self) -> None:
         """Find when each process began, and until when it was busy."""
-        sources, size = self._sources, len(self._rows)
-        is_first = np.append(True, sources[1:] != sources[:-1])[:size]
+        processes, size = self._processes, len(self._rows)
+        is_first = np.append(True, processes[1:] != processes[:-1])[:size]
         self._firsts = np.maximum.accumulate(np.where(is_first, np.arange(size), 0))
         """The first attempt of each attempt's process."""
-        reached = np.maximum.accumulate(self._keys(sources, self._ends, "left"))
-        self._reached = self._times[reached - sources.astype(np.int64) * (len(self._times) + 1)]
+        reached = np.maximum.accumulate(self._keys(processes, self._ends, "left"))
+        self._reached = self._times[reached - processes.astype(np.int64) * (len(self._times) + 1)]
         """When all of its process' attempts had ended, from the first up to each."""
         before = np.where(is_first, self._starts, np.append(0, self._reached[:-1])[:size])
         self._busy = np.append(0, np.cumsum(np.maximum(0, self._ends - np.maximum(self._starts, before))))
         """How long any process was busy before each attempt, summed up."""
         overlaps = np.flatnonzero(before - self._starts > _ROUNDED_NS)
-        self._concurrent = np.isin(sources, sources[overlaps])
+        self._concurrent = np.isin(processes, processes[overlaps])
         texts = self._store.names.texts
         made = np.isin(self._names, [number for number, text in enumerate(texts) if text.endswith(_CONSTRUCTOR)])
         last = np.maximum.accumulate(np.where(made, np.arange(size), -1))
         self._constructors = np.where(last >= self._firsts, last, -1)
         """The constructor that ran last in its process, up to each attempt, itself included; -1 for none."""
         self._made = made
-        self._keyed_starts = self._keys(sources, self._starts, "right")
+        self._keyed_starts = self._keys(processes, self._starts, "right")
 
     def _is_task(self) -> Flags:
         """Return which attempts are those of tasks, not of actors; a record is read for each function."""
@@ -273,13 +273,13 @@ class AllAttempts:
         spans, calls = self._store.spans, self._callers[self._callers != _NO_CALL]
         submitting = np.isin(copy_of(spans.span_id)[self._rows], copy_of(spans.parent_id)[calls])
         chosen = self._tasks & ~submitting & (self._ends > self._starts)
-        starts, ends, sources = self._starts[chosen], self._ends[chosen], self._sources[chosen]
+        starts, ends, processes = self._starts[chosen], self._ends[chosen], self._processes[chosen]
         self._most = int(Levels.of(starts, ends).counts.max(initial=0))
         # A worker that goes on within a handover was never free.
-        goes_on = np.append(sources[1:] == sources[:-1], False)[: len(sources)]
+        goes_on = np.append(processes[1:] == processes[:-1], False)[: len(processes)]
         lasts = np.where(goes_on, np.minimum(ends + _MOST_HANDOVER_NS, np.append(starts[1:], 0)[: len(starts)]), ends)
         self._levels = Levels.of(starts, np.maximum(lasts, ends))
-        self._began = np.sort(starts[np.unique(sources, return_index=True)[1]])
+        self._began = np.sort(starts[np.unique(processes, return_index=True)[1]])
 
     def _level_before(self, ns: NDArray[Any]) -> Places:
         """Return how many workers ran a task right before each of some times, or had just ended one."""
@@ -322,7 +322,7 @@ class AllAttempts:
         began = np.where(is_made | (made < 0), self._starts[firsts], self._ends[made])
         prepared = np.minimum(starts, np.maximum(submitted, began))
         starting = prepared - submitted
-        index = np.searchsorted(self._keyed_starts, self._keys(self._sources[chosen], prepared, "right"), "right") - 1
+        index = np.searchsorted(self._keyed_starts, self._keys(self._processes[chosen], prepared, "right"), "right") - 1
         index = np.minimum(np.maximum(index, firsts), previous)
         busy = self._busy_until(previous, starts) - self._busy_until(index, prepared)
         # What explains most of the wait: the process wasn't there yet, or it ran something else.
@@ -374,9 +374,9 @@ class AllAttempts:
 
     def _are_known(self) -> Flags:
         """Return of which attempts the call is known, and which process ran them."""
-        paths = [source.path for source in self._store.sources]
-        of_one_process = [number for number, path in enumerate(paths) if is_of_one_process(path)]
-        are_known: Flags = (self._callers != _NO_CALL) & np.isin(self._sources, of_one_process)
+        processes = self._store.processes
+        told = [number for number in range(len(processes)) if is_told(processes, number)]
+        are_known: Flags = (self._callers != _NO_CALL) & np.isin(self._processes, told)
         return are_known
 
     def called_before(self, call: int) -> tuple[Places, Places]:
@@ -387,8 +387,8 @@ class AllAttempts:
         """
         spans, known = self._store.spans, np.flatnonzero(self._callers != _NO_CALL)
         calls = self._callers[known]
-        sources, starts = copy_of(spans.source)[calls], copy_of(spans.start_ns)[calls]
-        is_before = (sources == spans.source[call]) & (starts < spans.start_ns[call])
+        processes, starts = copy_of(spans.process)[calls], copy_of(spans.start_ns)[calls]
+        is_before = (processes == spans.process[call]) & (starts < spans.start_ns[call])
         return calls[is_before], self._rows[known[is_before]]
 
     def _is_queued(self, chosen: Places, previous: Places, has_many: Flags) -> Flags:
@@ -408,8 +408,8 @@ class AllAttempts:
     def _same_caller_before(self, calls: Places, chosen: Places) -> Flags:
         """Return whether calls were submitted by the callers of attempts, before their own calls."""
         spans, own = self._store.spans, self._callers[chosen]
-        sources, starts = copy_of(spans.source), copy_of(spans.start_ns)
-        same: Flags = (calls != _NO_CALL) & (sources[calls] == sources[own]) & (starts[calls] < starts[own])
+        processes, starts = copy_of(spans.process), copy_of(spans.start_ns)
+        same: Flags = (calls != _NO_CALL) & (processes[calls] == processes[own]) & (starts[calls] < starts[own])
         return same
 
     def _results_before(self, chosen: Places, submitted: NDArray[Any], most_ns: int, steps: int) -> Places:
@@ -448,12 +448,14 @@ class AllAttempts:
         if not len(chosen):
             return ends
         known, last = self._ended_before(chosen)
-        sources, own = copy_of(self._store.spans.source), self._callers[chosen]
+        processes, own = copy_of(self._store.spans.process), self._callers[chosen]
         for step in range(_LAST_ENDS_OF_PREPARED if len(known) else 0):
             candidates = known[np.maximum(last - step, 0)]
             ended = self._ends[candidates]
-            is_open &= (last - step >= 0) & (sources[self._callers[candidates]] == sources[own]) & (ended > submitted)
-            fits = self._may_be_argument(candidates, chosen) & (self._sources[candidates] != self._sources[chosen])
+            is_open &= (
+                (last - step >= 0) & (processes[self._callers[candidates]] == processes[own]) & (ended > submitted)
+            )
+            fits = self._may_be_argument(candidates, chosen) & (self._processes[candidates] != self._processes[chosen])
             is_last = step == _LAST_ENDS_OF_PREPARED - 1
             ends = np.where(is_open & (fits | is_last), ended, ends)
             is_open &= ~fits
@@ -473,10 +475,10 @@ class AllAttempts:
         # A generator's span ends long before its results are there.
         made = [name for name in np.unique(self._names).tolist() if texts[name].removesuffix(RAN) in generators]
         known = np.flatnonzero((self._callers != _NO_CALL) & ~self._made & ~np.isin(self._names, made))
-        sources = copy_of(self._store.spans.source)
-        keys = self._keys(sources[self._callers[known]], self._ends[known], "left")
+        processes = copy_of(self._store.spans.process)
+        keys = self._keys(processes[self._callers[known]], self._ends[known], "left")
         order = np.argsort(keys, kind="stable")
-        starts = self._keys(sources[self._callers[chosen]], self._starts[chosen], "left")
+        starts = self._keys(processes[self._callers[chosen]], self._starts[chosen], "left")
         return known[order], np.searchsorted(keys[order], starts, "right") - 1
 
 

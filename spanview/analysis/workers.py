@@ -99,6 +99,12 @@ def is_of_one_process(path: str) -> bool:
     return pid_of_file(path) is not None or _NODE_AND_PID.search(path) is not None
 
 
+def is_told(processes: SpanProcesses, number: int) -> bool:
+    """Return whether a process is told from all others: by its resource, or by a file that only it writes to."""
+    file = processes.file(number)
+    return file is None or is_of_one_process(file.path)
+
+
 def empty_files(store: Store, pids: Container[str]) -> int:
     """Return how many empty files are named after processes other than these: what they ran, if anything, isn't known.
 

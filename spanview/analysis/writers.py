@@ -111,7 +111,7 @@ class Writers:
         self.sessions: dict[int, str] = {}
         """The log folders of the Ray sessions of callers that were seen alive, by pid."""
         self._alive_since: dict[tuple[int, int], int] = {}
-        """The earliest known time of processes that were seen alive, by the number of a file and the pid."""
+        """The earliest known time of processes that were seen alive, by the number of a process and the pid."""
         self._seen_ns: dict[tuple[int, int], int] = {}
         """When such a process was last seen alive, in nanoseconds since 1970."""
         self._ended_at: dict[tuple[int, int], float] = {}
@@ -139,10 +139,10 @@ class Writers:
 
     def life(self, row: int, writer: Writer) -> Life:
         """Return whether the process that has written a span is alive, and remember it."""
-        source, ran_ns = self._store.spans.source[row], self._ran_ns(row)
+        spans, ran_ns = self._store.spans, self._ran_ns(row)
         if ran_ns == NO_TIME:
             return Life.UNKNOWN
-        key, path = (source, writer.pid), self._store.sources[source].path
+        key, path = (spans.process[row], writer.pid), self._store.sources[spans.source[row]].path
         life = self._host.life(writer.pid, writer.host, path, ran_ns, is_named=writer.is_named)
         if life.is_alive:
             self._alive_since[key] = min(ran_ns, self._alive_since.get(key, ran_ns))
@@ -156,7 +156,7 @@ class Writers:
 
     def was_alive(self, row: int, writer: Writer) -> bool:
         """Return whether the process that has written a span was seen alive, not an earlier one with its pid."""
-        since = self._alive_since.get((self._store.spans.source[row], writer.pid))
+        since = self._alive_since.get((self._store.spans.process[row], writer.pid))
         return since is not None and self._ran_ns(row) >= since
 
     def _ran_ns(self, row: int) -> int:
@@ -166,9 +166,9 @@ class Writers:
 
     def seen_ns(self, row: int, writer: Writer) -> int:
         """Return when the process that has written a span was last seen alive; `NO_TIME` if it never was."""
-        return self._seen_ns.get((self._store.spans.source[row], writer.pid), NO_TIME)
+        return self._seen_ns.get((self._store.spans.process[row], writer.pid), NO_TIME)
 
     def has_ended(self, row: int, writer: Writer, after_s: float) -> bool:
         """Return whether a process that was seen alive was seen to have ended so long ago, as `life` was asked."""
-        since = self._ended_at.get((self._store.spans.source[row], writer.pid))
+        since = self._ended_at.get((self._store.spans.process[row], writer.pid))
         return since is not None and self._clock() - since >= after_s

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from builders import EPOCH_NS, MICROSECOND, Builder, file_of, store_of_files
+from quick.folders import otlp_line
 from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.ray_names import RAN, function_of
@@ -46,8 +47,12 @@ _MANY: Final = "".join(
 )
 
 
-def store_of_drawing(drawing: str, *, folder: str = "spans", ending: str = ".txt") -> Store:
-    """Return the spans of a drawing; each call is a trace of its own, and has the attempts of its name that follow."""
+def store_of_drawing(drawing: str, *, folder: str = "spans", ending: str = ".txt", received: bool = False) -> Store:
+    """Return the spans of a drawing; each call is a trace of its own, and has the attempts of its name that follow.
+
+    Args:
+        received: Whether all are in one file, of OTLP, and the resources say of which process each span is.
+    """
     build, files, open_calls = Builder(), dict[str, list[Any]](), dict[str, int]()
     for number, line in enumerate(drawing.strip().splitlines(), 1):
         file, name, kind, times = line.split()
@@ -58,7 +63,8 @@ def store_of_drawing(drawing: str, *, folder: str = "spans", ending: str = ".txt
         if kind == "<":
             open_calls[name] = number
         remote = "actor" if "." in name else "function"
-        files.setdefault(f"{folder}/{file}{ending}", []).append(
+        path = "received.jsonl" if received else f"{folder}/{file}{ending}"
+        files.setdefault(path, []).append(
             build.span(
                 name.partition("#")[0] + suffix,
                 trace=number if parent is None else parent,
@@ -68,8 +74,11 @@ def store_of_drawing(drawing: str, *, folder: str = "spans", ending: str = ".txt
                 start=start * _MS,
                 **({"end_time": None} if end is None else {"duration": (end - start) * _MS}),
                 attributes={"ray.remote": remote},
+                resource={"service.instance.id": file} if received else None,
             )
         )
+    if received:
+        return store_of_files({path: b"".join(map(otlp_line, documents)) for path, documents in files.items()})
     return store_of_files({path: file_of(documents) for path, documents in files.items()})
 
 
@@ -228,9 +237,20 @@ def reason_of_last(store: Store) -> str:
     ],
 )
 def test_drawings(drawing: str, text: str) -> None:
-    """Each drawing comes to its reason, and to no reason at all where several processes share a file."""
+    """Each drawing comes to its reason, also where one file has all; to none where nothing tells the processes."""
     assert reason_of_last(store_of_drawing(drawing)) == text
+    assert reason_of_last(store_of_drawing(drawing, received=True)) == text
     assert not reason_of_last(store_of_drawing(drawing, ending="-of-all-nodes.txt"))
+
+
+@pytest.mark.parametrize(
+    ("file", "text"), [("n-3-1717000000", "likely for a worker to start"), ("n-2-1717000000.2", "")]
+)
+def test_a_process_goes_on_in_a_further_file(file: str, text: str) -> None:
+    """What ran in the file before it, ran in that process."""
+    drawing = f"n-1-1717000000 g < 0-1\nn-2-1717000000 g > 2-3\nn-1-1717000000 f < 4-5\n{file} f > 900-910"
+    reason = reason_of_last(store_of_drawing(drawing, ending=".jsonl"))
+    assert reason.partition(":")[0] == (text or "for what isn't known")
 
 
 _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
@@ -284,7 +304,11 @@ _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
 )
 def test_what_went_on_meanwhile(drawing: str, text: str) -> None:
     """Where no reason is known, it is said what went on in most of the wait; details say the same as the answer."""
-    store = store_of_drawing(drawing)
+    for store in (store_of_drawing(drawing), store_of_drawing(drawing, received=True)):
+        _says_what_went_on(store, text)
+
+
+def _says_what_went_on(store: Store, text: str) -> None:
     spans, names = store.spans, store.names.texts
     ends = {EPOCH_NS + ms * _MS * MICROSECOND for ms in (62, 192)}
     (row,) = (row for row in range(len(spans)) if spans.end_ns[row] in ends)

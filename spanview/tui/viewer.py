@@ -72,6 +72,9 @@ class Viewer(Protocol):
     def is_growing(self, trace: int) -> bool:
         """Tell whether a trace has just grown, or may still grow, as the list of traces says it."""
 
+    def something_is_lost(self) -> None:
+        """Count findings anew: what is lost in traces is no longer what it was."""
+
     def growth_has_changed(self) -> None:
         """Let the screens say which traces grow now."""
 

@@ -96,10 +96,9 @@ class Terminal:
             written = written[-_LONGEST:] + piece
         return time.perf_counter() - self._began
 
-    def wait_until_quiet(self, seconds: float) -> None:
-        """Wait until nothing has been written for some seconds."""
-        while self.read(seconds):
-            pass
+    def wait_until_quiet(self, seconds: float) -> bytes:
+        """Return what is written until nothing has been for some seconds."""
+        return b"".join(iter(lambda: self.read(seconds), b""))
 
     def seconds_of_key(self, key: bytes, quiet_s: float = 0.1) -> float:
         """Return the seconds from a key to the first byte that it makes the program write."""

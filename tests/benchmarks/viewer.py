@@ -87,11 +87,21 @@ def _keys(large: Path, small: Path, presses: int, *, opened: bool) -> tuple[floa
             terminal.wait_until_quiet(_SETTLED_S)
             if opened:
                 terminal.seconds_of_key(b"\r", _SETTLED_S)
+            else:
+                _go_to_list(terminal)
         taken: list[list[float]] = [[], []]
         for _ in range(presses):
             for terminal, values in zip(terminals, taken, strict=True):
                 values.append(terminal.seconds_of_key(DOWN))
     return median(taken[0]) * 1000, median(taken[1]) * 1000
+
+
+def _go_to_list(terminal: Terminal) -> None:
+    """Leave Groups for the list of traces, if the viewer has begun there: many traces of a few names."""
+    terminal.press(b"r")
+    if not _ROW.search(terminal.wait_until_quiet(_SETTLED_S)):
+        terminal.press(b"r")
+        terminal.wait_until_quiet(_SETTLED_S)
 
 
 def keys_while_loading(folder: Path, rounds: int) -> list[Figure]:

@@ -19,6 +19,7 @@ from builders import EPOCH_NS, Builder
 from hosts import FakeHost
 from spanview.analysis import answer, silent, unended
 from spanview.sources import processes
+from spanview.tui.app import findings
 from spanview.tui.app.feed import FeedState
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.trace.waterfall import Waterfall
@@ -257,6 +258,18 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         host.unknown.add(7)
         await look.pilot.pause(1.2)
         assert "! job  lost span" in look.text
+
+
+async def test_what_is_lost_is_a_finding_at_once(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It needs no further span."""
+    monkeypatch.setattr(findings, "_MIN_INTERVAL_S", 0.1)
+    async with looking_at(data=begun(), size=(140, 40)) as look:
+        await look.tell(FeedState(loading=False, following=True))
+        await look.until(lambda: look.app.findings is not None)
+        before = look.app.findings
+        host.end({7})
+        await look.until(lambda: look.app.findings == before + 1)
+        await look.until_shown(f"! {before + 1} finding")
 
 
 async def test_what_runs_has_one_time_on_a_screen(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -366,6 +366,10 @@ class SpanviewApp(App[None]):
             self._news.at_once()
         self.say("paused" if self.paused else "following again")
 
+    def something_is_lost(self) -> None:
+        """Count findings anew."""
+        self._findings.look_anew()
+
     def growth_has_changed(self) -> None:
         """Let the screens say which traces grow now."""
         for screen in self.screens():

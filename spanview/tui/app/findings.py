@@ -41,6 +41,11 @@ class FindingsCount:
         self._rest_until = 0.0
         self._waits = False
 
+    def look_anew(self) -> None:
+        """Count again, though nothing was read: a process has ended."""
+        self._version = -1
+        self.look()
+
     def look(self) -> None:
         """Count, if there is something new, and it is time; else when it is."""
         spans, version, now = len(self._store.spans), self._store.version, time.monotonic()

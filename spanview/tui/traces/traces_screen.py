@@ -322,9 +322,12 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _take_living(self, living: Living) -> None:
         if (living.running or living != self._living) and not self.viewer.paused:
+            is_same = self._living is not None and living.lost == self._living.lost
             self._living = living
             self.marks.take_lost(living.lost)
             self._show_growth()
+            if not is_same:
+                self.viewer.something_is_lost()
 
     def _show_growth(self) -> None:
         before = self._model.known_until

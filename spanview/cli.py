@@ -58,6 +58,9 @@ _DEFAULT_WIDTH: Final = 100
 _MIN_WIDTH, _MAX_WIDTH = 40, 1000
 _MAX_PORT: Final = 65_535
 _MAX_BATCH: Final = 10_000
+_MIN_FOLDER_BYTES: Final = 4096
+_ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+", re.IGNORECASE)
+"""What browsers send of a page: no path, no slash at the end."""
 _NUMBER: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
@@ -335,6 +338,15 @@ def _check_receiving(parser: argparse.ArgumentParser, given: dict[str, Any]) -> 
         parser.error("--dir DIR says where to: it is missing")
     if given["http"] is None and given["grpc"] is None:
         parser.error("--http off --grpc off leave nothing to receive at: leave out one of them")
+    if 0 < given["max_bytes"] < _MIN_FOLDER_BYTES:
+        parser.error(
+            f"--max-bytes {given['max_bytes']}: the folder needs room for some spans, {_MIN_FOLDER_BYTES:,} bytes"
+        )
+    for origin in given["cors"]:
+        if origin not in {"*", "null"} and not _ORIGIN.fullmatch(origin):
+            parser.error(
+                f"--cors {origin}: expected an origin as browsers send it, such as http://localhost:3000, or *"
+            )
 
 
 def _without_lists(given: dict[str, Any]) -> dict[str, Any]:

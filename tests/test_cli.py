@@ -119,6 +119,12 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["receive"], ["--dir DIR says where to: it is missing"]),
     (["receive", "folder", "--dir", "dir"], ["unrecognized arguments: folder"]),
     (["receive", "--dir", "dir", "--http", "off", "--grpc", "off"], ["leave nothing to receive at"]),
+    (["receive", "--dir", "dir", "--max-bytes", "5"], ["--max-bytes 5:", "4,096 bytes"]),
+    (
+        ["receive", "--dir", "dir", "--cors", "localhost:3000"],
+        ["--cors localhost:3000:", "http://localhost:3000, or *"],
+    ),
+    (["receive", "--dir", "dir", "--cors", "http://a/"], ["--cors http://a/:"]),
     (["receive", "--dir", "dir", "--http", "65536"], ["65536: expected a port up to 65535"]),
     (["receive", "--dir", "dir", "--max-body", "much"], ["much: expected a size such as 64MiB"]),
     (["collect"], ["-o DIR says where to: it is missing"]),

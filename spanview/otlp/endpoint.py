@@ -173,13 +173,14 @@ def _url(given: str | None, protocol: OtlpProtocol, environment: Mapping[str, st
     if protocol is OtlpProtocol.GRPC and "://" not in url:
         is_insecure = _set("INSECURE", environment)[1].lower() == "true"
         url = f"{'http' if is_insecure else 'https'}://{url}"
+    port = ""
     try:
         parts = urlsplit(url)
         is_usable = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_usable = False
+    except ValueError as error:
+        is_usable, port = False, ", its port up to 65535" if "Port" in str(error) else ""
     if not is_usable or not url.isascii() or not url.isprintable() or " " in url:
-        raise PushError(f"{variable} {url}: expected a URL such as http://localhost:4318")
+        raise PushError(f"{variable} {url}: expected a URL such as http://localhost:4318{port}")
     if "@" in parts.netloc:
         raise PushError(f"{variable}: a URL with user and password isn't taken; give --header 'Authorization=Basic …'")
     if protocol is OtlpProtocol.GRPC:

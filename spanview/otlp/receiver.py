@@ -183,6 +183,8 @@ def _summary(intake: BodyQueue, log: ReceivedFiles, folder: str) -> str:
         f"received {count(received.spans, 'span')} in {count(received.requests, 'request')}, "
         f"in {count(log.files, 'file')} of {folder}"
     )
+    if log.removals:
+        text += f"; removed {count(log.removals, 'file')}, to keep to --max-bytes"
     for kind in (Signal.METRICS, Signal.LOGS):
         if kept := received.kept[kind]:
             text += f"; kept {count(kept, 'request')} of {kind}"

@@ -75,8 +75,15 @@ class ReceivedFiles:
         """and bytes that were written since that was looked at."""
         self._last_name = ("", 0)
         """When the last file was begun, as its name says it, and its number."""
-        self.files = 0
-        """How many were begun."""
+        self._begun = set[str]()
+        """The paths of those that were begun and are there still."""
+        self.removals = 0
+        """How many were removed to keep to the limits, those of earlier processes included."""
+
+    @property
+    def files(self) -> int:
+        """How many were begun, and have not been removed to keep to the limits."""
+        return len(self._begun)
 
     def append(self, lines: Iterable[bytes]) -> int:
         """Append lines, all of them or none, and return how many bytes that were.
@@ -102,6 +109,7 @@ class ReceivedFiles:
                     os.ftruncate(file.descriptor, file.size)
                     if file is not self._file and not file.size:
                         os.unlink(file.path)
+                        self._begun.discard(file.path)
             raise
         finally:
             for file in begun:
@@ -179,7 +187,7 @@ class ReceivedFiles:
                 os.fsync(folder)
             finally:
                 os.close(folder)
-        self.files += 1
+        self._begun.add(path)
         return _OpenFile(path, descriptor, 0)
 
     def _has_room(self, size: int) -> bool:
@@ -202,6 +210,8 @@ class ReceivedFiles:
             with suppress(OSError):
                 os.unlink(path)
                 self._folder_size -= status.st_size
+                self._begun.discard(path)
+                self.removals += 1
                 self._removed(path)
         return self._folder_size + size <= limit
 

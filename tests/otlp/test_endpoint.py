@@ -90,7 +90,7 @@ def test_variables() -> None:
     [
         ({}, {}, "nowhere to send to: give --endpoint URL"),
         ({"endpoint": "localhost:4318"}, {}, "--endpoint localhost:4318: expected a URL such as http://localhost:4318"),
-        ({"endpoint": "http://a:99999"}, {}, "--endpoint http://a:99999: expected a URL"),
+        ({"endpoint": "http://a:99999"}, {}, "expected a URL such as http://localhost:4318, its port up to 65535"),
         ({"endpoint": "http://[a"}, {}, "--endpoint http://[a: expected a URL"),
         ({"endpoint": "http://a b"}, {}, "expected a URL"),
         ({"endpoint": "http://a/\x1b[31m"}, {}, "expected a URL"),

@@ -136,11 +136,14 @@ def test_the_oldest_files_are_removed_and_named(tmp_path: Path) -> None:
             assert sum(path.stat().st_size for path in tmp_path.iterdir()) <= 100_000
         kept = {found["spanId"] for found in receiver.written()}
         receiver.stop(signal.SIGTERM)
-        removed = [notice for notice in receiver.process.notices if "to keep to --max-bytes" in notice]
+        removed = [notice for notice in receiver.process.notices if notice.startswith("spanview: removed ")]
     assert f"{100:016x}" in kept
     assert f"{1:016x}" not in kept
     assert removed[0].startswith(f"spanview: removed {tmp_path}/received-")
-    assert receiver.process.notices[-1].endswith(f"in {len(removed) + len([*tmp_path.iterdir()])} files of {tmp_path}")
+    assert removed[0].endswith(", to keep to --max-bytes")
+    left = f"in {len([*tmp_path.iterdir()])} files of {tmp_path}"
+    gone = f"removed {len(removed)} files, to keep to --max-bytes"
+    assert receiver.process.notices[-1].endswith(f"{left}; {gone}")
 
 
 @pytest.mark.parametrize(("off", "protocol"), [("--http", "gRPC"), ("--grpc", "HTTP")])

@@ -321,6 +321,15 @@ def test_terms_of_the_filter(text: str, names: list[str], windows: Windows, tmp_
         assert [row[-1].removeprefix("✖ ") for row in look.rows()] == names
 
 
+@pytest.mark.parametrize("text", [">5parsecs", "status:failed", "read <1"])
+def test_terms_that_are_not_understood(text: str, windows: Windows, tmp_path: Path) -> None:
+    """It is said what can be written instead of them."""
+    with shown(windows, page_of(tmp_path, drawing())) as look:
+        look.page.fill("input", text)
+        (said,) = look.texts("#said")
+        assert said == f"{text.split()[-1]} isn't understood: write >100ms, <2s, status:error or status:ok"
+
+
 def test_the_times_of_the_plot(windows: Windows, tmp_path: Path) -> None:
     """Its ends are the first and the last start, to the millisecond that the list has."""
     build = Builder()

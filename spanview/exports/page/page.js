@@ -98,7 +98,7 @@ function say(text) {
   const said = document.getElementById("said");
   said.textContent = text;
   clearTimeout(silence);
-  silence = setTimeout(() => { said.textContent = ""; }, 3000);
+  silence = setTimeout(() => { said.textContent = ""; }, 3000 + 60 * text.length);
 }
 async function copy(text, what) {
   try {
@@ -434,6 +434,8 @@ class TracesView {
     const is_less = this.listed.length < data.count;
     set(this.counted, is_less ? `${whole(this.listed.length)} of ${count(data.count, "trace")}` : count(data.count, "trace"));
     this.draw_plot();
+    const odd = terms.find(term => /^([<>]|status:)./.test(term) && !fact_test(term));
+    if (odd && !this.listed.length) say(`${odd} isn't understood: write >100ms, <2s, status:error or status:ok`);
   }
   put_in_order() {
     const { of } = this.columns.find(column => column.key === this.order.key), sign = this.order.up ? 1 : -1;
@@ -1290,7 +1292,7 @@ class StatisticsView {
       },
       fill: (element, index) => {
         const group = this.groups[index];
-        this.columns.forEach((column, place) => set(element.children[place], place ? column.show(group[place]) : visible(group[0]) || "(none)"));
+        this.columns.forEach((column, place) => set(element.children[place], place ? column.show(group[place]) : visible(group[0]) || (this.by === "name" ? "(no name)" : "(none)")));
         element.firstChild.title = visible(group[0]);
       },
       opened: index => this.show_traces(index),

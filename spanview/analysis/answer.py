@@ -431,8 +431,10 @@ def _waited_for(
         return None, None
     attempts = AllAttempts(store) if attempts is None else attempts
     reason = attempts.reasons_of([row]).get(row)
-    is_open = reason is not None and reason.waited_for is WaitedFor.UNKNOWN
-    return reason, meanwhile_of(store, attempts, tree, node, since_ns) if is_open else None
+    if reason is None or reason.waited_for is not WaitedFor.UNKNOWN:
+        return reason, None
+    # Only an attempt whose call is known has a reason.
+    return reason, meanwhile_of(store, attempts, tree.rows[tree.parents[node]], row, since_ns)
 
 
 def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerPart]:

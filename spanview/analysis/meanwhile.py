@@ -22,14 +22,12 @@ from spanview.analysis.intervals import Covered
 from spanview.analysis.ray_names import RAN
 from spanview.analysis.waited_for import LEAST_SHARED_NS, WaitedFor, WaitReason
 from spanview.index.arrays import copy_of
-from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from spanview.analysis.waited_for import AllAttempts
     from spanview.index.arrays import Places
     from spanview.index.store import Store
-    from spanview.index.tree import TraceTree
 
 _OF_OTHERS: Final = frozenset((WaitedFor.WORKER_START, WaitedFor.CREATION))
 """What a call can wait for that others wait for, too."""
@@ -51,19 +49,19 @@ class Meanwhile:
     """Whether they are those of one call; the time between them counts as well."""
 
 
-def meanwhile_of(store: Store, attempts: AllAttempts, tree: TraceTree, node: int, since_ns: int) -> Meanwhile | None:
+def meanwhile_of(store: Store, attempts: AllAttempts, call: int, attempt: int, since_ns: int) -> Meanwhile | None:
     """Return what went on while a call waited, as the module defines it; None where nothing did for long.
 
     Args:
         attempts: All attempts of the store.
-        tree: The tree of the call's trace.
-        node: Its first attempt.
+        call: The row of its PRODUCER.
+        attempt: The row of its first attempt.
         since_ns: When the wait began; it ends with the attempt's start.
     """
-    parent, until_ns = tree.parents[node], store.spans.start_ns[tree.rows[node]]
-    if parent == ROOT or tree.is_missing(parent) or until_ns - since_ns < LEAST_SHARED_NS:
+    until_ns = store.spans.start_ns[attempt]
+    if until_ns - since_ns < LEAST_SHARED_NS:
         return None
-    calls, earlier = attempts.called_before(tree.rows[parent])
+    calls, earlier = attempts.called_before(call)
     ran = _ran(store, earlier, since_ns, until_ns)
     if ran is not None:
         return ran

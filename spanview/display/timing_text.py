@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.reasons import Why
     from spanview.analysis.stats import AmongName
+    from spanview.analysis.waited_for import AllAttempts, WaitReason
     from spanview.display.span_in_tree import SpanInTree
+    from spanview.index.store import Store
 
 _COUNTING: Final = "counting …"
 _WARNING_TEXTS: Final = {
@@ -75,23 +77,35 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
 
 
 def _wait_reason(subject: SpanInTree) -> str:
-    """Return what an attempt waited for; where that isn't known, what went on meanwhile."""
-    from spanview.analysis.meanwhile import meanwhile_of
-    from spanview.analysis.waited_for import AllAttempts, WaitedFor, reason_text
+    from spanview.analysis.waited_for import AllAttempts
 
-    store, row, tree = subject.store, subject.row, subject.tree
-    attempts = AllAttempts(store)
-    reason = attempts.reasons_of([row]).get(row)
-    if reason is None or reason.waited_for is not WaitedFor.UNKNOWN:
-        return "" if reason is None else reason_text(store, reason)
+    attempts = AllAttempts(subject.store)
+    reason = attempts.reasons_of([subject.row]).get(subject.row)
+    if reason is None:
+        return ""
     # Only an attempt whose call is known has a reason.
-    submitted_ns = store.spans.end_ns[tree.rows[tree.parents[subject.node]]]
-    meanwhile = meanwhile_of(store, attempts, tree, subject.node, submitted_ns)
+    call = subject.tree.rows[subject.tree.parents[subject.node]]
+    return wait_text(subject.store, attempts, reason, call, subject.row)
+
+
+def wait_text(store: Store, attempts: AllAttempts, reason: WaitReason, call: int, attempt: int) -> str:
+    """Return what an attempt waited for; where that isn't known, what went on meanwhile.
+
+    Args:
+        call: The row of its PRODUCER.
+        attempt: Its own.
+    """
+    from spanview.analysis.meanwhile import meanwhile_of
+    from spanview.analysis.waited_for import WaitedFor, reason_text
+
+    text, meanwhile = reason_text(store, reason), None
+    if reason.waited_for is WaitedFor.UNKNOWN:
+        meanwhile = meanwhile_of(store, attempts, call, attempt, store.spans.end_ns[call])
     if meanwhile is None:
-        return reason_text(store, reason)
+        return text
     called = short_names([meanwhile.name]).get(meanwhile.name, meanwhile.name)
-    is_same = meanwhile.name == store.names.texts[store.spans.name[row]]
-    return f"{reason_text(store, reason)}; {meanwhile_text(meanwhile, called, duration(meanwhile.ns), is_same=is_same)}"
+    is_same = meanwhile.name == store.names.texts[store.spans.name[attempt]]
+    return f"{text}; {meanwhile_text(meanwhile, called, duration(meanwhile.ns), is_same=is_same)}"
 
 
 def _children(subject: SpanInTree, node: int) -> list[int]:

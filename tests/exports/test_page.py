@@ -327,7 +327,7 @@ def test_terms_that_are_not_understood(text: str, windows: Windows, tmp_path: Pa
     with shown(windows, page_of(tmp_path, drawing())) as look:
         look.page.fill("input", text)
         (said,) = look.texts("#said")
-        assert said == f"{text.split()[-1]} isn't understood: write >100ms, <2s, status:error or status:ok"
+        assert said == f"{text.rsplit(maxsplit=1)[-1]} isn't understood: write >100ms, <2s, status:error or status:ok"
 
 
 def test_the_times_of_the_plot(windows: Windows, tmp_path: Path) -> None:

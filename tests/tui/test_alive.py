@@ -266,7 +266,7 @@ async def test_what_is_lost_is_a_finding_at_once(host: FakeHost, monkeypatch: py
     async with looking_at(data=begun(), size=(140, 40)) as look:
         await look.tell(FeedState(loading=False, following=True))
         await look.until(lambda: look.app.findings is not None)
-        before = look.app.findings
+        before = look.app.findings or 0
         host.end({7})
         await look.until(lambda: look.app.findings == before + 1)
         await look.until_shown(f"! {before + 1} finding")

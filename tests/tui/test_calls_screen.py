@@ -25,7 +25,7 @@ from spanview.tui.calls.function_calls_screen import CallLines, FunctionCallsScr
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.table import TableHeads
-from viewers import looking_at
+from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
@@ -171,6 +171,41 @@ def odd_documents() -> list[Document]:
         ),
         build.span("A.__init__ ray.remote", trace=3, span=5, kind="PRODUCER", start=60, duration=2, attributes=actor),
     ]
+
+
+async def test_what_went_on_while_a_call_waited() -> None:
+    """Where nothing shows what it waited for, it is said of the selected call below the list."""
+    data, build = Growing(), Builder()
+    # Two workers have started; g runs in the greater part of the wait of f.
+    times = {"a": (0, 2, 3), "b": (0, 2, 3), "g": (10, 13, 110), "f": (11, 191, 192)}
+    for number, (name, (submitted, start, end)) in enumerate(times.items(), 1):
+        of_task = {"ray.remote": "function"}
+        producer = build.span(
+            f"{name} ray.remote",
+            trace=number,
+            span=number,
+            start=submitted * 1000,
+            duration=1000,
+            kind="PRODUCER",
+            attributes=of_task,
+        )
+        attempt = build.span(
+            f"{name} ray.remote_worker",
+            trace=number,
+            span=number + 10,
+            parent=number,
+            start=start * 1000,
+            duration=(end - start) * 1000,
+            kind="CONSUMER",
+            attributes=of_task,
+        )
+        data.add(producer, path="spans/1.txt")
+        data.add(attempt, path=f"spans/{2 + number % 2}.txt")
+    async with looking_at(data=data, size=(120, 30)) as look:
+        await look.press("A")
+        await look.until_shown("TOTAL WAIT")
+        await look.press("enter")
+        await look.until_shown("waited 179 ms, for what isn't known; meanwhile g ran 97 ms")
 
 
 async def test_what_is_no_call_and_what_has_no_run() -> None:

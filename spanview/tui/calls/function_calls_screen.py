@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import partial
 from heapq import nlargest, nsmallest
 from time import time_ns
 from typing import TYPE_CHECKING, Any, Final
@@ -17,9 +18,10 @@ from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
 from spanview.analysis.reasons import Reason, Why, reasons_of
 from spanview.analysis.telling import part
 from spanview.analysis.unended import Fate, unended_text
-from spanview.analysis.waited_for import NO_REASONS, reason_text, wait_reasons
+from spanview.analysis.waited_for import AllAttempts, WaitedFor, reason_text
 from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.sanitise import sanitise
+from spanview.display.timing_text import wait_text
 from spanview.display.units import count, duration, moment, so_far
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
@@ -108,7 +110,9 @@ class _Listed:
     first: list[Call]
     """The first of them, in this order."""
     reasons: Mapping[int, Why]
+    attempts: AllAttempts
     waited_for: WaitReasons
+    """Of the first ones."""
     generators: Collection[str]
     """Functions that are generators, certainly or likely."""
     names: Mapping[str, str]
@@ -287,7 +291,10 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         self.live: Live[_Listed] = Live(self, counted.scope, self._find, self._take_calls)
         self._known = calls, counted.chosen, counted.version
         self._group = group
-        self._waited_for = NO_REASONS
+        self._asking = Work(self)
+        self._shown: _Listed | None = None
+        self._wait_texts: dict[int, str] = {}
+        """By attempt, what was found out of waits of which the reason isn't known."""
         self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
@@ -336,10 +343,24 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     def _wait_text(self) -> str:
         """Return what the selected call waited for; empty where it hardly waited."""
         call = self.rows.selected
-        reason = None if call is None or not call.attempts else self._waited_for.get(call.attempts[0])
-        if call is None or reason is None:
+        listed, store = self._shown, self._store
+        if call is None or listed is None or not call.attempts:
             return ""
-        return f"waited {duration(call.wait_ns)}, {reason_text(self._store, reason)}"
+        row, attempt = call.row, call.attempts[0]
+        reason = listed.waited_for.get(attempt)
+        if reason is None:
+            return ""
+        text = self._wait_texts.get(attempt)
+        if text is None and reason.waited_for is WaitedFor.UNKNOWN:
+            attempts = listed.attempts
+            self._asking.queue(
+                lambda _: wait_text(store, attempts, reason, row, attempt), partial(self._take_wait_text, attempt)
+            )
+        return f"waited {duration(call.wait_ns)}, {text or reason_text(store, reason)}"
+
+    def _take_wait_text(self, attempt: int, text: str) -> None:
+        self._wait_texts[attempt] = text
+        self.refresh_frame()
 
     on_line_list_moved = BaseScreen.refresh_frame
     """Say what is selected now."""
@@ -390,9 +411,10 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
         existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
         names = call_group_names({call.function for call in first}, CallsBy.FUNCTION)
-        waited_for = wait_reasons(self._store, [call.attempts[0] for call in first if call.attempts])
+        attempts = AllAttempts(self._store)
+        waited_for = attempts.reasons_of([call.attempts[0] for call in first if call.attempts])
         generators = generators_of(self._store)
-        return _Listed(all_calls, order, len(calls), existing, first, reasons, waited_for, generators, names)
+        return _Listed(all_calls, order, len(calls), existing, first, reasons, attempts, waited_for, generators, names)
 
     def _indices_in(self, calls: Calls) -> Sequence[int]:
         """Return the indices of the calls of the group."""
@@ -412,13 +434,13 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
     def _take_sorted(self, listed: _Listed) -> None:
         # What has come meanwhile is listed in this order already.
         if listed.calls is self._known[0]:
-            self._waited_for = listed.waited_for
+            self._take_waits(listed)
             self.rows.show_calls(listed.first, listed.reasons)
             self._think()
 
     def _take_calls(self, listed: _Listed) -> None:
         self._known, self._count, self._existing = (listed.calls, *self._known[1:]), listed.count, listed.existing
-        self._waited_for = listed.waited_for
+        self._take_waits(listed)
         self.rows.generators, self.rows.names = listed.generators, listed.names
         if listed.order == self.rows.shown_order:
             self.rows.show_calls(listed.first, listed.reasons, stay=True)
@@ -426,6 +448,11 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         else:
             # Another order was asked for meanwhile.
             self._list(self._take_sorted)
+
+    def _take_waits(self, listed: _Listed) -> None:
+        self._shown = listed
+        # What has come may say more.
+        self._wait_texts.clear()
 
     def _think(self) -> None:
         """Ask the system about calls without an attempt, and attempts without an end: they may be running."""

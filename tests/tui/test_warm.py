@@ -205,15 +205,22 @@ async def test_news_of_many_traces_come_in_turn(monkeypatch: pytest.MonkeyPatch)
         assert len(shown) < 10
 
 
-@pytest.mark.parametrize(("acts_s", "longest_s"), [(2, 3600), (3600, 2)])
-async def test_news_wait_for_a_key(monkeypatch: pytest.MonkeyPatch, acts_s: float, longest_s: float) -> None:
-    """While a key may act still nothing is put in order, but not for ever."""
+@pytest.mark.parametrize(
+    ("acts_s", "longest_s", "painted_s"),
+    [(2, 3600, 3600), (3600, 2, 0), (3600, 0, 2)],
+    ids=("acted", "kept", "painted"),
+)
+async def test_news_wait_for_a_key(
+    monkeypatch: pytest.MonkeyPatch, acts_s: float, longest_s: float, painted_s: float
+) -> None:
+    """While a key may act still nothing is put in order, but not for ever, and longest until it is painted."""
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
         monkeypatch.setattr(app, "NUMPY_FROM_TRACES", 0)
         monkeypatch.setattr(news, "_MIN_INTERVAL_S", 0)
         monkeypatch.setattr(warm, "_ACTS_S", acts_s)
         monkeypatch.setattr(news, "_MAX_WAIT_S", longest_s)
+        monkeypatch.setattr(news, "_MAX_PAINT_WAIT_S", painted_s)
         look.app._news.at_once()
         shown: list[set[int]] = []
         monkeypatch.setattr(look.screen, "feed_has_news", shown.append)

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 _MIN_INTERVAL_S: Final = 0.2
 """News of many traces are passed on so often, at the most."""
 _MAX_WAIT_S: Final = 1.0
-"""So long they wait for keys, at the most."""
+"""So long they wait for keys to have acted, at the most,"""
+_MAX_PAINT_WAIT_S: Final = 2.0
+"""and so long for one to be painted: in turn with it they would make it late."""
+_PAINTED_BEFORE_S: Final = 0.15
+"""So long before it is taken to have acted, a key is painted."""
 
 
 class FeedNews(Message):
@@ -55,10 +59,13 @@ class PassingOn:
         self._passed_on_at = time.monotonic()
 
     def in_turn(self) -> None:
-        """Pass on in a while; not while a key acts, unless they come so quickly that nothing would be passed on."""
+        """Pass on in a while; not while a key acts, unless these come so quickly that nothing would be passed on."""
         if self._timer is None:
             last = self._passed_on_at
-            left = max(last + _MIN_INTERVAL_S, min(self._app.acts_until, last + _MAX_WAIT_S)) - time.monotonic()
+            acts_until = self._app.acts_until
+            painted = min(acts_until - _PAINTED_BEFORE_S, last + _MAX_PAINT_WAIT_S)
+            due = min(acts_until, max(last + _MAX_WAIT_S, painted))
+            left = max(last + _MIN_INTERVAL_S, due) - time.monotonic()
             if left <= 0:
                 self.at_once()
             else:

@@ -11,6 +11,7 @@ from spanview.display.call_text import meanwhile_text
 from spanview.display.histogram import SCALE, cell_of, histogram_text
 from spanview.display.parts import DetailPart, Tone
 from spanview.display.units import duration, moment
+from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.ids import format_span_id
@@ -163,22 +164,39 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Detail
 def _of_wait(subject: SpanInTree, reason: str) -> Iterator[DetailPart]:
     """Say how long an attempt waited, and for what, as far as files say."""
     wait = wait_of(subject.store, subject.tree, subject.node)
+    spans, start = subject.store.spans, subject.store.spans.start_ns[subject.row]
+    previous = _previous_attempt(subject)
+    if previous != NO_ROW and spans.end_ns[previous] == NO_TIME:
+        if subject.span.name.endswith(f"__init__{RAN}"):
+            # The actor lived until then.
+            return
+        most = start - spans.start_ns[previous]
+        text = f"since the previous attempt was lost, at most {duration(most)}: that one has no end"
+        yield DetailPart("waited", text, str(most))
+        return
     if not wait:
         return
-    if subject.store.spans.kind[subject.row] != CONSUMER:
+    if spans.kind[subject.row] != CONSUMER:
         yield DetailPart("queued", f"{duration(wait)}, from the start of its routing to its own", str(wait))
         return
-    spans, start = subject.store.spans, subject.store.spans.start_ns[subject.row]
-    siblings = _children(subject, subject.tree.parents[subject.node])
-    earlier = [spans.end_ns[row] for row in siblings if spans.kind[row] == CONSUMER and spans.start_ns[row] < start]
-    previous_end = max(earlier, default=NO_TIME)
-    if previous_end != NO_TIME:
-        retry = max(0, start - previous_end)
+    if previous != NO_ROW:
+        retry = max(0, start - spans.end_ns[previous])
         yield DetailPart("waited", f"{duration(retry)} since the previous attempt ended", str(retry))
         return
     yield DetailPart("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))
     if reason:
         yield DetailPart("", reason, reason)
+
+
+def _previous_attempt(subject: SpanInTree) -> int:
+    """Return the row of the attempt that came before an attempt of a Ray call; `NO_ROW` where none did."""
+    spans, row, parent = subject.store.spans, subject.row, subject.tree.parents[subject.node]
+    if spans.kind[row] != CONSUMER or parent == ROOT:
+        return NO_ROW
+    starts = spans.start_ns
+    earlier = [other for other in _children(subject, parent) if spans.kind[other] == CONSUMER]
+    earlier = [other for other in earlier if NO_TIME != starts[other] < starts[row]]
+    return max(earlier, key=starts.__getitem__, default=NO_ROW)
 
 
 def _of_record(subject: SpanInTree) -> Iterator[DetailPart]:

@@ -257,6 +257,22 @@ def test_timing_of_a_call() -> None:
     )
 
 
+def test_timing_of_a_call_whose_attempt_was_lost() -> None:
+    """When that was isn't known, so it is said how long the next one waited at most; an actor lived in between."""
+    for name, said in (
+        ("f", [("waited", "since the previous attempt was lost, at most 35 µs: that one has no end")]),
+        ("A.__init__", []),
+    ):
+        builder = Builder()
+        documents = [
+            builder.span(f"{name} ray.remote", kind="PRODUCER", start=0, duration=10),
+            builder.span(f"{name} ray.remote_worker", kind="CONSUMER", parent=1, start=60, duration=None),
+            builder.span(f"{name} ray.remote_worker", kind="CONSUMER", parent=1, start=95, duration=5),
+        ]
+        lines = shown(lines_of("Timing", *documents, node=2, width=100))
+        assert [line for line in lines if line[0] == "waited"] == said
+
+
 def test_timing_of_a_call_without_an_attempt() -> None:
     """It has its reason, how sure that is, and what it rests on."""
     documents = [Builder().span("f ray.remote", span=1, kind="PRODUCER", status="ERROR")]

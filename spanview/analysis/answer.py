@@ -422,19 +422,18 @@ def _part(
 def _waited_for(
     store: Store, tree: TraceTree, node: int, since_ns: int, attempts: AllAttempts | None
 ) -> tuple[WaitReason | None, Meanwhile | None]:
-    """Return what an attempt waited for, and what went on since the path waits for it where that isn't known."""
+    """Return what an attempt waited for, and what went on since the path waits for it."""
     from spanview.analysis.meanwhile import meanwhile_of
-    from spanview.analysis.waited_for import AllAttempts, WaitedFor
+    from spanview.analysis.waited_for import AllAttempts
 
     row = tree.rows[node]
     if store.spans.kind[row] != CONSUMER:
         return None, None
     attempts = AllAttempts(store) if attempts is None else attempts
     reason = attempts.reasons_of([row]).get(row)
-    if reason is None or reason.waited_for is not WaitedFor.UNKNOWN:
-        return reason, None
-    # Only an attempt whose call is known has a reason.
-    return reason, meanwhile_of(store, attempts, tree.rows[tree.parents[node]], row, since_ns)
+    if reason is None:
+        return None, None
+    return reason, meanwhile_of(store, attempts, row, reason, since_ns)
 
 
 def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerPart]:

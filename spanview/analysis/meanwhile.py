@@ -1,4 +1,14 @@
-"""What went on while a call waited, where nothing shows what it waited for.
+"""What went on in most of the time that a call waited.
+
+Where it is likely what the call waited for, that is followed: from what it ended with to what that had waited for, and
+so on, back to when the wait began. What ran, or waited, in at least half of it is what went on.
+
+driver     f <=g<h<
+f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|===|             f waits for a worker to start, likely, for most of the wait of h
+g            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|===|        g waits for the result of f, likely
+h            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|===|   h waits for the result of g, likely
+
+Where nothing shows what it waited for:
 
 driver     f <=g<
 g             |======g======|            g ran in the greater part of the wait of f
@@ -31,6 +41,10 @@ if TYPE_CHECKING:
 
 _OF_OTHERS: Final = frozenset((WaitedFor.WORKER_START, WaitedFor.CREATION))
 """What a call can wait for that others wait for, too."""
+_FOLLOWED: Final = frozenset((WaitedFor.ARGUMENTS, WaitedFor.ACTOR, WaitedFor.FREE_WORKER, WaitedFor.CREATION))
+"""What is shown by an attempt that may have waited itself."""
+_MOST_STEPS: Final = 64
+"""So many attempts are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +63,28 @@ class Meanwhile:
     """Whether they are those of one call; the time between them counts as well."""
 
 
-def meanwhile_of(store: Store, attempts: AllAttempts, call: int, attempt: int, since_ns: int) -> Meanwhile | None:
+def meanwhile_of(
+    store: Store, attempts: AllAttempts, attempt: int, reason: WaitReason, since_ns: int
+) -> Meanwhile | None:
     """Return what went on while a call waited, as the module defines it; None where nothing did for long.
 
     Args:
         attempts: All attempts of the store.
-        call: The row of its PRODUCER.
-        attempt: The row of its first attempt.
+        attempt: The row of the call's first attempt.
+        reason: What that waited for.
         since_ns: When the wait began; it ends with the attempt's start.
     """
-    until_ns = store.spans.start_ns[attempt]
-    if until_ns - since_ns < LEAST_SHARED_NS:
+    if store.spans.start_ns[attempt] - since_ns < LEAST_SHARED_NS:
         return None
-    calls, earlier = attempts.called_before(call)
+    if not reason.is_known:
+        return _unexplained(store, attempts, attempt, since_ns)
+    return _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
+
+
+def _unexplained(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) -> Meanwhile | None:
+    """Return what went on while an attempt waited for what isn't known."""
+    until_ns = store.spans.start_ns[attempt]
+    calls, earlier = attempts.called_before(attempts.call_of(attempt))
     ran = _ran(store, earlier, since_ns, until_ns)
     if ran is not None:
         return ran
@@ -72,10 +95,39 @@ def meanwhile_of(store: Store, attempts: AllAttempts, call: int, attempt: int, s
     chosen, waited_ns = _waiting(store, called, since_ns, until_ns)
     reasons = attempts.reasons_of(chosen)
     for row, ns in zip(chosen.tolist(), waited_ns.tolist(), strict=True):
-        reason = reasons.get(row)
-        if reason is not None and reason.is_whole and reason.waited_for in _OF_OTHERS:
-            return Meanwhile(store.names.texts[store.spans.name[row]], ns, 1, reason)
+        why = reasons.get(row)
+        if why is not None and why.is_whole and why.waited_for in _OF_OTHERS:
+            return Meanwhile(store.names.texts[store.spans.name[row]], ns, 1, why)
     return None
+
+
+def _followed(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) -> Meanwhile | None:
+    """Return what an attempt waited for in at least half of a stretch, from one to the next, as the module says."""
+    spans = store.spans
+    ran, counts = defaultdict[int, int](int), defaultdict[int, int](int)
+    half_ns = (spans.start_ns[attempt] - since_ns) / 2
+    row, until_ns = attempt, spans.start_ns[attempt]
+    for _ in range(_MOST_STEPS):
+        reason = attempts.reason_of(row)
+        if reason is None or until_ns <= since_ns:
+            break
+        cause = reason.row
+        if reason.waited_for not in _FOLLOWED or spans.start_ns[cause] >= until_ns:
+            begun_ns = max(since_ns, spans.end_ns[attempts.call_of(row)])
+            if row != attempt and until_ns - begun_ns >= half_ns:
+                shown = None if reason.is_known else _unexplained(store, attempts, row, begun_ns)
+                if shown is not None and shown.ns >= half_ns:
+                    return shown
+                return Meanwhile(store.names.texts[spans.name[row]], until_ns - begun_ns, 1, reason)
+            break
+        begun_ns = max(since_ns, spans.start_ns[cause])
+        ran[spans.name[cause]] += max(begun_ns, min(until_ns, spans.end_ns[cause])) - begun_ns
+        counts[spans.name[cause]] += 1
+        row, until_ns = cause, spans.start_ns[cause]
+    name = max(ran, key=lambda name: (ran[name], -name), default=None)
+    if name is None or ran[name] < half_ns:
+        return None
+    return Meanwhile(store.names.texts[name], ran[name], counts[name])
 
 
 def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwhile | None:

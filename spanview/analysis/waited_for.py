@@ -119,6 +119,11 @@ class WaitReason:
     """Whether at least half of the wait was surely for this alone; else it is what the wait ended with."""
 
     @property
+    def is_known(self) -> bool:
+        """Whether it is, certainly or likely."""
+        return self.waited_for is not WaitedFor.UNKNOWN
+
+    @property
     def label(self) -> str:
         """It in a few words, as `mostly for its actor to be created`."""
         return self.waited_for.label_of("" if self.is_whole else "mostly" if self.is_most else "at the end")
@@ -372,12 +377,31 @@ class AllAttempts:
         order = np.argsort(self._rows[chosen], kind="stable")
         return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order], waits[order], shares[order])
 
+    def reason_of(self, row: int) -> WaitReason | None:
+        """Return what one attempt waited for; None where it hardly waited, or another one of its call preceded it."""
+        index, known = self._index_of(row), self._callers
+        others = self._starts[(known == known[index]) & (known != _NO_CALL)]
+        is_first = not (others < self._starts[index]).any()
+        return self.reasons_of([row]).get(row) if is_first else None
+
+    def _index_of(self, row: int) -> int:
+        (index,) = np.flatnonzero(self._rows == row)
+        return int(index)
+
     def _are_known(self) -> Flags:
         """Return of which attempts the call is known, and which process ran them."""
         processes = self._store.processes
         told = [number for number in range(len(processes)) if is_told(processes, number)]
         are_known: Flags = (self._callers != _NO_CALL) & np.isin(self._processes, told)
         return are_known
+
+    def call_of(self, attempt: int) -> int:
+        """Return the row of the call of an attempt that has a reason.
+
+        Args:
+            attempt: Its row.
+        """
+        return int(self._callers[self._index_of(attempt)])
 
     def called_before(self, call: int) -> tuple[Places, Places]:
         """Return the calls that a call's process had submitted before it, one for each of their attempts, and these.

@@ -278,11 +278,12 @@ class _Line:
         match part.doing:
             case Doing.WAITING:
                 of_several = f"longest {longest}" if part.names == 1 else f"longest: {name}, {longest}"
-                reason = [] if part.reason is None else [part.reason.label]
+                reasons = [part.reason.label] if part.reason is not None else []
                 if (meanwhile := part.meanwhile) is not None:
                     who, is_same = self._name(meanwhile.name), meanwhile.name == part.longest
-                    reason = [meanwhile_text(meanwhile, who, self._rounded(meanwhile.ns), is_same=is_same)]
-                return ", ".join(([of_several] if part.spans > 1 else []) + reason)
+                    text = meanwhile_text(meanwhile, who, self._rounded(meanwhile.ns), is_same=is_same)
+                    reasons = [*reasons, text] if part.reason is not None and part.reason.is_known else [text]
+                return ", ".join(filter(None, (of_several if part.spans > 1 else "", "; ".join(reasons))))
             case Doing.RUNNING if part.names > 1 and part.longest:
                 is_nearly_all = part.longest_ns >= ns - self._step
                 return f"{'mostly' if is_nearly_all else longest} in {name}"

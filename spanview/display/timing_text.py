@@ -84,24 +84,17 @@ def _wait_reason(subject: SpanInTree) -> str:
     reason = attempts.reasons_of([subject.row]).get(subject.row)
     if reason is None:
         return ""
-    # Only an attempt whose call is known has a reason.
-    call = subject.tree.rows[subject.tree.parents[subject.node]]
-    return wait_text(subject.store, attempts, reason, call, subject.row)
+    return wait_text(subject.store, attempts, reason, subject.row)
 
 
-def wait_text(store: Store, attempts: AllAttempts, reason: WaitReason, call: int, attempt: int) -> str:
-    """Return what an attempt waited for; where that isn't known, what went on meanwhile.
-
-    Args:
-        call: The row of its PRODUCER.
-        attempt: Its own.
-    """
+def wait_text(store: Store, attempts: AllAttempts, reason: WaitReason, attempt: int) -> str:
+    """Return what an attempt waited for, by its row, and what went on meanwhile."""
     from spanview.analysis.meanwhile import meanwhile_of
-    from spanview.analysis.waited_for import WaitedFor, reason_text
+    from spanview.analysis.waited_for import reason_text
 
-    text, meanwhile = reason_text(store, reason), None
-    if reason.waited_for is WaitedFor.UNKNOWN:
-        meanwhile = meanwhile_of(store, attempts, call, attempt, store.spans.end_ns[call])
+    text = reason_text(store, reason)
+    submitted_ns = store.spans.end_ns[attempts.call_of(attempt)]
+    meanwhile = meanwhile_of(store, attempts, attempt, reason, submitted_ns)
     if meanwhile is None:
         return text
     called = short_names([meanwhile.name]).get(meanwhile.name, meanwhile.name)

@@ -18,7 +18,7 @@ from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
 from spanview.analysis.reasons import Reason, Why, reasons_of
 from spanview.analysis.telling import part
 from spanview.analysis.unended import Fate, unended_text
-from spanview.analysis.waited_for import AllAttempts, WaitedFor, reason_text
+from spanview.analysis.waited_for import AllAttempts, reason_text
 from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.sanitise import sanitise
 from spanview.display.timing_text import wait_text
@@ -294,7 +294,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         self._asking = Work(self)
         self._shown: _Listed | None = None
         self._wait_texts: dict[int, str] = {}
-        """By attempt, what was found out of waits of which the reason isn't known."""
+        """By attempt, what it waited for, and what went on meanwhile."""
         self._count: int | None = None
         """Of the calls, and of constructors that constructed nothing."""
         self._existing = 0
@@ -346,15 +346,15 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         listed, store = self._shown, self._store
         if call is None or listed is None or not call.attempts:
             return ""
-        row, attempt = call.row, call.attempts[0]
+        attempt = call.attempts[0]
         reason = listed.waited_for.get(attempt)
         if reason is None:
             return ""
         text = self._wait_texts.get(attempt)
-        if text is None and reason.waited_for is WaitedFor.UNKNOWN:
+        if text is None:
             attempts = listed.attempts
             self._asking.queue(
-                lambda _: wait_text(store, attempts, reason, row, attempt), partial(self._take_wait_text, attempt)
+                lambda _: wait_text(store, attempts, reason, attempt), partial(self._take_wait_text, attempt)
             )
         return f"waited {duration(call.wait_ns)}, {text or reason_text(store, reason)}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby, islice
+from operator import ge, le
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
@@ -324,13 +325,14 @@ class TableList(LineList, Generic[Row]):
         column = self.table.column(order.key)
         if column is None or column.value is None:
             return items
-        value_of = column.value
-
-        def rank(row: Row) -> tuple[bool, Any]:
-            value = value_of(row)
-            return value is not None, 0 if value is None else value
-
-        return sorted(items, key=rank, reverse=order.descending)
+        ranks: list[Any] = [*map(column.value, items)]
+        if None in ranks:
+            ranks = [(rank is not None, 0 if rank is None else rank) for rank in ranks]
+        # Mostly they come as they are first shown, and looking is a tenth of the time that sorting takes.
+        if all(map(ge if order.descending else le, ranks, islice(ranks, 1, None))):
+            return items
+        places = sorted(range(len(ranks)), key=ranks.__getitem__, reverse=order.descending)
+        return [items[place] for place in places]
 
     def put_in_order(self, order: RowOrder) -> None:
         """Sort by a column; who is at the top stays there, else the cursor stays on its row."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from rich.segment import Segment
@@ -42,6 +43,8 @@ _ROOM_FOR_MARK: Final = 18
 _SHORTEST_NAME: Final = 20
 """Cells of the selected path's name, however narrow the line is."""
 _MARGINS: Final = 4
+_PAINTED_S: Final = 0.3
+"""So long after a screen was left, what the key brings is painted."""
 _WIDTH: Final = {By.TOTAL: "total time, or that of all below", By.SELF: "self time in it and below"}
 _OWN: Final = {By.TOTAL: "total", By.SELF: "self"}
 """Which of a block's own figures makes it wide, where nothing below does."""
@@ -64,7 +67,11 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
         self._drawn: tuple[tuple[object, ...], list[list[FlameBlock]]] | None = None
 
     def on_unmount(self) -> None:
-        """Let go of what was shown, which is collected as garbage else, long after it was left."""
+        """Let go of what was shown, which is collected as garbage else, long after it was left.
+
+        Of many paths that takes as long as half of what a key may take, and the one that was pressed isn't painted yet.
+        """
+        asyncio.get_running_loop().call_later(_PAINTED_S, [self.model].clear)
         self.let_go()
 
     @property

@@ -395,19 +395,24 @@ class TracesModel:
                 if self.silent:
                     has_failed |= np.isin(traces, [*self.silent])
                 listed = traces[has_failed].tolist()
-            self._visited = known, self._visits_of([*filter(self.has_failed, listed)])
+            else:
+                listed = [*filter(self.has_failed, listed)]
+            self._visited = known, self._visits_of(listed)
         return self._visited[1]
 
     def _visits_of(self, traces: Sequence[int]) -> dict[int, _Visit]:
         from spanview.analysis.failures import newest_failures
 
-        table, failures = self._store.trace_table, newest_failures(self._store, traces, self.made_good)
-        visits = dict[int, _Visit]()
-        for trace in traces:
-            is_silent = not table.error_count[trace] and trace in self.silent
-            lasts, ns = failures.get(trace, (False, table.start_ns[trace]))
-            visits[trace] = not is_silent, lasts, ns, trace
-        return visits
+        failures = newest_failures(self._store, traces, self.made_good)
+        errors, starts, silent = self._store.trace_table.error_count, self._store.trace_table.start_ns, self.silent
+        return {
+            trace: (
+                errors[trace] > 0 or trace not in silent,
+                *(failures[trace] if trace in failures else (False, starts[trace])),
+                trace,
+            )
+            for trace in traces
+        }
 
     # -- one trace ---------------------------------------------------------------------------------------------------
 

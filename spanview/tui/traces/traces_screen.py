@@ -81,6 +81,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.filter = TraceFilter(self, store, self._model, query, self._show_found)
         self._grown_at: dict[int, float] = {}
         """When traces have just grown, by `time.monotonic`."""
+        self._counted: object = None
+        """The choice of traces that the groups were counted among."""
         self._living: Living | None = None
         """Which traces may still grow, as far as their processes tell; None before they were asked."""
         self._living_version = -1
@@ -216,7 +218,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         # What takes long isn't done each time that spans come.
         can_wait = is_news and self._model.has_many
         if self.grouped:
-            self._count_groups(can_wait=can_wait)
+            # What was counted before is shown meanwhile, where it is of the same.
+            is_known = is_same and self.viewer.feed_state.following and self._counted == self._choice
+            self._count_groups(can_wait=can_wait or (is_known and self._model.has_many))
         self._say_if_nothing()
         self._take_room_for_preview()
         self._count_matches()
@@ -455,7 +459,13 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if self.grouped:
             self._count_groups(can_wait=self._model.has_many)
 
+    @property
+    def _choice(self) -> object:
+        """What tells the traces that are listed from others, but for those that come."""
+        return self.filter.text, self._model.only_failed, id(self._model.limit)
+
     def _take_groups(self, groups: list[GroupRow]) -> None:
+        self._counted = self._choice
         self.groups.update(groups)
         if self.grouped:
             self._light()

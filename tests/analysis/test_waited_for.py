@@ -9,7 +9,7 @@ file  name      times in ms          a call is "f <", its attempt "f >"
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,11 +20,12 @@ from builders import EPOCH_NS, MICROSECOND, Builder, file_of, store_of_files
 from quick.folders import otlp_line
 from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.calls import calls_of, functions_of
+from spanview.analysis.meanwhile import meanwhile_of
 from spanview.analysis.ray_names import RAN, function_of
-from spanview.analysis.waited_for import WaitedFor, reason_text, wait_reasons
+from spanview.analysis.waited_for import AllAttempts, WaitedFor, reason_text, wait_reasons
 from spanview.display.answer_text import answer_texts
 from spanview.display.span_in_tree import SpanInTree
-from spanview.display.timing_text import timing_facts
+from spanview.display.timing_text import timing_facts, wait_text
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -319,6 +320,78 @@ def _says_what_went_on(store: Store, text: str) -> None:
     assert f"waiting before {function_of(names[spans.name[row]])} ran ({text or open_text})" in said
     facts = timing_facts(SpanInTree(store.span(row), store, trace, tree, tree.rows.index(row)))
     assert facts.wait_reason == "; ".join(filter(None, (open_text, text)))
+
+
+_QUEUED: Final = "1 A.f#1 < 10-11\n1 A.f#2 < 10-11\n1 A.f#3 < 11-12\n"
+_CHAIN: Final = f"{_EARLIER}1 f < 10-11\n1 g < 11-12\n1 h < 12-13\n"
+
+
+@pytest.mark.parametrize(
+    ("drawing", "text"),
+    [
+        # h waited for g, and g for f, which waited for a worker to start; or g ran most of the time; or neither did.
+        (f"{_CHAIN}4 f > 600-610\n2 g > 611-650\n3 h > 651-652", "f waited 587 ms, likely for a worker to start"),
+        (f"{_CHAIN}4 f > 200-210\n2 g > 211-650\n3 h > 651-652", "g ran 439 ms"),
+        (f"{_CHAIN}4 f > 200-380\n2 g > 381-650\n3 h > 651-652", ""),
+        # What waited for what isn't known: what went on meanwhile.
+        (f"{_CHAIN}2 f > 13-400\n2 g > 460-490\n3 h > 491-492", "f ran 387 ms"),
+        (f"{_CHAIN}2 f > 13-200\n2 g > 460-490\n3 h > 491-492", "g waited 447 ms, for what isn't known"),
+        # An attempt that others preceded waited for a retry.
+        (f"{_CHAIN}2 g > 13-20\n2 g > 300-490\n3 h > 491-492", ""),
+        (f"{_ACTOR}{_QUEUED}2 A.f#1 > 12-112\n2 A.f#2 > 113-213\n2 A.f#3 > 214-314", "2 other calls of it ran 200 ms"),
+        ("1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 100-900\n2 A.f > 901-902", "A.__init__ ran 800 ms"),
+        (
+            "1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902",
+            "A.__init__ waited 798 ms, likely for a worker to start",
+        ),
+    ],
+)
+def test_what_is_likely_waited_for_is_followed(drawing: str, text: str) -> None:
+    """It is said what took most of the wait, however many calls waited for each other."""
+    store = store_of_drawing(drawing)
+    attempts, starts, names = AllAttempts(store), store.spans.start_ns, store.names.texts
+    last = max(
+        (row for row in range(len(starts)) if names[store.spans.name[row]].endswith(RAN)), key=starts.__getitem__
+    )
+    reason = attempts.reason_of(last)
+    assert reason is not None
+    assert reason.is_known
+    assert wait_text(store, attempts, reason, last) == "; meanwhile ".join(
+        filter(None, (reason_text(store, reason), text))
+    )
+
+
+@pytest.mark.parametrize("recording", ["ray-odd-ends", "ray-data", "ray-tasks-bundled-hook", "ray-restarted-actor"])
+def test_what_is_said_of_recordings_is_so(recording: str) -> None:
+    """Counted in a simple way: what ran did so for as long, and what waited did for just as long, before the call."""
+    store = load_store(FIXTURES / recording / "spans")
+    attempts, spans, calls = AllAttempts(store), store.spans, calls_of(store)
+    by_name = defaultdict[str, list[tuple[int, int, int]]](list)
+    for call in calls:
+        for row in call.attempts:
+            end = max(spans.end_ns[row], spans.start_ns[row])
+            by_name[store.names.texts[spans.name[row]]].append((spans.end_ns[call.row], spans.start_ns[row], end))
+    said = 0
+    for call in calls:
+        reason = attempts.reason_of(call.attempts[0]) if call.attempts else None
+        if reason is None:
+            continue
+        since, until = spans.end_ns[call.row], spans.start_ns[call.attempts[0]]
+        meanwhile = meanwhile_of(store, attempts, call.attempts[0], reason, since)
+        if meanwhile is None:
+            continue
+        said += 1
+        times = by_name[meanwhile.name]
+        ran = [min(until, end) - max(since, start) for _, start, end in times if since < end and start < until]
+        waited = {min(until, start) - max(since, submitted) for submitted, start, _ in times}
+        assert until - since <= 2 * meanwhile.ns <= 2 * (until - since)
+        if meanwhile.reason is not None:
+            assert meanwhile.ns in waited
+        elif not meanwhile.is_retried:
+            assert meanwhile.ns <= sum(ran)
+            assert meanwhile.attempts <= len(ran)
+            assert meanwhile.attempts > 1 or meanwhile.ns in ran
+    assert said or recording == "ray-restarted-actor"
 
 
 def test_the_answer_says_what_the_longest_wait_was_for() -> None:

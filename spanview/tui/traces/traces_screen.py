@@ -254,6 +254,11 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._model.limit_by(choose)
         self._show(anew=True)
 
+    @property
+    def _no_failure(self) -> str:
+        """What is said where none is known: what failed without an error isn't known at once."""
+        return "no trace here has failed" if self.marks.are_known else "looking for failures …"
+
     def _say_if_nothing(self) -> None:
         is_empty = not self._model.order
         self._empty.display = is_empty
@@ -264,7 +269,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
                 lines = ["reading …"]
             elif self._model.only_failed and self._model.matching != set():
                 lines = [
-                    "no trace here has failed" if self.marks.are_known else "looking for failures …",
+                    self._no_failure,
                     "",
                     "f lists all again",
                 ]
@@ -578,7 +583,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             name = self._model.group_name(newest)
             self.groups.move_on(lambda other: other.name == name)
         if newest is None:
-            self.viewer.say("no trace here has failed")
+            self.viewer.say(self._no_failure)
             return
         self._take_failure(newest)
         await self.viewer.open_trace(newest, at_error=True)

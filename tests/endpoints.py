@@ -88,6 +88,19 @@ def counts_of(request: Received) -> int:
     return sum(len(scope.spans) for resource in request.message.resource_spans for scope in resource.scope_spans)
 
 
+def _request_of(handler: BaseHTTPRequestHandler) -> Received:
+    """Return what a client sends.
+
+    Raises:
+        ConnectionError: It was killed in the midst.
+    """
+    length = int(handler.headers["content-length"])
+    body = handler.rfile.read(length)
+    if len(body) < length:
+        raise ConnectionError("the body is cut")
+    return Received(handler.path, {name.lower(): value for name, value in handler.headers.items()}, body)
+
+
 @contextmanager
 def http_endpoint(
     script: Script = (), answer: Callable[[Received], Said | None] | None = None, tls: Path | None = None
@@ -106,8 +119,7 @@ def http_endpoint(
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            request = Received(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
+            request = _request_of(self)
             with lock:
                 endpoint.received.append(request)
                 said: Any = next(answers, None)

@@ -257,7 +257,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     @property
     def _no_failure(self) -> str:
         """What is said where none is known: what failed without an error isn't known at once."""
-        return "no trace here has failed" if self.marks.are_known else "looking for failures …"
+        is_known = self.marks.are_known or (not self._model.order and not self._model.only_failed)
+        return "no trace here has failed" if is_known else "looking for failures …"
 
     def _say_if_nothing(self) -> None:
         is_empty = not self._model.order

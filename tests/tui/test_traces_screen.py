@@ -599,12 +599,14 @@ async def test_traces_that_are_not_as_usual() -> None:
 async def test_no_failure() -> None:
     """Where nothing failed, that is said; before that is known, that it is being found out."""
     async with looking_at(Builder().span("fine")) as look:
-        look.screen.marks._known_of = -1
+        screen = look.screen
+        assert isinstance(screen, TracesScreen)
+        screen.marks._known_of = -1
         await look.press("e")
         assert "looking for failures …" in look.footer
-        look.screen.marks._asked_of = -1
-        look.screen.marks.find()
-        await look.until(lambda: look.screen.marks.are_known)
+        screen.marks._asked_of = -1
+        screen.marks.find()
+        await look.until(lambda: screen.marks.are_known)
         await look.press("e")
         assert "no trace here has failed" in look.footer
 

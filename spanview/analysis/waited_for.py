@@ -319,8 +319,7 @@ class AllAttempts:
         if not len(chosen):
             return NO_REASONS
         firsts, waits = self._firsts[chosen], starts - submitted
-        made = self._constructors[chosen]
-        previous = np.where(chosen > firsts, chosen - 1, chosen)
+        made, previous = self._constructors[chosen], np.where(chosen > firsts, chosen - 1, chosen)
         is_task, is_made = self._tasks[chosen], self._made[chosen]
         is_method = ~is_task & ~is_made
         # What the process did since it was called: nothing yet, constructing the actor, running something else.
@@ -354,13 +353,16 @@ class AllAttempts:
         # Its process says nothing of what it waited for where that had long been ready, or was ready before a result.
         says_nothing = ~is_busy & ~is_starting | (idle > _MOST_HANDOVER_NS) | is_started
         is_open = ~is_explained & says_nothing & (waits >= LEAST_SHARED_NS)
-        results = np.full(len(chosen), -1)
-        queued, unsure = np.flatnonzero(is_queued), np.flatnonzero(is_open)
+        # Whatever it waited for before: at last its actor ran something else.
+        ends_busy = is_method & follows & ~self._concurrent[chosen] & ~is_explained & (busy >= LEAST_SHARED_NS)
+        results, queued = np.full(len(chosen), -1), np.flatnonzero(is_queued)
+        unsure = np.flatnonzero(is_open | ends_busy)
         # Ray looks for a worker only once the arguments are there, so most of the wait may have been for them.
         results[queued] = self._results_before(chosen[queued], submitted[queued], _MOST_START_NS, _LAST_ENDS_OF_QUEUED)
         reasons[WaitedFor.FREE_WORKER] = is_queued & (results < 0)
         results[unsure] = self._results_before(chosen[unsure], submitted[unsure], _MOST_HANDOVER_NS, _LAST_ENDS)
         has_room = self._level_before(self._ends[results]) < self._room_before(self._ends[results])
+        reasons[WaitedFor.ACTOR] |= (ends_busy := ends_busy & (results < 0))
         reasons[WaitedFor.ARGUMENTS] = is_open & (results >= 0) & (has_room | ~is_task)
         shown_by = {
             WaitedFor.CREATION: made,
@@ -369,13 +371,22 @@ class AllAttempts:
             WaitedFor.FREE_WORKER: previous,
             WaitedFor.ARGUMENTS: results,
         }
-        kinds, evidence = np.full(len(chosen), _KINDS.index(WaitedFor.UNKNOWN)), np.full(len(chosen), NO_ROW)
+        kinds, evidence = self._kinds_of(reasons, shown_by)
+        shares = np.where(reasons[WaitedFor.CREATION] | reasons[WaitedFor.WORKER_START], alone, waits)
+        shares = np.where(ends_busy, busy, shares)
+        order = np.argsort(self._rows[chosen], kind="stable")
+        return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order], waits[order], shares[order])
+
+    def _kinds_of(
+        self, reasons: Mapping[WaitedFor, Flags], shown_by: Mapping[WaitedFor, Places]
+    ) -> tuple[Places, Places]:
+        """Return what each waited for, as its index in `WaitedFor`, and the row of the attempt that shows it."""
+        size = len(reasons[WaitedFor.ACTOR])
+        kinds, evidence = np.full(size, _KINDS.index(WaitedFor.UNKNOWN)), np.full(size, NO_ROW)
         for waited_for, holds in reasons.items():
             kinds[holds] = _KINDS.index(waited_for)
             evidence[holds] = self._rows[shown_by[waited_for][holds]]
-        shares = np.where(reasons[WaitedFor.CREATION] | reasons[WaitedFor.WORKER_START], alone, waits)
-        order = np.argsort(self._rows[chosen], kind="stable")
-        return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order], waits[order], shares[order])
+        return kinds, evidence
 
     def reason_of(self, row: int) -> WaitReason | None:
         """Return what one attempt waited for; None where it hardly waited, or another one of its call preceded it."""

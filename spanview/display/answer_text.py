@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.analysis.answer import Answer, AnswerPart, TypicalAnswers, UnseenCalls
+    from spanview.analysis.meanwhile import Meanwhile
 
 _MAX_NAME_LENGTH: Final = 60
 _MOST_PARTS: Final = 4
@@ -126,8 +127,13 @@ class _Line:
         with_waits = {number: self._sum(number, _WAITS) for number in numbers}
         # Fewer parts are worth it only where that leaves room for a cause.
         causes = [text if text != plain[number] else plain[_MOST_PARTS] for number, text in with_waits.items()]
-        sums = [self.whole, *causes, *plain.values()]
+        briefly = [self._sum(number, _WAITS, is_brief=True) for number in numbers] if self._has_causes else []
+        sums = [self.whole, *causes, *briefly, *plain.values()]
         return [*sums, self._largest(), self._largest(is_brief=True)]
+
+    @property
+    def _has_causes(self) -> bool:
+        return any(part.meanwhile is not None for part, _ in self._shown)
 
     @property
     def whole(self) -> str:
@@ -143,19 +149,22 @@ class _Line:
         """Return the same, each with a mark where it isn't sure."""
         return [f"{text}{' (not sure)' if self.doubts else ''}" for text in self.sums()]
 
-    def _sum(self, most: int, detailed: Collection[Doing] = ()) -> str:
+    def _sum(self, most: int, detailed: Collection[Doing] = (), *, is_brief: bool = False) -> str:
         """Return the total and its parts, of which some are put together where there are more than so many.
 
         Args:
             most: So many.
             detailed: The kinds of parts that more is said of.
+            is_brief: Whether that is only what went on while something waited.
         """
         answer, shown = self._answer, self._shown
         if not shown:
             return self._nothing
         if len(shown) == 1:
             return self._only(
-                _IN_REQUEST[shown[0][0].doing] if answer.is_request else self._phrase(*shown[0], detailed)
+                _IN_REQUEST[shown[0][0].doing]
+                if answer.is_request
+                else self._phrase(*shown[0], detailed, is_brief=is_brief)
             )
         if answer.is_request:
             # They come in the order of time, and none is too small to tell where a request was.
@@ -166,7 +175,7 @@ class _Line:
             ]
         else:
             kept = shown if len(shown) <= most else shown[: most - 1]
-            texts = [f"{rounded(ns)} {self._phrase(part, ns, detailed)}" for part, ns in kept]
+            texts = [f"{rounded(ns)} {self._phrase(part, ns, detailed, is_brief=is_brief)}" for part, ns in kept]
             if rest := shown[len(kept) :]:
                 words = {_BRIEFLY.get(part.doing, "otherwise") for part, _ in rest}
                 texts.append(f"{rounded(sum(ns for _, ns in rest))} {words.pop() if len(words) == 1 else 'otherwise'}")
@@ -231,9 +240,11 @@ class _Line:
     def _name(self, name: str) -> str:
         return sanitise(self._short.get(name, name), _MAX_NAME_LENGTH) or "(no name)"
 
-    def _phrase(self, part: AnswerPart, ns: int, detailed: Collection[Doing] = ()) -> str:
+    def _phrase(self, part: AnswerPart, ns: int, detailed: Collection[Doing] = (), *, is_brief: bool = False) -> str:
         """Return what a part was spent on, with what is known of its longest if its kind is among some."""
-        text, detail = self._words(part), self._detail(part, ns) if part.doing in detailed else ""
+        text, detail = self._words(part), ""
+        if part.doing in detailed:
+            detail = self._cause(part) if is_brief else self._detail(part, ns)
         return f"{text} ({detail})" if detail else text
 
     def _words(self, part: AnswerPart) -> str:
@@ -272,6 +283,17 @@ class _Line:
         """Return a time to the last digit of the whole, and no less than that."""
         return rounded(max(1, round(ns / self._step)) * self._step)
 
+    def _meanwhile(self, meanwhile: Meanwhile, part: AnswerPart) -> str:
+        name, time = self._name(meanwhile.name), self._rounded(meanwhile.ns)
+        return meanwhile_text(meanwhile, name, time, is_same=meanwhile.name == part.longest)
+
+    def _cause(self, part: AnswerPart) -> str:
+        """Return what went on while the longest of what waits did; empty where that says nothing."""
+        if (meanwhile := part.meanwhile) is None:
+            return ""
+        text = self._meanwhile(meanwhile, part)
+        return text if part.spans == 1 else f"longest: {self._name(part.longest)}; {text}"
+
     def _detail(self, part: AnswerPart, ns: int) -> str:
         """Return what is known of the longest of what shares a part; empty where that says nothing more."""
         name, longest = self._name(part.longest), self._rounded(part.longest_ns)
@@ -280,8 +302,7 @@ class _Line:
                 of_several = f"longest {longest}" if part.names == 1 else f"longest: {name}, {longest}"
                 reasons = [part.reason.label] if part.reason is not None else []
                 if (meanwhile := part.meanwhile) is not None:
-                    who, is_same = self._name(meanwhile.name), meanwhile.name == part.longest
-                    text = meanwhile_text(meanwhile, who, self._rounded(meanwhile.ns), is_same=is_same)
+                    text = self._meanwhile(meanwhile, part)
                     reasons = [*reasons, text] if part.reason is not None and part.reason.is_known else [text]
                 return ", ".join(filter(None, (of_several if part.spans > 1 else "", "; ".join(reasons))))
             case Doing.RUNNING if part.names > 1 and part.longest:

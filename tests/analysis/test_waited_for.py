@@ -135,7 +135,10 @@ def reason_of_last(store: Store) -> str:
             f"{_CREATED_LATE}3 g > 100-996\n2 A.f > 1000-1001",
             "likely for its arguments: g, which the same caller had submitted before, had just ended",
         ),
-        (f"{_CREATED_LATE}1 A.h < 3-4\n3 g > 100-600\n2 A.h > 801-900\n2 A.f > 901-902", "for what isn't known"),
+        (
+            f"{_CREATED_LATE}1 A.h < 3-4\n3 g > 100-600\n2 A.h > 801-900\n2 A.f > 901-902",
+            "likely at the end for its actor: A.h ran there until then",
+        ),
         # The same of a worker, which no argument has to wait for; and a constructor has no result.
         (
             "1 g < 0-1\n1 f < 1-2\n3 g > 100-300\n2 f > 900-910",

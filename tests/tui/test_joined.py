@@ -95,6 +95,16 @@ async def test_one_row_a_call() -> None:
         await look.until_shown(" caller   INTERNAL")
 
 
+async def test_the_wait_for_a_retry_after_a_lost_attempt_is_not_known() -> None:
+    """Nothing says when the attempt before it was lost."""
+    spans = documents()
+    spans[5]["end_time"] = None
+    async with looking_at(*spans, size=(120, 40)) as look:
+        await look.press("enter", "down")
+        await look.until_shown("! no attempt seen")
+        assert "g attempt 2 – 5 µs" in cells(look)
+
+
 async def test_it_is_set_for_the_next_trace() -> None:
     """Another trace is shown so from the start, with and without its root, until settings are forgotten."""
     orphans = [each for each in documents() if each["name"] != "caller"]

@@ -596,6 +596,21 @@ async def test_traces_that_are_not_as_usual() -> None:
         await look.until_shown("(no name)")
 
 
+async def test_a_mistake_is_mended_where_it_was_typed() -> None:
+    """Enter leaves it only once it is understood: what is typed next would be keys of the list else."""
+    async with looking_at(*documents()) as look:
+        await look.press("slash")
+        await look.type("dur>1s")
+        await look.press("enter")
+        assert "did you mean duration?" in look.text
+        await look.press("ctrl+u")
+        await look.type("dr")
+        assert not look.screen.query_one(TraceList).has_focus
+        await look.press("enter")
+        assert look.screen.query_one(TraceList).has_focus
+        assert look.app.marked is None
+
+
 async def test_no_failure() -> None:
     """Where nothing failed, that is said; before that is known, that it is being found out."""
     async with looking_at(Builder().span("fine")) as look:

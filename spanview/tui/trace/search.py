@@ -54,6 +54,8 @@ class Search:
             query = parse_query(text)
         except QueryError as error:
             self._prompt.say(str(error), is_mistake=True)
+            if done:
+                self._prompt.insist()
             return
         if done:
             self._screen.set_focus(self._rows)

@@ -365,10 +365,13 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         await self._prompt.open()
 
     async def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        """Filter as it is typed; Enter doesn't begin anew what is filtered already."""
+        """Filter as it is typed; Enter doesn't begin anew what is filtered already, nor leave a mistake."""
         if event.text != self.filter.text and event.text == self._prompt.text:
             self._filter_by(event.text)
-        if event.done:
+        if event.done and self.filter.is_mistaken:
+            # What is typed next is to mend it: the keys of the list are other ones.
+            self._prompt.insist()
+        elif event.done:
             self.set_focus(self.rows)
             if not event.text.strip():
                 self._prompt.clear()

@@ -156,6 +156,11 @@ class Prompt(Vertical):
         self._result, self._note, self._is_mistake = result, note, is_mistake
         self._show_result()
 
+    def insist(self) -> None:
+        """Show what is wrong, though something is offered that would mend it."""
+        self._is_mended = self._is_offering = False
+        self._show_result()
+
     def _show_result(self) -> None:
         # What only waits for what is offered is no mistake yet; a phrase goes on until somebody ends it.
         is_silent = self._is_mistake and self._is_mended
@@ -191,8 +196,7 @@ class Prompt(Vertical):
         if self.app.app_focus:
             self.remove_class("offering")
             # Nothing is offered any more that would make a query of what is none.
-            self._is_mended = self._is_offering = False
-            self._show_result()
+            self.insist()
 
     def _show_offers(self, completion: Completion | None, chosen: int, mends: bool) -> None:  # noqa: FBT001 - a callback
         self.query_one(Offers).show(completion, chosen)

@@ -127,13 +127,9 @@ class _Line:
         with_waits = {number: self._sum(number, _WAITS) for number in numbers}
         # Fewer parts are worth it only where that leaves room for a cause.
         causes = [text if text != plain[number] else plain[_MOST_PARTS] for number, text in with_waits.items()]
-        briefly = [self._sum(number, _WAITS, is_brief=True) for number in numbers] if self._has_causes else []
+        briefly = [self._sum(number, _WAITS, is_brief=True) for number in numbers]
         sums = [self.whole, *causes, *briefly, *plain.values()]
         return [*sums, self._largest(), self._largest(is_brief=True)]
-
-    @property
-    def _has_causes(self) -> bool:
-        return any(part.meanwhile is not None for part, _ in self._shown)
 
     @property
     def whole(self) -> str:

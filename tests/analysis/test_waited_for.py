@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,12 +19,12 @@ import pytest
 
 from builders import EPOCH_NS, MICROSECOND, Builder, file_of, store_of_files
 from quick.folders import otlp_line
-from spanview.analysis.answer import Doing, answer_of
+from spanview.analysis.answer import Doing, answer_of, typical_answers
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.meanwhile import meanwhile_of
 from spanview.analysis.ray_names import RAN, function_of
 from spanview.analysis.waited_for import AllAttempts, WaitedFor, reason_text, wait_reasons
-from spanview.display.answer_text import answer_texts
+from spanview.display.answer_text import answer_texts, typical_texts
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
 from spanview.sources.loading import load_store
@@ -395,6 +396,18 @@ def test_what_is_said_of_recordings_is_so(recording: str) -> None:
             assert meanwhile.attempts <= len(ran)
             assert meanwhile.attempts > 1 or meanwhile.ns in ran
     assert said or recording == "ray-restarted-actor"
+
+
+def test_one_of_two_typical_traces_has_a_cause() -> None:
+    """The median and the slowest trace stand in one line, ever shorter, each with what is known of it."""
+    store = load_store(FIXTURES / "ray-tasks-bundled-hook" / "spans")
+    answers = typical_answers(store)
+    assert answers is not None
+    texts = typical_texts(answers)
+    assert [len(text) for text in texts] == sorted({len(text) for text in texts}, reverse=True)
+    for trace in range(len(store.trace_table)):
+        pair = replace(answers, median=answer_of(store, trace))
+        assert typical_texts(pair)[-1].startswith("median ")
 
 
 def test_the_answer_says_what_the_longest_wait_was_for() -> None:

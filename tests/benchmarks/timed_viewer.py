@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 TIMES, DONE, BUSY = "times", "done", "busy"
 _BEAT_S: Final = 0.008
-"""Looking at the clock more often took a twentieth of what it measured."""
+"""Each look at the clock is a part of what is measured."""
 _NOTHING_TO_PAINT_S: Final = 0.1
 
 

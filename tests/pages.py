@@ -43,7 +43,7 @@ _SCREENS: Final = (
     (On.SPAN, "Span"),
     (On.STATS, "Statistics"),
     (On.SPANS, "Spans"),
-    (On.FLAME, "Blocks"),
+    (On.FLAME, "Flame"),
     (On.DIFF, "Comparison"),
     (On.CALLS, "Calls"),
     (On.WORKERS, "Workers"),

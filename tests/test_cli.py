@@ -246,6 +246,17 @@ def test_the_demo(folder: Path) -> None:
     assert (counted.status, compared.status, counted.notices + compared.notices) == (0, 0, "")
 
 
+def test_heads_of_calls() -> None:
+    """The columns of calls are called by what happened to the calls."""
+    done = spanview("stats", FIXTURES / "ray-odd-calls", "--by", "ray")
+    heads, *_ = done.output.decode().splitlines()
+    assert re.split(" {2,}", heads)[3:9] == [
+        *("ATTEMPTS", "ERRORS", "SUBMIT FAILED", "RETRIED", "NO ATTEMPT", "NOT TRACED")
+    ]
+    assert "  ALREADY EXISTED  " in heads
+    assert "  CONCURRENT  " in heads
+
+
 def test_words_of_commands_to_come_are_paths_where_these_exist(folder: Path) -> None:
     """A file that is called like no command yet, or nearly like one, is read."""
     for name in ("html", "mcp", "tre"):

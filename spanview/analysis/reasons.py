@@ -2,13 +2,13 @@
 
 spans                                                        reason
 -----                                                        ------
-A.__init__  A.__init__ again, same actor                     existed already: no call at all
-f           status ERROR                                     not submitted
+A.__init__  A.__init__ again, same actor                     already existed: no call at all
+f           status ERROR                                     submit failed
 A.f         each attempt of A.__init__ has failed            constructor failed
 A.f         an attempt of A had raised AsyncioActorExit      actor exited
 g, f        g fails, whose caller submits f after it         argument failed, likely: see `failed_arguments`
-A.f, A.g    A.f never has attempts, A.g ran after it         untraced, likely
-r, r        Serve's routing calls a replica again            untraced, likely: the first one refused it
+A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
+r, r        Serve's routing calls a replica again            not traced, likely: the first one refused it
 f           in a log that Ray took repeated lines from       lost in the log, likely
 f           nothing of these                                 no attempt seen: it waits, runs, died, …
 
@@ -60,15 +60,15 @@ _CONTROLLER: Final = "ServeController."
 class Reason(StrEnum):
     """Why a call has no attempt."""
 
-    EXISTING = "existed already"
+    EXISTING = "already existed"
     """It isn't a call: `get_if_exists` found the actor."""
-    NOT_SUBMITTED = "not submitted"
+    NOT_SUBMITTED = "submit failed"
     """Submitting it failed."""
     CONSTRUCTOR_FAILED = "constructor failed"
     ACTOR_EXITED = "actor exited"
     ARGUMENT_FAILED = "argument failed"
     """A task whose result it takes failed."""
-    UNTRACED = "untraced"
+    UNTRACED = "not traced"
     """It ran, or runs, but tracing leaves out its method."""
     LOST_IN_LOG = "lost in the log"
     """Ray's log de-duplication left out lines of spans."""
@@ -399,7 +399,7 @@ class _Reasons:
             return Why(Reason.UNTRACED, "its replica refused it, being full: Ray Serve called a replica again")
         actor = self._actors.get(call.actor)
         if actor is not None and call.is_constructor:
-            text = "its actor has run calls, so it existed already, or its constructor's record isn't here"
+            text = "its actor has run calls, so it already existed, or its constructor's record isn't here"
             return Why(Reason.UNTRACED, text, Certainty.CERTAIN)
         of_method = self._of_method(call, actor)
         return of_method or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)

@@ -44,12 +44,12 @@ _BY_NAME: Final = (
 )
 _BY_RAY: Final = (
     *(Head("FUNCTION"), Head("CALLS"), Head("FAILED"), Head("ATTEMPTS", goes=6), Head("ERRORS", goes=7)),
-    *(Head("NOT SUBMITTED", goes=8), Head("RETRIED", goes=9), Head("NO ATTEMPT"), Head("UNTRACED", goes=1)),
-    *(Head("EXISTING", goes=1), Head("TOTAL WAIT", goes=13)),
+    *(Head("SUBMIT FAILED", goes=8), Head("RETRIED", goes=9), Head("NO ATTEMPT"), Head("NOT TRACED", goes=1)),
+    *(Head("ALREADY EXISTED", goes=1), Head("TOTAL WAIT", goes=13)),
     *(Head("P50", 11, "WAIT"), Head("P95", 5, "WAIT"), Head("MAX", 4, "WAIT")),
     *(Head("COLD", goes=7), Head("COLD WAIT", goes=2)),
     *(Head("P50", 12, "RUN"), Head("P95", 5, "RUN"), Head("MAX", 4, "RUN")),
-    *(Head("AT ONCE", goes=3), Head("MOSTLY FOR", goes=10)),
+    *(Head("CONCURRENT", goes=3), Head("MOSTLY FOR", goes=10)),
 )
 _BY_SERVE: Final = (
     *(Head("REQUEST"), Head("STATUS"), Head("COUNT"), Head("ERRORS")),
@@ -58,7 +58,7 @@ _BY_SERVE: Final = (
     *(Head("P50", 2, "ROUTE"), Head("P95", 2, "ROUTE"), Head("P50", 4, "OTHER"), Head("P95", 5, "OTHER")),
 )
 """Heads, and what goes first where a terminal has no room for all."""
-_SHADES: Final = {"ERRORS": ERROR, "NOT SUBMITTED": ERROR, "RETRIED": WARNING, "NO ATTEMPT": WARNING}
+_SHADES: Final = {"ERRORS": ERROR, "SUBMIT FAILED": ERROR, "RETRIED": WARNING, "NO ATTEMPT": WARNING}
 """The shades of columns by their heads."""
 
 

@@ -8,7 +8,7 @@ traces/    the first screen: all traces, in groups and as a plot
 trace/     one trace: tree and waterfall
 span/      one span: details and links
 stats/     statistics, and the spans behind a row
-flame/     where the time goes, as blocks
+flame/     call paths as blocks: a flame graph
 calls/     Ray calls
 workers/   a timeline of each worker
 serve/     Ray Serve requests

@@ -117,7 +117,7 @@ class View(Enum):
     REQUESTS = "Requests", "H", "Ray Serve requests: queue and handling time"
     WORKERS = "Workers", "L", "timeline of each worker"
     STATS = "Stats", "t", "statistics of the spans"
-    FLAME = "Flame", "F", "where the time goes, as blocks"
+    FLAME = "Flame", "F", "flame graph: where the time goes, by call path"
     COMPARE = "Compare", "D", "compare what is marked, or what is shown, with a query or with all others"
     CHECK = "Check", "!", "what is missing, damaged or misconfigured, and what to do"
 
@@ -224,7 +224,7 @@ KEYS: Final = (
         "s",
         "sort",
         "s",
-        "sort by the next column; blocks: by total or self time",
+        "sort by the next column; in Flame: by total or self time",
         _TABLES | On.FLAME | On.WORKERS,
         "sort",
     ),

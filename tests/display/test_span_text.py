@@ -276,7 +276,7 @@ def test_timing_of_a_call_whose_attempt_was_lost() -> None:
 def test_timing_of_a_call_without_an_attempt() -> None:
     """It has its reason, how sure that is, and what it rests on."""
     documents = [Builder().span("f ray.remote", span=1, kind="PRODUCER", status="ERROR")]
-    said = ("attempt", "not submitted: submitting it failed, so it never ran")
+    said = ("attempt", "submit failed: submitting it failed, so it never ran")
     assert said in shown(lines_of("Timing", *documents, width=100))
     documents[0]["status"] = {"status_code": "UNSET"}
     text = "no attempt seen: it waits, runs, died, was cancelled, or never could start"

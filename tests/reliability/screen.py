@@ -97,7 +97,7 @@ def _steps(text: str) -> Iterator[_Step]:
     yield _Step(b"t", b"t", "statistics of", (name,))
     yield _Step(b"t\r", b"\r", "DURATION ▾", (f"in {name}", name))
     yield _Step(b"!", ESCAPE * 2 + b"!", "‹ check", (f"no_spans: dn{file}/fo{file}",))
-    yield _Step(b"F", ESCAPE + b"F", "where the time goes", (f"✖ {name}", name))
+    yield _Step(b"F", ESCAPE + b"F", "flame graph of", (f"✖ {name}", name))
     yield _Step(b"L", ESCAPE + b"L", "workers in", (f"function  ■ {name}"[:_WIDEST_FUNCTION], name))
     # The trace and its group are the two sides.
     sides = f"trace 00000000 {name}"[:_WIDEST_SIDE], f"traces of {name}"

@@ -138,7 +138,7 @@ async def test_from_a_function_to_one_call() -> None:
         await look.until_shown("4 calls")
         assert look.is_on(FunctionCallsScreen)
         lines = [line for line in look.body[1:-2] if line.strip()]
-        outcomes = ["ended", "retried", "✖ not submitted", "◌ no attempt seen"]
+        outcomes = ["ended", "retried", "✖ submit failed", "◌ no attempt seen"]
         assert [each for line in lines for each in outcomes if each in line] == outcomes
         # The date is the same for all, and said once.
         assert "2023-11-14" in look.header
@@ -217,12 +217,12 @@ async def test_what_is_no_call_and_what_has_no_run() -> None:
         assert look.body[1].split()[1:3] == ["1", "18"]
         assert "unknown" in look.body[1]
         await look.press("end")
-        await look.until_shown("1 existed already, no calls")
+        await look.until_shown("1 already existed, no calls")
         await look.press("enter")
-        await look.until_shown("1 call, 1 existed already")
-        assert "◌ existed already" in look.text
+        await look.until_shown("1 call, 1 already existed")
+        assert "◌ already existed" in look.text
         await look.press("end")
-        await look.until_shown("existed already: not a call: get_if_exists found the actor")
+        await look.until_shown("already existed: not a call: get_if_exists found the actor")
         await look.press("escape", "home")
         await look.until_shown("a generator: its runs aren't known   1 cold start")
         await look.press("enter")
@@ -305,6 +305,7 @@ def test_names_have_room() -> None:
     for width in range(30, 250):
         assert cell_len(table.fit(width).heads_text()) <= width
         assert table.fit(width).cells[0][1] >= 8
+    assert table.fit(250).heads_text().rstrip().endswith("  CONCURRENT")
     assert len(table.fit(40).cells) < len(table.fit(80).cells) < len(table.fit(110).cells) < len(table.fit(200).cells)
 
 

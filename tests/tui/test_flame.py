@@ -173,7 +173,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
     async with looking_at(*_documents(), size=size) as look:
         await look.press("F")
         await look.until(lambda: look.is_on(FlameScreen) and look.screen.query_one(FlameBlocks).model)
-        assert "where the time goes in 2 traces   4 call paths   width: total time" in look.header
+        assert "flame graph of 2 traces   4 call paths   width: total time" in look.header
         assert "root   ×2   total 200 µs   self 140 µs" in look.body[0]
         await look.press("down")
         assert _selected(look) == "a"

@@ -145,7 +145,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "span": ("‹ pipeline › __main__.leaf", "ray.function"),
     "error": ("✖ KeyError", "prog_tasks.py:67 fail"),
     "statistics": ("statistics of 31 traces", "TOTAL ▾"),
-    "flame": ("where the time goes in 96 traces", "GET /slow"),
+    "flame": ("flame graph of 96 traces", "GET /slow"),
     "calls": ("Ray calls of 31 traces", "leaf"),
     "requests": ("Serve requests of 96 traces", "Ingress"),
     "workers": ("workers in 31 traces", "Counter"),

@@ -633,4 +633,4 @@ async def test_calls_that_are_no_blocks() -> None:
         data.add(call, path="spans/1.txt")
     async with looking_at(data=data, size=(120, 24)) as look:
         await look.press("L")
-        await look.until(lambda: "1 worker, 2 untraced calls" in look.header)
+        await look.until(lambda: "1 worker, 2 calls not traced" in look.header)

@@ -133,10 +133,10 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _timed("RUN", "max", _runs, 100, comes=3),
     TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, comes=6),
     _counted(
-        "AT ONCE",
+        "CONCURRENT",
         lambda function: 0 if function.generator else function.max_concurrency,
-        key="at once",
-        width=10,
+        key="concurrent",
+        width=13,
         comes=9,
     ),
 )
@@ -204,7 +204,7 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
         notes.append(f"the runs of {count(function.unknown_runs, 'attempt')} of generators aren't known")
     notes += [without_attempt_text(function.no_attempt, open_calls)] if open_calls else []
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
-    notes += [f"{function.existing:,} existed already, no calls"] if function.existing else []
+    notes += [f"{function.existing:,} already existed, no calls"] if function.existing else []
     if function.errors > function.failed - function.submit_errors:
         notes.append(f"{function.errors:,} of {count(function.attempts, 'attempt')} failed")
     notes += [mostly] if (mostly := mostly_for_text(function)) else []

@@ -106,7 +106,7 @@ class _Listed:
     count: int
     """Of all of the function."""
     existing: int
-    """Those that are none, since the actor existed already."""
+    """Those that are none, since the actor already existed."""
     first: list[Call]
     """The first of them, in this order."""
     reasons: Mapping[int, Why]
@@ -376,7 +376,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         if self._count is None or self._sorting.is_busy:
             return f"{head}   looking … {self._sorting.share_text}"
         most = f"the first {MOST_CALLS:,} of " if self._count > MOST_CALLS else ""
-        existing = f", {self._existing:,} existed already" if self._existing else ""
+        existing = f", {self._existing:,} already existed" if self._existing else ""
         is_generator = self._group.by is CallsBy.FUNCTION and self._group.key in self.rows.generators
         generator = ", a generator" if is_generator else ""
         calls = count(self._count - self._existing, "call")

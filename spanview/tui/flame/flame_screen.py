@@ -211,9 +211,9 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         """Return what is merged."""
         model = self.blocks.model
         if not self.live.has_answer:
-            return f"‹ where the time goes in {self.live.chosen.what}   merging … {self.live.work.share_text}"
+            return f"‹ flame graph of {self.live.chosen.what}   merging … {self.live.work.share_text}"
         paths = count(len(model.flame.paths), "call path")
-        head = f"‹ where the time goes in {self.live.chosen.what}{self.live.as_of}"
+        head = f"‹ flame graph of {self.live.chosen.what}{self.live.as_of}"
         return f"{head}   {paths}   width: {_WIDTH[model.by]}"
 
     def show_frame(self) -> None:

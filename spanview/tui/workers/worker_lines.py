@@ -103,7 +103,7 @@ FIGURES: Final = (
     ),
     Figure("BUSY", 7, _shown_share, sort=Sort.BUSY),
     Figure("OF OWN", 8, _own_share, from_width=_WIDE),
-    Figure("AT ONCE", 9, lambda model, index: f"{model.lane(index).max_concurrency:,}", from_width=_WIDE),
+    Figure("CONCURRENT", 12, lambda model, index: f"{model.lane(index).max_concurrency:,}", from_width=_WIDE),
     Figure("MAX GAP", 11, _gap, "dim", Sort.GAP, from_width=_NARROWEST),
 )
 

@@ -147,7 +147,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         if not self.live.has_answer:
             return f"‹ workers in {self.live.chosen.what}   looking at spans … {self.live.work.share_text}"
         number, untraced = processes_text(self._model.shape.workers), self._model.shape.untraced
-        number += f", {count(untraced, 'untraced call')}" if untraced else ""
+        number += f", {count(untraced, 'call')} not traced" if untraced else ""
         number += ", without Ray's own" if self._model.shape.is_without_rays_own else ""
         empty, by = self._model.shape.empty_files, self._model.by.value
         # What no line shows comes last, as a narrow header cuts it.

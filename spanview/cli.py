@@ -102,7 +102,9 @@ spanview help lists the pages of the manual.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run spanview and return its exit status: 0 all well, 1 `check` found something, 2 it can't be carried out.
+    """Run spanview and return its exit status.
+
+    0 all well, 1 `check` found something, 2 it can't be carried out, 70 an error of spanview's own.
 
     Args:
         arguments: The words after the program's name; those of the process where none are given.
@@ -126,6 +128,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The floors below answer for their own files; what is left is standard output.
         _drop_output()
         return _complain(f"standard output can't be written: {error.strerror or error}")
+    except Exception:  # noqa: BLE001 - the top of the program; the interpreter would end with 1, which is an answer
+        return _crash()
     return status
 
 
@@ -212,6 +216,18 @@ def _complain(*lines: str) -> int:
     if sys.stderr is not None:
         sys.stderr.write("\n".join(map(sanitise, (f"spanview: {lines[0]}", *lines[1:]))) + "\n")
     return USAGE_ERROR
+
+
+def _crash() -> int:
+    """Print what was raised, and return the status of an error of spanview's own."""
+    from spanview.commands.options import INTERNAL_ERROR
+
+    if sys.stderr is not None:
+        import traceback
+
+        traceback.print_exc()
+    _complain("this is an error of spanview's own: please report it, with what is printed above")
+    return INTERNAL_ERROR
 
 
 def _drop_output() -> None:
@@ -674,7 +690,7 @@ _OPTIONS: Final = (
         "check",
         "--allow-empty",
         action="store_true",
-        help="let --fail-on pass where no span could match: no spans, or none with the key",
+        help="let --fail-on pass where no span could match: no spans, or none that its terms with = select",
     ),
     _option(
         _READING,

@@ -5,6 +5,7 @@ status    means
 0         all well, also without a span and with a file that can't be read
 1         `check` found something, or `--fail-on` matched
 2         the call can't be carried out
+70        an error of spanview's own
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import os
 import pty
 import re
 import socket
+import subprocess
 import sys
 import time
 import unicodedata
@@ -28,6 +30,7 @@ from builders import Builder, file_of
 from programs import SPANVIEW, Outcome, spanview
 from spanview.sources.places import DEMO
 from svgs import parsed, texts, titles
+from terminals import Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -433,7 +436,7 @@ def test_torn_records_are_counted(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "status"), [("status=ERROR", 1), ("name=nothing", 0), ("duration>0ms", 1), ("-name~.", 0), ("-beta", 1)]
+    ("query", "status"), [("status=ERROR", 1), ("nothing", 0), ("duration>0ms", 1), ("-name~.", 0), ("-beta", 1)]
 )
 def test_check_fails_on_what_is_asked_for(folder: Path, query: str, status: int) -> None:
     """`check --fail-on` ends with status 1 where a span matches, else with 0."""
@@ -452,14 +455,17 @@ def verdict_of(folder: Path, *words: str) -> tuple[int, dict[str, Any], str]:
     [
         ([], []),
         (["--fail-on", "status=ERROR"], ["--fail-on status=ERROR: 1 span matched"]),
-        (["--fail-on", "name=delta", "--fail-on", "kind=INTERNAL"], ["--fail-on kind=INTERNAL: 3 spans matched"]),
-        (["--fail-on", "name=delta", "--fail-on", "status=OK"], []),
+        (["--fail-on", "delta", "--fail-on", "kind=INTERNAL"], ["--fail-on kind=INTERNAL: 3 spans matched"]),
+        (["--fail-on", "delta", "--fail-on", "status=OK"], []),
         (["--fail-on", "-odd.key=1"], ["--fail-on -odd.key=1: 3 spans matched"]),
-        (["--fail-on", "odd.key=1 OR name=delta"], []),
+        (["--fail-on", "odd.key=1 OR delta"], []),
         # What was found is certain, whatever another query could match.
         (
             ["--fail-on", "odd.key=1", "--fail-on", "gamma"],
-            ["--fail-on gamma: 1 span matched", "--fail-on odd.key=1: nothing could match, no span has odd.key"],
+            [
+                "--fail-on gamma: 1 span matched",
+                "--fail-on odd.key=1: nothing could match (0 of 0), no span has odd.key",
+            ],
         ),
         (["--fail-on", "odd.key=1", "--fail-on", "gamma", "--allow-empty"], ["--fail-on gamma: 1 span matched"]),
         (["--fail-on", "odd.key=1", "--allow-empty"], []),
@@ -486,15 +492,17 @@ def test_verdicts(folder: Path, words: Sequence[str], reasons: Sequence[str]) ->
         (["--fail-on", "status=OK", "--fail-on", "odd.key=1"], "no span has odd.key"),
         (["--fail-on", "gamma", "--since", "1s"], "there are no spans"),
         (["--fail-on", "gamma", "-q", "name=delta"], "there are no spans"),
+        (["--fail-on", 'name="GET /odd" duration>200ms'], 'no span matches name="GET /odd"'),
+        (["--fail-on", "service=odd duration>200ms"], "no span matches service=odd"),
+        (["--fail-on", "finding=no_attempt"], 'no span matches name~"( ray\\\\.remote| ray\\\\.remote_worker)$"'),
     ],
 )
 def test_a_gate_that_nothing_could_match_is_no_pass(folder: Path, words: Sequence[str], why: str) -> None:
     """A mistyped key, or no span at all, ends with status 2 and says why; `--allow-empty` lets it pass."""
     status, verdict, notices = verdict_of(folder, *words)
     assert status == verdict["status"] == 2
-    assert verdict["reasons"] == [
-        f"--fail-on {words[-1] if 'odd' in words[-1] else 'gamma'}: nothing could match, {why}"
-    ]
+    gate = words[-1] if words[-2] == "--fail-on" else "gamma"
+    assert verdict["reasons"] == [f"--fail-on {gate}: nothing could match (0 of 0), {why}"]
     assert f"{verdict['reasons'][0]}; if that is as it should be, add --allow-empty\n" in notices
     assert verdict_of(folder, *words, "--allow-empty")[:2] == (0, {"status": 0, "reasons": []})
 
@@ -504,7 +512,7 @@ def test_a_gate_of_an_empty_folder(tmp_path: Path) -> None:
     assert spanview("check", tmp_path).status == 0
     done = spanview("check", "--fail-on", "status=ERROR", tmp_path)
     assert done.status == 2
-    assert "--fail-on status=ERROR: nothing could match, there are no spans" in done.lines[-1]
+    assert "--fail-on status=ERROR: nothing could match (0 of 0), there are no spans" in done.lines[-1]
     assert spanview("check", "--fail-on", "status=ERROR", "--allow-empty", tmp_path).status == 0
 
 
@@ -681,6 +689,38 @@ def test_help_of_a_command(command: str) -> None:
     }
     assert taken == expected[command]
     assert "--no-cache" in done.text
+
+
+CRASHING: Final = """if True:
+    from importlib import import_module
+    def crash(*_, **__):
+        raise ValueError("by design")
+    setattr(import_module({module!r}){of}, {name!r}, crash)
+"""
+"""Replaces a function by one that raises what nobody expects."""
+
+
+@pytest.mark.parametrize("command", READING)
+def test_an_error_of_its_own_is_no_answer(folder: Path, command: str) -> None:
+    """Whatever raises what nobody expects, a gate of a pipeline can tell it from what `check` has found."""
+    crashing = CRASHING.format(module="spanview.commands.reading", of="", name="begin")
+    program = [sys.executable, "-c", f"{crashing}\nimport spanview.__main__", command, "1.json"]
+    done = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (70, "")
+    assert done.stderr.startswith("Traceback")
+    *_, raised, says = done.stderr.splitlines()
+    assert (raised, says[:50]) == ("ValueError: by design", "spanview: this is an error of spanview's own: plea")
+
+
+def test_an_error_of_the_viewer_is_no_answer(folder: Path) -> None:
+    """What is raised behind its screens ends the viewer with the same status, and is printed."""
+    crashing = CRASHING.format(module="spanview.tui.app.app", of=".SpanviewApp", name="open_trace")
+    (folder / "sitecustomize.py").write_text(crashing)
+    with Terminal("1.json", folder=folder, environment={"PYTHONPATH": str(folder)}) as terminal:
+        assert terminal.has_soon("2 traces"), terminal.lines
+        terminal.send(b"\r")
+        assert terminal.wait() == 70
+        assert b"by design" in terminal.output
 
 
 # -- output ------------------------------------------------------------------------------------------------------------

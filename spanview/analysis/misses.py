@@ -100,7 +100,7 @@ def misses_of(store: Store, query: Query, traces: Collection[int] | None = None,
     others = [term for term in query.span_terms if not isinstance(term.rests_on, OfBelow)]
     alone = (Query("", (term,)) for term in (*others, *below))
     # It may match where nobody asked: before a time, or in another trace.
-    if any(not _matches_any(store, part, traces, tell) for part in alone) or _matches_any(store, query, traces, tell):
+    if any(not matches_any(store, part, traces, tell) for part in alone) or matches_any(store, query, traces, tell):
         return []
     return [NoneTogether(bool(below))]
 
@@ -145,7 +145,7 @@ def absent_attributes(
         tell: Called now and then.
     """
     keys = dict.fromkeys(key for term in query.span_terms for key in attributes_of(term))
-    return tuple(key for key in keys if not _matches_any(store, _having(key), traces, tell))
+    return tuple(key for key in keys if not matches_any(store, _having(key), traces, tell))
 
 
 def _having(key: str) -> Query:
@@ -155,7 +155,8 @@ def _having(key: str) -> Query:
     return Query(key, (having,))
 
 
-def _matches_any(store: Store, query: Query, traces: Collection[int] | None, tell: Tell) -> bool:
+def matches_any(store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard) -> bool:
+    """Return whether a span matches, of these traces if they are given."""
     if len(store.spans) < NUMPY_FROM_SPANS:
         chosen = range(len(store.trace_table)) if traces is None else traces
         return any(query.matches_trace(store, trace) for trace in chosen)

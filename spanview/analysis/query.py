@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.analysis.query_base import Term
+    from spanview.analysis.query_parse import RawPart
     from spanview.index.store import Store
 
 
@@ -80,7 +81,15 @@ def parse_query(text: str) -> Query:
         QueryError: There is a mistake in it; one line with its position, in characters from 1, and what was
             expected there.
     """
-    parts = parse_parts(text)
+    return query_of(text, parse_parts(text))
+
+
+def query_of(text: str, parts: Sequence[RawPart]) -> Query:
+    """Return the query that keeps what all parts of a text keep.
+
+    Raises:
+        QueryError: There is a mistake in one of them.
+    """
     terms = in_order(parts)
     return Query(
         text,

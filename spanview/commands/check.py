@@ -116,7 +116,9 @@ def _verdict(report: Report, gates: Sequence[Gate], *, allow_empty: bool) -> Ver
 
 def _why_none(gate: Gate) -> str:
     lacking = f"no span has {' or '.join(gate.absent)}" if gate.absent else "there are no spans"
-    return f"--fail-on {gate.text}: nothing could match, {lacking}"
+    if gate.selects_none and not gate.absent:
+        lacking = f"no span matches {gate.selects_none}"
+    return f"--fail-on {gate.text}: nothing could match (0 of 0), {lacking}"
 
 
 def _say(gate: Gate, *, allow_empty: bool) -> None:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 SERVED: Final = "SPANVIEW_SERVED"
 """The variable that tells a viewer that it is one of a browser's tabs."""
+INTERNAL_ERROR: Final = 70
+"""The exit status of an error of spanview's own; 1 says that `check` found something."""
 _SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 """`16MiB`, `16 mb`, `16m`, `500000`; each of them by powers of 1024."""
 

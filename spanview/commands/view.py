@@ -9,6 +9,7 @@ import time
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.commands.coloring import is_colorless
+from spanview.commands.options import INTERNAL_ERROR
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.details import RecordReader
@@ -42,7 +43,8 @@ def run(options: Options) -> int:
         app = _shown(options._replace(follow=True), paths, choose, stream, again)
     if app.failure is not None:
         raise app.failure
-    return app.return_code or 0
+    # Textual prints what was raised in it, and ends with 1.
+    return INTERNAL_ERROR if app.return_code == 1 else app.return_code or 0
 
 
 def _piped(options: Options) -> IO[bytes] | None:

@@ -24,6 +24,7 @@ from spanview.analysis.query_parse import ESCAPED, end_of, operator_after
 from spanview.analysis.query_terms import KINDS, QUERY_KEYS
 from spanview.analysis.query_values import REQUEST_ID_KEYS, UUID, number_of
 from spanview.analysis.query_written import anywhere, quoted, written_value
+from spanview.index.lives import State
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.problems import QueryError
 
@@ -271,7 +272,7 @@ def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
         "service": vocabulary.services,
         "kind": KINDS,
         "finding": OF_SPANS,
-        "status": STATUS_NAMES[::-1],
+        "status": (*STATUS_NAMES[::-1], *State),
         "file": vocabulary.files,
         "trace.root": vocabulary.roots,
         "trace.complete": ("true", "false"),

@@ -11,7 +11,7 @@ import numpy as np
 
 from spanview.analysis.bytesearch import NO, UNKNOWN, YES, ByteSearch, TextSearch
 from spanview.analysis.query import Query
-from spanview.analysis.query_base import OfAttribute, OfBelow, OfNumber, OfParts, OfText, OfTexts
+from spanview.analysis.query_base import OfAttribute, OfBelow, OfNumber, OfParts, OfState, OfText, OfTexts
 from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.analysis.query_terms import KINDS
 from spanview.analysis.timetext import Clock
@@ -249,6 +249,9 @@ def _verdicts(
         numbers, texts = _texts(store, rests_on.column, indices)
         table = np.array([YES if rests_on.test(text) else NO for text in texts], np.uint8)
         return _turned(term, table[numbers])
+    if isinstance(rests_on, OfState):
+        rows = TreeFacts().rows_in(store, rests_on.state)
+        return _turned(term, np.where(np.isin(indices, [*rows]), YES, NO).astype(np.uint8))
     if isinstance(rests_on, OfNumber):
         values, exist, are_exact = _numbers(store, rests_on.column, indices)
         value = rests_on.value
@@ -304,10 +307,15 @@ def _numbers(store: Store, column: str, indices: Places) -> tuple[NDArray[Any], 
         return copy_of(table.span_count)[indices], all_of_them, all_of_them
     if column == "trace.errors":
         return copy_of(table.error_count)[indices], all_of_them, all_of_them
-    times = table if column == "trace.duration" else spans
-    starts, ends = copy_of(times.start_ns)[indices], copy_of(times.end_ns)[indices]
+    of_traces = column == "trace.duration"
+    times = table if of_traces else spans
+    starts, ends = copy_of(times.start_ns)[indices], copy_of(times.end_ns)
     if column == "start":
         return starts, starts != NO_TIME, all_of_them
+    known = TreeFacts().known_until(store)
+    for index, ns in (known.traces if of_traces else known.rows).items():
+        ends[index] = max(ends[index], ns)
+    ends = ends[indices]
     exist = (starts != NO_TIME) & (ends != NO_TIME)
     are_exact = (abs(starts) < _MAX_EXACT_NS) & (abs(ends) < _MAX_EXACT_NS) | ~exist
     return ends - starts, exist, are_exact

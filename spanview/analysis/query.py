@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from spanview.analysis.query_base import of_now
 from spanview.analysis.query_parse import parse_parts, words_in
 from spanview.analysis.query_subject import Subject, TreeFacts
 from spanview.analysis.query_terms import in_order
@@ -24,7 +25,7 @@ from spanview.analysis.query_terms import in_order
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spanview.analysis.query_base import Term
+    from spanview.analysis.query_base import OfNumber, OfState, Term
     from spanview.analysis.query_parse import RawPart
     from spanview.index.store import Store
 
@@ -52,6 +53,11 @@ class Query:
     def needs_tree(self) -> bool:
         """Whether it asks for what a span alone doesn't show: its depth, its self time, or anything about its trace."""
         return bool(self.trace_terms) or any(term.needs_tree for term in self.span_terms)
+
+    @property
+    def of_now(self) -> frozenset[OfNumber | OfState]:
+        """What in it time alone may change, while something runs or waits."""
+        return frozenset(part for term in (*self.span_terms, *self.trace_terms) for part in of_now(term))
 
     def matches(self, store: Store, row: int) -> bool:
         """Return whether all span terms hold for a span; its details are read at most once."""

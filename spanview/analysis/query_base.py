@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from spanview.analysis.query_parse import RawTerm
     from spanview.analysis.query_subject import Subject
     from spanview.analysis.timetext import Clock
+    from spanview.index.lives import State
 
 Test: TypeAlias = "Callable[[Subject], bool]"
+
+_GROWING: Final = ("duration", "trace.duration")
+"""Numbers that grow while a span runs."""
 
 
 class Cost(IntEnum):
@@ -45,6 +49,13 @@ class OfNumber:
     compare: Callable[[Any, Number], Any]
     value: Number | Clock
     """A time of day is one of the data's days."""
+
+
+@dataclass(frozen=True, slots=True)
+class OfState:
+    """A term that processes decide: what has become of a span."""
+
+    state: State
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +101,7 @@ class Term:
     of_trace: bool
     cost: Cost
     test: Test
-    rests_on: OfText | OfNumber | OfAttribute | OfTexts | OfParts | OfBelow | None = None
+    rests_on: OfText | OfNumber | OfState | OfAttribute | OfTexts | OfParts | OfBelow | None = None
     """What decides it, for testing many spans at once; None where only `test` does."""
     negated: bool = False
     """Whether `test` negates `rests_on`."""
@@ -101,6 +112,17 @@ class Term:
         if isinstance(self.rests_on, OfParts):
             return any(part.needs_tree for part in self.rests_on.parts)
         return self.of_trace or self.cost is Cost.TREE or isinstance(self.rests_on, OfBelow)
+
+
+def of_now(term: Term) -> Iterator[OfNumber | OfState]:
+    """Yield what in a term time alone may change: how long a span has run, and whether it still does."""
+    if isinstance(term.rests_on, OfState) or (isinstance(term.rests_on, OfNumber) and term.rests_on.column in _GROWING):
+        yield term.rests_on
+    elif isinstance(term.rests_on, OfParts):
+        for part in term.rests_on.parts:
+            yield from of_now(part)
+    elif isinstance(term.rests_on, OfBelow):
+        yield from of_now(term.rests_on.term)
 
 
 def attributes_of(term: Term) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from array import array
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.intervals import time_between
 from spanview.analysis.query_values import Number, number_of
@@ -15,21 +16,47 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from spanview.analysis.diagnosis.finding import Kind
     from spanview.analysis.timetext import Clock
+    from spanview.index.lives import Lives, State
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.model.span import Span
+
+
+_TOLD_FOR_S: Final = 0.5
+"""Processes are asked again after so long."""
+
+
+class RunUntil(NamedTuple):
+    """Until when what has no end is known to have run, in nanoseconds since 1970."""
+
+    rows: Mapping[int, int]
+    """By the row of a span."""
+    traces: Mapping[int, int]
+    """By the number of a trace."""
+
+    @classmethod
+    def of(cls, store: Store, rows: Mapping[int, int]) -> RunUntil:
+        """Return it for the spans of a store, by row."""
+        traces = dict[int, int]()
+        for row, ns in rows.items():
+            trace = store.spans.trace[row]
+            traces[trace] = max(ns, traces.get(trace, ns))
+        return cls(rows, traces)
+
+
+NOT_KNOWN: Final = RunUntil({}, {})
 
 
 class TreeFacts:
     """What only the stitched trees of one store show, kept until a trace grows."""
 
     __slots__ = (
-        *("_above", "_complete", "_depths", "_moments", "_of_findings", "_selves", "_stitched", "_store"),
-        "_timed",
+        *("_above", "_alive", "_complete", "_depths", "_moments", "_of_findings", "_selves", "_stitched"),
+        *("_store", "_timed"),
     )
 
     def __init__(self) -> None:
@@ -47,6 +74,8 @@ class TreeFacts:
         """By what must be below, and in which trace: the spans above, with the trace's version then."""
         self._moments: dict[Clock, tuple[Store, int, int]] = {}
         """What times of day mean, with the number of spans at that time."""
+        self._alive: dict[State | None, tuple[Store, float, Any]] = {}
+        """What processes have told, and when, by `time.monotonic`."""
 
     def moment(self, store: Store, clock: Clock) -> int:
         """Return the time that a time of day means: on the latest day on which there are spans before and after it."""
@@ -56,6 +85,25 @@ class TreeFacts:
             last = max(starts[:spans], default=NO_TIME)
             first = min((start for start in starts[:spans] if start != NO_TIME), default=NO_TIME)
             known = self._moments[clock] = store, spans, 0 if last == NO_TIME else clock.between(first, last)
+        return known[2]
+
+    def rows_in(self, store: Store, state: State) -> frozenset[int]:
+        """Return the rows of the spans that are in a state; none where processes can't be asked."""
+        rows: frozenset[int] = self._told(store, state, lambda lives: lives.rows_in(state), frozenset())
+        return rows
+
+    def known_until(self, store: Store) -> RunUntil:
+        """Return until when what has no end is known to have run; nothing where processes can't be asked."""
+        until: RunUntil = self._told(store, None, lambda lives: RunUntil.of(store, lives.known_until()), NOT_KNOWN)
+        return until
+
+    def _told(self, store: Store, what: State | None, ask: Callable[[Lives], Any], otherwise: Any) -> Any:
+        """Return what processes tell, the same to all spans of one search."""
+        if store.ask_lives is None:
+            return otherwise
+        known, now = self._alive.get(what), time.monotonic()
+        if known is None or known[0] is not store or now - known[1] > _TOLD_FOR_S:
+            known = self._alive[what] = store, now, ask(store.ask_lives())
         return known[2]
 
     def is_above(self, store: Store, row: int, test: Callable[[Subject], bool], *, is_child: bool) -> bool:
@@ -203,8 +251,11 @@ class Subject:
 
     @property
     def duration_ns(self) -> int | None:
-        """The span's duration, None where it has no start or no end."""
-        return time_between(self.store.spans.start_ns[self.row], self.store.spans.end_ns[self.row])
+        """The span's duration, without an end as far as it is known to have run; None where it isn't known."""
+        end = self.store.spans.end_ns[self.row]
+        if end == NO_TIME:
+            end = self.facts.known_until(self.store).rows.get(self.row, NO_TIME)
+        return time_between(self.store.spans.start_ns[self.row], end)
 
     @property
     def start_ns(self) -> int | None:
@@ -214,5 +265,11 @@ class Subject:
 
     @property
     def trace_duration_ns(self) -> int | None:
-        """The time from the first start to the last end of the trace, None where one of them is missing."""
-        return time_between(self.store.trace_table.start_ns[self.trace], self.store.trace_table.end_ns[self.trace])
+        """The time from the first start to the last end of the trace, or until something in it is known to have run.
+
+        None where one of them is missing.
+        """
+        until_ns = self.facts.known_until(self.store).traces.get(self.trace, NO_TIME)
+        return time_between(
+            self.store.trace_table.start_ns[self.trace], max(self.store.trace_table.end_ns[self.trace], until_ns)
+        )

@@ -14,6 +14,7 @@ from spanview.analysis.query_base import (
     OfBelow,
     OfNumber,
     OfParts,
+    OfState,
     Term,
     child_hint,
     column_term,
@@ -25,6 +26,7 @@ from spanview.analysis.query_everywhere import any_term, event_term, record_term
 from spanview.analysis.query_parse import RawBelow, RawGroup, fail
 from spanview.analysis.query_values import Number, number_of, values_of
 from spanview.analysis.timetext import DURATIONS, TIMES, parse_clock, parse_duration, parse_moment
+from spanview.index.lives import State
 from spanview.index.table import NO_ROW
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
@@ -128,6 +130,20 @@ def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], s
     return text_term(raw, read, lambda text, _: text == wanted, column=raw.key)
 
 
+def _status_term(raw: RawTerm) -> Term:
+    state = next((state for state in State if state == raw.value.lower()), None)
+    if state is None or raw.operator not in {"=", "!="}:
+        names = STATUS_NAMES if raw.operator == "~" else (*STATUS_NAMES, *State)
+        return _choice_term(raw, names, lambda subject: STATUS_NAMES[subject.store.spans.status[subject.row]])
+    term = Term(
+        False,
+        Cost.TREE,
+        lambda subject: subject.row in subject.facts.rows_in(subject.store, state),
+        OfState(state),
+    )
+    return term if raw.operator == "=" else negation(term)
+
+
 def _id_term(raw: RawTerm, digits: int, read: Callable[[Subject], str]) -> Term:
     prefix = raw.value.lower().removeprefix("0x")
     if raw.operator != "~" and not re.fullmatch(f"[0-9a-f]{{1,{digits}}}", prefix):
@@ -227,9 +243,7 @@ QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "name": lambda raw: text_term(raw, lambda subject: subject.name, column="name"),
     "service": lambda raw: text_term(raw, lambda subject: subject.service, column="service"),
     "kind": lambda raw: _choice_term(raw, KINDS, lambda subject: KINDS[subject.store.spans.kind[subject.row]]),
-    "status": lambda raw: _choice_term(
-        raw, STATUS_NAMES, lambda subject: STATUS_NAMES[subject.store.spans.status[subject.row]]
-    ),
+    "status": _status_term,
     "duration": lambda raw: _size_term(raw, _DURATION, lambda subject: subject.duration_ns),
     "self": lambda raw: _size_term(
         raw, _DURATION, lambda subject: subject.facts.self_ns(subject.store, subject.row), cost=Cost.TREE

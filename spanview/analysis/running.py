@@ -52,6 +52,7 @@ from spanview.analysis.ray_names import RAN, SUBMITTED, call_names
 from spanview.analysis.unended import Fate, Unended, UnendedSpans, known_until
 from spanview.analysis.workers import is_told
 from spanview.analysis.writers import Life, Writers
+from spanview.index.lives import State
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
@@ -71,6 +72,8 @@ _MAX_PARENTS: Final = 32
 """Missing parents of one trace that are examined."""
 _MAX_CALLS: Final = 500
 """Calls without an attempt of one trace that are examined, the newest."""
+_MAX_OPEN_CALLS: Final = 2_000
+"""Calls without an attempt of all traces whose processes a query asks, the newest."""
 _CALLS_KEPT_S: Final = 1.0
 """After so long it is checked again which callers are alive."""
 _MAX_ATTEMPTS: Final = 32
@@ -258,6 +261,28 @@ class Running:
         """
         with self._lock:
             return self._unended.all(traces)
+
+    def known_until(self) -> Mapping[int, int]:
+        """Return until when spans without an end are known to have run, by row, in nanoseconds since 1970."""
+        return known_until(self.unended())
+
+    def rows_in(self, state: State) -> frozenset[int]:
+        """Return the rows of the spans that are in a state now; a call may run though its attempt isn't seen."""
+        fates = {State.RUNNING: Fate.RUNS, State.LOST: Fate.LOST}
+        rows = {row for row, unended in self.unended().items() if unended.fate is fates.get(state)}
+        if state is not State.LOST:
+            is_running = state is State.RUNNING
+            thoughts = {row: self.assessment_of(row) for row in self._open_calls()}
+            rows |= {row for row, thought in thoughts.items() if thought.is_open and thought.runs is is_running}
+        return frozenset(rows)
+
+    def _open_calls(self) -> list[int]:
+        """Return the rows of calls without an attempt that may run as far as the files show, the newest."""
+        from spanview.analysis.calls import calls_of
+        from spanview.analysis.reasons import reasons_of, without_attempt
+
+        whys = without_attempt(self._store, reasons_of(self._store, calls_of(self._store)))
+        return [row for row, why in whys.items() if why.may_run][-_MAX_OPEN_CALLS:]
 
     def _unended_by_trace(self) -> dict[int, dict[int, Unended]]:
         by_trace = defaultdict[int, dict[int, Unended]](dict)

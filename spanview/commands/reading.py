@@ -18,6 +18,7 @@ from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.places import default_places, how_to_turn_tracing_on
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions, WorkerStart
+from spanview.sources.unended import let_ask
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def begin(options: Options, *, decodes_all: bool = False) -> tuple[Store, Sessio
     """
     details = RecordReader()
     store = Store(details, notes_changes=options.follow)
+    let_ask(store)
     how = read_options(options)._replace(processes=WorkerStart.FORKED, decodes_all=decodes_all)
     session = Session(how, store, details, standard_input(how.paths))
     with stage("load"), ExitStack() as stack:

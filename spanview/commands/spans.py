@@ -48,8 +48,8 @@ def run(options: Options) -> int:
 def _follow(options: Options, selection: Selection) -> int:
     if selection.query.needs_tree:
         raise QueryError(
-            "with --follow a span is printed before its trace is complete: leave out depth, self, trace.… terms, > and "
-            ">>, and give start a date"
+            "with --follow a span is printed before its trace is complete, and once: leave out depth, self, trace.… "
+            "terms, status=running and the like, > and >>, and give start a date"
         )
     if selection.needs_newest_run:
         if STANDARD_INPUT in options.paths:

@@ -20,10 +20,11 @@ from spanview.model.times import NO_TIME, known
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from spanview.formats.rows import Batch
     from spanview.index.documents import DetailReader
+    from spanview.index.lives import Lives
     from spanview.index.trace import Trace
     from spanview.model.problems import Problem
     from spanview.model.span import Span
@@ -50,6 +51,8 @@ class Store:
         self.tallies = self.intake.tallies
         self.is_growing = False
         """Whether another thread adds to it: then not all of it can be looked at in one step."""
+        self.ask_lives: Callable[[], Lives] | None = None
+        """Returns what knows which of its spans run; None where nobody can ask the processes."""
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""

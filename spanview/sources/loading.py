@@ -11,6 +11,7 @@ from spanview.index.store import Store
 from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions, WorkerStart
+from spanview.sources.unended import let_ask
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,6 +37,7 @@ def load_store(
     """
     details = RecordReader()
     store = Store(details)
+    let_ask(store)
     # A process that has threads isn't forked.
     processes = WorkerStart.FORKED if active_count() == 1 else WorkerStart.NONE
     names = (fspath(paths),) if isinstance(paths, str | PathLike) else tuple(fspath(path) for path in paths)

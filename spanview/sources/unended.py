@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from spanview.model.times import NO_TIME
@@ -9,8 +10,22 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from spanview.analysis.running import Running
     from spanview.analysis.unended import Unended
     from spanview.index.store import Store
+
+
+def let_ask(store: Store) -> None:
+    """Let queries ask the processes of this host what of a store runs."""
+
+    @cache
+    def running() -> Running:
+        from spanview.analysis.running import Running
+        from spanview.sources.processes import Processes
+
+        return Running(store, Processes())
+
+    store.ask_lives = running
 
 
 def unended_in(store: Store, trace: int | None = None) -> Mapping[int, Unended]:

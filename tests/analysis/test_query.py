@@ -452,6 +452,8 @@ def test_is_empty() -> None:
         ("x > k=v", True),
         ("start>11:57", True),
         ("start>2024-05-28", False),
+        ("status=lost", True),
+        ("status=ERROR", False),
     ],
 )
 def test_needs_tree(text: str, *, needs: bool) -> None:

@@ -71,7 +71,7 @@ MISTAKES = [
     ("-", 2, "expected a term right after the -"),
     ("- a", 2, "expected a term right after the -"),
     ("kind=FOO", 6, "expected one of INTERNAL, SERVER, CLIENT, PRODUCER, CONSUMER, UNSPECIFIED, not 'FOO'"),
-    ("status=FAILED", 8, "expected one of UNSET, OK, ERROR, not 'FAILED'"),
+    ("status=FAILED", 8, "expected one of UNSET, OK, ERROR, running, waiting, lost, not 'FAILED'"),
     ("status > 3", 8, "expected =, != or ~ after status, which has no size"),
     ("kind>SERVER", 5, "expected =, != or ~ after kind"),
     ("name<b", 5, "expected =, != or ~ after name"),

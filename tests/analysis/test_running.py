@@ -9,13 +9,16 @@ file      process   what it holds
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
+from spanview.analysis import select, unended
 from spanview.analysis.calls import Outcome, calls_of
+from spanview.analysis.query import parse_query
 from spanview.analysis.running import Running
 from spanview.sources.loading import load_store
 from spanview.sources.processes import Processes
@@ -405,6 +408,47 @@ def test_what_processes_run() -> None:
     asked.host.titles[WORKER] = "IDLE"
     asked.host.end({NEW})
     assert asked.running.runs_now() == []
+
+
+QUERIES: Final = {
+    "status=running": {"runs"},
+    "status=RUNNING": {"runs"},
+    "status=lost": {"lost"},
+    "status=waiting": {"g ray.remote"},
+    "status!=running": {"lost", "ended", "g ray.remote"},
+    "-status=lost status=UNSET": {"runs", "ended", "g ray.remote"},
+    "status=lost OR status=running": {"runs", "lost"},
+    "duration>20s": {"runs"},
+    "duration>=5s": {"runs", "lost"},
+    "duration<20s": {"lost", "ended", "g ray.remote"},
+    "trace.duration>20s": {"runs"},
+    "trace.duration>4s trace.duration<20s": {"lost"},
+}
+
+
+@pytest.mark.parametrize("numpy_from", [0, 10**6])
+def test_queries_ask_what_runs(numpy_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs, waits or is lost is kept by its state and by how long it has run, with numpy and without."""
+    monkeypatch.setattr(select, "NUMPY_FROM_SPANS", numpy_from)
+    monkeypatch.setattr(unended, "time", SimpleNamespace(time_ns=lambda: EPOCH_NS + 30 * 10**9))
+    build, data = Builder(), Growing()
+    for trace, (name, pid) in enumerate((("runs", WORKER), ("lost", ACTOR)), 1):
+        of_process = {"host.name": "here", "process.pid": pid}
+        path = f"spans/here-{pid}-1700000000000.started.jsonl"
+        data.add(build.span(name, trace=trace, start=0, duration=None, resource=of_process), path=path)
+    before = build.span("ended", trace=3, start=5 * 10**6, resource={"host.name": "here", "process.pid": ACTOR})
+    data.add(before, path=f"spans/here-{ACTOR}-1700000000000.jsonl")
+    data.add(build.span("g ray.remote", trace=4, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, frozenset((CALLER, WORKER)), {})
+    asked.host.written[f"spans/here-{ACTOR}-1700000000000.jsonl"] = EPOCH_NS + 5 * 10**9
+    names, store = data.store.names.texts, data.store
+
+    def kept(text: str) -> set[str]:
+        return {names[store.spans.name[row]] for row in select.selected_rows(store, query=parse_query(text))}
+
+    assert kept("status=running OR status=lost OR status=waiting OR duration>20s") == set()
+    store.ask_lives = lambda: asked.running
+    assert {text: kept(text) for text in QUERIES} == QUERIES
 
 
 @pytest.mark.parametrize("name", ["ray-odd-ends", "ray-existing-actors", "ray-restarted-actor", "ray-data"])

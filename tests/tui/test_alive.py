@@ -260,6 +260,24 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         assert "! job  lost span" in look.text
 
 
+async def test_a_filter_is_asked_again_while_something_runs(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trace comes once it has run for so long, goes when it is lost, and nothing has to be read for that."""
+    now_ns = [EPOCH_NS + 10**9]
+    monkeypatch.setattr(unended, "time", SimpleNamespace(time_ns=lambda: now_ns[0]))
+    async with looking_at(data=begun(), size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("slash", *"duration>20s", "enter")
+        await look.until_shown("no trace matches")
+        now_ns[0] = EPOCH_NS + 21 * 10**9
+        await look.until_shown("● job  running", "1 of 1 traces")
+        await look.press("escape", "slash", *"status=running", "enter")
+        await look.until_shown("● job  running", "1 of 1 traces")
+        host.end({7})
+        await look.until_shown("no trace matches", "0 of 1 traces")
+        await look.press("escape", "slash", *"status=lost", "enter")
+        await look.until_shown("! job  lost span", "1 of 1 traces")
+
+
 async def test_what_is_lost_is_a_finding_at_once(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
     """It needs no further span."""
     monkeypatch.setattr(findings, "_MIN_INTERVAL_S", 0.1)

@@ -105,6 +105,7 @@ class SpanviewApp(App[None]):
         # Each screen would have two widgets for them.
         self._disable_tooltips = self._disable_notifications = True
         self._store = store
+        store.ask_lives = lambda: self.running
         self._opening = opening
         self._feed = feed
         self.feed_state = feed.state

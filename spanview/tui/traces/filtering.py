@@ -89,6 +89,20 @@ class TraceFilter:
             self._matcher.look_at(traces)
             self._work.queue_pieces(self._matcher.matches, self._take)
 
+    def look_again(self) -> None:
+        """Look once more at what runs, or ran, where the query asks for that, or for how long it has."""
+        if self._matcher is not None and self._matcher.query.of_now and not self._work.is_busy:
+            self._work.begin(self._matcher.matches_again, self._take_again)
+
+    def _take_again(self, found: tuple[set[int], set[int]]) -> None:
+        new, gone = found
+        if self._model.matching is not None and gone:
+            self._model.matching -= gone
+            self._model.refresh(anew=True)
+        if new or gone:
+            self._model.add_matching(new)
+            self._has_found(new | gone)
+
     def _take(self, pieces: list[set[int]]) -> None:
         matches = set[int]().union(*pieces)
         self._model.add_matching(matches)

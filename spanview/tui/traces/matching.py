@@ -5,6 +5,8 @@ from __future__ import annotations
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
+from spanview.analysis.query_base import OfState
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -21,6 +23,8 @@ class TraceMatcher:
         self.query = query
         self._waiting: SimpleQueue[Iterable[int]] = SimpleQueue()
         self._matched: set[int] = set()
+        self._open: set[int] = set()
+        """Traces in which something ran or waited when that was asked last, and those that have come to match since."""
         self._seen = 0
         """Rows that were looked at, where a span's row alone decides."""
         self._replaced = len(store.intake.replaced)
@@ -35,7 +39,34 @@ class TraceMatcher:
         for matches, waiting in self._matches_of(self._next()):
             tell(1 - waiting)
             self._matched |= matches
+            self._open |= matches if self.query.of_now else set()
             yield matches
+
+    def matches_again(self, tell: Tell) -> tuple[set[int], set[int]]:
+        """Return the traces that have come to match, and those that have ceased to, though nothing was read.
+
+        What runs, and what ran when it was asked last, is looked at again; in the thread of `matches`.
+        """
+        from spanview.analysis.matches import matching_traces
+
+        now = self._open_now()
+        asked, self._open = self._open | now, now
+        found = set[int]()
+        for matches, _ in matching_traces(self._store, self.query, sorted(asked)):
+            found |= matches
+            tell(0.0)
+        new, gone = found - self._matched, (asked & self._matched) - found
+        self._matched = (self._matched | new) - gone
+        return new, gone
+
+    def _open_now(self) -> set[int]:
+        """Return the traces in which something has no end, or is in a state that is asked for."""
+        if self._store.ask_lives is None:
+            return set()
+        lives, traces = self._store.ask_lives(), self._store.spans.trace
+        states = [part.state for part in self.query.of_now if isinstance(part, OfState)]
+        rows = {*lives.known_until()}.union(*map(lives.rows_in, states))
+        return {traces[row] for row in rows}
 
     def _next(self) -> set[int]:
         """Return all traces that wait to be looked at."""

@@ -338,6 +338,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._show_growth()
             if not is_same:
                 self.viewer.something_is_lost()
+        self.filter.look_again()
 
     def _show_growth(self) -> None:
         before = self._model.known_until

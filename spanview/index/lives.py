@@ -1,0 +1,28 @@
+"""What processes tell of spans, as far as a store can ask: which run, wait or are lost, and since when."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class State(StrEnum):
+    """What has become of a span that has not ended, or of a call that has not begun to run."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    """Of a call without an attempt, one that may still come; it may run, too, where nothing is written at its start."""
+    LOST = "lost"
+
+
+class Lives(Protocol):
+    """Knows what has become of spans without an end, and of calls without an attempt."""
+
+    def rows_in(self, state: State) -> frozenset[int]:
+        """Return the rows of the spans that are in a state now."""
+
+    def known_until(self) -> Mapping[int, int]:
+        """Return until when spans without an end are known to have run, by row, in nanoseconds since 1970."""

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
 
 COMMANDS: Final = {
-    "view": "the viewer (also without a command)",
-    "tree": "traces as trees of text",
-    "spans": "spans as JSON, one a line",
-    "export": "trace trees and other formats",
-    "stats": "counts, errors, percentiles and self time",
+    "view": "open the viewer (the default command)",
+    "tree": "print traces as trees of text",
+    "spans": "print spans as JSON, one per line",
+    "export": "convert traces to JSON, OTLP, Parquet and other formats",
+    "stats": "print counts, errors, percentiles and self time",
     "check": "find missing, damaged or misconfigured spans",
-    "diff": "two traces, queries or folders, call path by call path",
-    "push": "spans to Jaeger, Tempo, a collector, or whatever takes OTLP",
-    "collect": "the span files of every node of a Ray cluster, into one folder",
-    "receive": "an OTLP endpoint that writes span files",
-    "help": "the manual, page by page: spanview help query",
+    "diff": "compare two traces, queries or folders by call path",
+    "push": "send spans to Jaeger, Tempo, a collector, or any OTLP backend",
+    "collect": "copy the span files of every node of a Ray cluster into one folder",
+    "receive": "receive spans over OTLP and write span files",
+    "help": "show a page of the manual, such as: spanview help query",
 }
 _RESERVED: Final = frozenset(("html", "explain", "mcp"))
 """Words that aren't commands yet."""
@@ -73,29 +73,29 @@ _INTERRUPTED: Final = 130
 _OVERVIEW: Final = """\
 usage: spanview [COMMAND] [PATH]... [OPTION]...
 
-The less of distributed traces: shows the span files that Ray and OpenTelemetry programs leave on a disk.
+The less of distributed traces: shows the span files that Ray and OpenTelemetry programs leave on disk.
 
-PATH is a file, a folder, a glob, or - for standard input. Without one: standard input if it is a pipe or a file, else
-/tmp/spans, and logs/spans and logs/serve/spans of Ray's latest session. A PATH spelled like a command is given as
-./tree.
+PATH is a file, a folder, a glob, or - for standard input. The default is standard input if it is a pipe or a file,
+otherwise /tmp/spans and the folders logs/spans and logs/serve/spans of Ray's latest session. If a PATH has a command's
+name, write ./tree.
 
 commands:
 {commands}
 
 options:
-  -f, --follow           keep watching: new spans, new files, new folders
-  -q, --query QUERY      only what matches, as in: -q 'name~leaf duration>10ms -status=ERROR'; all, if given repeatedly
-      --since WHEN       only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run
-      --trace ID         this trace; a unique prefix is enough
-      --demo             a recording that comes with spanview, instead of a PATH
-      --ray ADDRESS      all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT
-      --web [--port N]   in a browser, on this machine: prints the address
-      --color MODE       colours: auto, always or never
-      --max-span-size N  longest record to keep, in bytes (default 16MiB)
-      --no-cache         neither read nor write a kept index
+  -f, --follow           keep watching for new spans, files and folders
+  -q, --query QUERY      keep matching spans, as in: -q 'name~leaf duration>10ms -status=ERROR'; repeat to require all
+      --since WHEN       keep traces that ended after a time: 10m, 2h, an ISO time, or last for the newest run
+      --trace ID         show one trace; a unique prefix is enough
+      --demo             show a recording that ships with spanview, instead of a PATH
+      --ray ADDRESS      read all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT
+      --web [--port N]   show the viewer in a browser on this machine; prints the address
+      --color MODE       use colours: auto, always or never
+      --max-span-size N  maximum size of a record in bytes (default 16MiB)
+      --no-cache         neither read nor write the cached index
       --completion SHELL print the completion script for bash, zsh or fish
       --version          print the version
-  -h, --help             this, or the options of a command: spanview COMMAND --help
+  -h, --help             show this help, or a command's options: spanview COMMAND --help
 
 spanview help lists the pages of the manual.
 """
@@ -253,14 +253,14 @@ def _mistaken_command(word: str) -> str | None:
     if not (word.isascii() and word.replace("-", "").isalpha()) or os.path.lexists(word):
         return None
     if word in _RESERVED:
-        return f"there is no command {word} yet, and no file or folder of that name; spanview --help lists the commands"
+        return f"no command, file or folder is named {word}; spanview --help lists the commands"
     from difflib import get_close_matches
 
     near = get_close_matches(word.lower(), COMMANDS, n=1, cutoff=_MIN_SIMILARITY)
     if not near:
         return None
     return (
-        f"there is no command {word}, and no file or folder of that name: did you mean `{near[0]}`? "
+        f"no command, file or folder is named {word}: did you mean `{near[0]}`? "
         f"If it is a PATH that doesn't exist yet, write ./{word}"
     )
 
@@ -298,17 +298,17 @@ def _options(command: str, words: list[str]) -> Options:
     except ValueError:
         parser.error(f"--max-span-size {size}: expected a size such as 16MiB or 500000")
     if len(paths) < compared:
-        parser.error("diff needs two to compare: traces, queries, or PATHs")
+        parser.error("diff needs two traces, queries, or PATHs to compare")
     if given.pop("demo"):
         from spanview.sources.places import DEMO
 
         if len(paths) > compared:
-            parser.error(f"--demo stands for a PATH: leave out {paths[compared]}")
+            parser.error(f"--demo replaces PATH: leave out {paths[compared]}")
         paths = (*paths, DEMO)
     if given.get("ray") is not None and command in ("stats", "export"):
         _check_cluster(parser, paths)
     elif given.get("ray") is not None and paths:
-        parser.error(f"--ray stands for a PATH: leave out {paths[0]}")
+        parser.error(f"--ray replaces PATH: leave out {paths[0]}")
     _check_together(parser, command, given)
     given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
     return Options(
@@ -325,44 +325,40 @@ def _options(command: str, words: list[str]) -> Options:
 def _check_together(parser: argparse.ArgumentParser, command: str, given: dict[str, Any]) -> None:
     """Complain about options of which one needs the other, or can't have it."""
     if command == "push" and given["follow"] and given["shift_to_now"]:
-        parser.error("--shift-to-now moves what is there: leave out --follow")
+        parser.error("--shift-to-now can't be combined with --follow")
     if command == "view" and given["port"] is not None and not given["web"]:
-        parser.error("--port says where --web is to be found: add --web")
+        parser.error("--port needs --web")
 
 
 def _check_cluster(parser: argparse.ArgumentParser, paths: tuple[str, ...]) -> None:
     """Complain about what nodes can't read."""
     if not paths or "-" in paths:
-        parser.error("--ray takes what every node of the cluster can read: give PATHs, and not standard input")
+        parser.error("--ray needs PATHs that every node of the cluster can read, not standard input")
 
 
 def _check_collecting(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:
     if given["output"] is None:
-        parser.error("-o DIR says where to: it is missing")
+        parser.error("-o DIR is missing")
     if given["dashboard"] is None:
         given["address"] = given["address"] or "auto"
     elif given["address"] is not None:
-        parser.error("--dashboard stands for --address: leave out one of them")
+        parser.error("--dashboard replaces --address: leave out one of them")
     elif given["follow"]:
-        parser.error("--dashboard can't be followed, because it hands over whole files: collect again instead")
+        parser.error("--dashboard can't be combined with --follow, because it sends whole files: collect again instead")
     elif given["node_paths"]:
-        parser.error("--dashboard has the files in Ray's logs alone: leave out --path")
+        parser.error("--dashboard can only read Ray's logs: leave out --path")
 
 
 def _check_receiving(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:
     if given["output"] is None:
-        parser.error("--dir DIR says where to: it is missing")
+        parser.error("--dir DIR is missing")
     if given["http"] is None and given["grpc"] is None:
-        parser.error("--http off --grpc off leave nothing to receive at: leave out one of them")
+        parser.error("--http off --grpc off leaves no port to receive on: leave out one of them")
     if 0 < given["max_bytes"] < _MIN_FOLDER_BYTES:
-        parser.error(
-            f"--max-bytes {given['max_bytes']}: the folder needs room for some spans, {_MIN_FOLDER_BYTES:,} bytes"
-        )
+        parser.error(f"--max-bytes {given['max_bytes']}: expected {_MIN_FOLDER_BYTES:,} bytes or more")
     for origin in given["cors"]:
         if origin not in {"*", "null"} and not _ORIGIN.fullmatch(origin):
-            parser.error(
-                f"--cors {origin}: expected an origin as browsers send it, such as http://localhost:3000, or *"
-            )
+            parser.error(f"--cors {origin}: expected an origin, such as http://localhost:3000, or *")
 
 
 def _without_lists(given: dict[str, Any]) -> dict[str, Any]:
@@ -382,11 +378,11 @@ def _parser(command: str) -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     if command == "help":
-        add("page", metavar="PAGE", nargs="?", help="the name of a page; without it, the pages are listed")
+        add("page", metavar="PAGE", nargs="?", help="name of a page; without it, all pages are listed")
         return parser
     if command == "diff":
         parser.usage = "spanview diff A B [PATH]... [OPTION]..."
-        add("paths", metavar="A B", nargs="*", help="two of: the first digits of a trace id, a query, or a PATH")
+        add("paths", metavar="A B", nargs="*", help="what to compare: prefixes of trace ids, queries, or PATHs")
         parser.epilog = _EPILOG_OF_DIFF
     elif command not in _WITHOUT_PATHS:
         add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
@@ -414,9 +410,7 @@ def _output_format(name: str) -> str:
     import argparse
 
     if name not in FORMATS:
-        raise argparse.ArgumentTypeError(
-            f"{name} isn't a format; there are {', '.join(FORMATS[:-1])} and {FORMATS[-1]}"
-        )
+        raise argparse.ArgumentTypeError(f"{name}: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
     return name
 
 
@@ -432,7 +426,7 @@ def _port(text: str) -> int:
     import argparse
 
     if not (text.isascii() and text.isdigit() and int(text[:9]) <= _MAX_PORT):
-        raise argparse.ArgumentTypeError(f"{text}: expected a port up to {_MAX_PORT}, or 0 for any that is free")
+        raise argparse.ArgumentTypeError(f"{text}: expected a port up to {_MAX_PORT}, or 0 for any free port")
     return int(text)
 
 
@@ -482,22 +476,20 @@ _OPTIONS: Final = (
         "-f",
         "--follow",
         action="store_true",
-        help="keep watching: new spans, new files, new folders",
+        help="keep watching for new spans, files and folders",
     ),
-    _option(
-        _ASKING, "-q", "--query", **_QUERIES, dest="queries", help="only what matches; if repeated, what matches all"
-    ),
+    _option(_ASKING, "-q", "--query", **_QUERIES, dest="queries", help="keep matching spans; repeat to require all"),
     _option(
         _ASKING,
         "--since",
         metavar="WHEN",
-        help="only traces that ended after it: 10m, 2h, an ISO time, or last: the newest run",
+        help="keep traces that ended after a time: 10m, 2h, an ISO time, or last for the newest run",
     ),
     _option(
         "view tree spans export check push",
         "--trace",
         metavar="ID",
-        help="this trace; a unique prefix is enough. For a Serve request: -q request_id=ID",
+        help="select one trace; a unique prefix is enough. For a Serve request: -q request_id=ID",
     ),
     _option(
         "export",
@@ -505,22 +497,28 @@ _OPTIONS: Final = (
         type=_output_format,
         default=FORMATS[0],
         metavar="FORMAT",
-        help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}",
+        help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]} (default {FORMATS[0]})",
     ),
     _option(
         "export",
         "-o",
         "--output",
         metavar="FILE",
-        help="write to a file, completely or not at all; with --ray and DIR/, parts in a folder",
+        help="write to a file, completely or not at all; with --ray, DIR/ writes parts into a folder",
     ),
     _option(
         "collect",
         "--address",
         metavar="ADDRESS",
-        help="the cluster, from one of its machines: HOST:PORT of its head, or auto (the default)",
+        help="address of the cluster, from one of its machines: HOST:PORT of the head node, or auto (default auto)",
     ),
-    _option("collect", "-o", "--output", metavar="DIR", help="the folder to collect into; what is there is continued"),
+    _option(
+        "collect",
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="folder to copy into; an earlier collection there is continued",
+    ),
     _option(
         "collect",
         "--path",
@@ -528,34 +526,40 @@ _OPTIONS: Final = (
         action="append",
         default=[],
         metavar="GLOB",
-        help="a file, folder or glob on each node, with its $VARIABLES, instead of the default places; repeatable",
+        help="file, folder or glob to read on each node, where $VARIABLES are resolved, instead of the default places; "
+        "repeatable",
     ),
     _option(
         "collect",
         "--dashboard",
         metavar="URL",
-        help="through the dashboard, from outside of the cluster: only what lies in the logs of Ray",
+        help="read through the dashboard, from outside the cluster: only files in the log folders of Ray",
     ),
-    _option("receive", "--dir", dest="output", metavar="DIR", help="the folder that span files are written into"),
+    _option("receive", "--dir", dest="output", metavar="DIR", help="folder to write span files into"),
     _option(
         "receive",
         "--http",
         type=_port_or_off,
         default=4318,
         metavar="PORT",
-        help="for OTLP over HTTP (default 4318): 0 for any that is free, off for none",
+        help="port for OTLP over HTTP (default 4318): 0 for any free port, off for none",
     ),
     _option(
-        "receive", "--grpc", type=_port_or_off, default=4317, metavar="PORT", help="for OTLP over gRPC (default 4317)"
+        "receive",
+        "--grpc",
+        type=_port_or_off,
+        default=4317,
+        metavar="PORT",
+        help="port for OTLP over gRPC (default 4317): 0 for any free port, off for none",
     ),
     _option(
         "receive",
         "--host",
         default="localhost",
         metavar="HOST",
-        help="where to listen (default localhost); 0.0.0.0 lets other machines send",
+        help="address to listen on (default localhost); 0.0.0.0 lets other machines send",
     ),
-    _option("receive", "--view", action="store_true", help="open the viewer on what is received"),
+    _option("receive", "--view", action="store_true", help="open the viewer on the received spans"),
     _option(
         "receive",
         "--keep",
@@ -563,7 +567,7 @@ _OPTIONS: Final = (
         action="append",
         default=[],
         metavar="WHAT",
-        help="also logs or metrics or all, in the hidden folders .logs and .metrics of DIR",
+        help="also keep logs, metrics or all, in the hidden folders .logs and .metrics of DIR",
     ),
     _option(
         "receive",
@@ -571,7 +575,7 @@ _OPTIONS: Final = (
         type=_size,
         default="64MiB",
         metavar="SIZE",
-        help="longest request, before it is decompressed and after (default 64MiB)",
+        help="size limit of a request, both compressed and decompressed (default 64MiB)",
     ),
     _option(
         "receive",
@@ -579,7 +583,7 @@ _OPTIONS: Final = (
         type=_size,
         default="256MiB",
         metavar="SIZE",
-        help="size from which a file is followed by a new one (default 256MiB)",
+        help="start a new file at this size (default 256MiB)",
     ),
     _option(
         "receive",
@@ -587,22 +591,22 @@ _OPTIONS: Final = (
         type=_size,
         default=0,
         metavar="SIZE",
-        help="remove the oldest files once all received spans take more than this",
+        help="remove the oldest files when the received spans take more than this",
     ),
-    _option("receive", "--fsync", action="store_true", help="answer only when what is written has reached the disk"),
+    _option("receive", "--fsync", action="store_true", help="acknowledge spans only when they are on disk"),
     _option(
         "receive",
         "--cors",
         action="append",
         default=[],
         metavar="ORIGIN",
-        help="let web pages from there send, such as http://localhost:3000; * for any; repeatable",
+        help="let web pages of this origin send, such as http://localhost:3000; * for any; repeatable",
     ),
     _option(
         "push",
         "--endpoint",
         metavar="URL",
-        help="where to send to, such as http://localhost:4318; without it, OTEL_EXPORTER_OTLP_ENDPOINT",
+        help="where to send spans, such as http://localhost:4318 (default $OTEL_EXPORTER_OTLP_ENDPOINT)",
     ),
     _option(
         "push",
@@ -618,7 +622,7 @@ _OPTIONS: Final = (
         action="append",
         default=[],
         metavar="K=V",
-        help="a header of each request, such as an API key; repeatable",
+        help="header to send with each request, such as an API key; repeatable",
     ),
     _option(
         "push",
@@ -627,50 +631,53 @@ _OPTIONS: Final = (
         metavar="NAME",
         help=f"{' or '.join(_COMPRESSIONS)} (default {_COMPRESSIONS[-1]})",
     ),
-    _option("push", "--timeout", type=_positive, metavar="S", help="seconds to wait for an answer (default 10)"),
-    _option("push", "--batch", type=_batch, default=512, metavar="N", help="most spans of a request (default 512)"),
-    _option("push", "--rate", type=_positive, metavar="N", help="most spans a second"),
+    _option("push", "--timeout", type=_positive, metavar="S", help="seconds to wait for a response (default 10)"),
+    _option("push", "--batch", type=_batch, default=512, metavar="N", help="maximum spans per request (default 512)"),
+    _option("push", "--rate", type=_positive, metavar="N", help="maximum spans per second"),
     _option(
         "push",
         "--shift-to-now",
         action="store_true",
-        help="move all times alike, so that the newest span ends now",
+        help="shift all times by the same amount, so that the newest span ends now",
     ),
     _option(
-        "push", "--state", metavar="FILE", help="keep in a file what has been sent; the same command goes on from there"
+        "push",
+        "--state",
+        metavar="FILE",
+        help="record in FILE what has been sent; the same command continues from there",
     ),
     _option(
         "view tree",
         "--ray",
         metavar="ADDRESS",
-        help="all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT",
+        help="read all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT",
     ),
     _option(
         "stats",
         "--ray",
         metavar="ADDRESS",
-        help="count on a Ray cluster, whose nodes can all read the PATHs: auto, or HOST:PORT",
+        help="count on a Ray cluster whose nodes can all read the PATHs: auto, or HOST:PORT",
     ),
     _option(
         "export",
         "--ray",
         metavar="ADDRESS",
-        help="write jsonl, otlp or parquet on a Ray cluster, whose nodes can all read the PATHs: auto, or HOST:PORT",
+        help="export jsonl, otlp or parquet on a Ray cluster whose nodes can all read the PATHs: auto, or HOST:PORT",
     ),
-    _option("view", "--web", action="store_true", help="show it in a browser, on this machine: prints the address"),
     _option(
-        "view", "--port", type=_port, metavar="N", help="where --web is to be found (default: any port that is free)"
+        "view", "--web", action="store_true", help="show the viewer in a browser on this machine; prints the address"
     ),
-    _option("tree", "--svg", metavar="FILE", help="write the waterfall as a picture, completely or not at all"),
-    _option("export tree", "--force", action="store_true", help="overwrite the file"),
-    _option("tree", "--bars", action="store_true", help="draw the waterfall in characters, for a chat or a ticket"),
+    _option("view", "--port", type=_port, metavar="N", help="port for --web (default: any free port)"),
+    _option("tree", "--svg", metavar="FILE", help="write the waterfall as an SVG picture, completely or not at all"),
+    _option("export tree", "--force", action="store_true", help="overwrite an existing file"),
+    _option("tree", "--bars", action="store_true", help="draw the waterfall as text, for a chat or a ticket"),
     _option(
         "tree",
         "--width",
         type=_width,
         default=_DEFAULT_WIDTH,
         metavar="N",
-        help=f"columns with --bars (default {_DEFAULT_WIDTH})",
+        help=f"width of --bars in columns (default {_DEFAULT_WIDTH})",
     ),
     _option(
         "view tree stats check diff",
@@ -678,14 +685,19 @@ _OPTIONS: Final = (
         choices=_COLOR,
         default=_COLOR[0],
         metavar="MODE",
-        help=f"{', '.join(_COLOR[:-1])} or {_COLOR[-1]} (default {_COLOR[0]}: on a terminal, unless NO_COLOR is set)",
+        help=f"use colours: {', '.join(_COLOR[:-1])} or {_COLOR[-1]} (default {_COLOR[0]}: on a terminal, unless "
+        "NO_COLOR is set)",
     ),
-    _option("stats", "--by", default="name", metavar="KEY", help=f"by {', '.join(_BY)} or any attribute"),
-    _option("diff", "--by", default="path", choices=("path", "name", "ray"), help="call paths, names or Ray functions"),
-    _option("stats check diff", "--json", action="store_true", help="as JSON"),
+    _option("stats", "--by", default="name", metavar="KEY", help=f"group by {', '.join(_BY)} or any attribute"),
     _option(
-        "check", "--fail-on", **_QUERIES, help="end with status 1 if a span matches; if repeated, if a span matches any"
+        "diff",
+        "--by",
+        default="path",
+        choices=("path", "name", "ray"),
+        help="compare call paths, span names or Ray functions (default path)",
     ),
+    _option("stats check diff", "--json", action="store_true", help="print JSON"),
+    _option("check", "--fail-on", **_QUERIES, help="exit with status 1 if a span matches; repeat to fail on any"),
     _option(
         "check",
         "--allow-empty",
@@ -697,10 +709,14 @@ _OPTIONS: Final = (
         "--max-span-size",
         metavar="N",
         default="16MiB",
-        help="longest record to keep, in bytes (default 16MiB)",
+        help="maximum size of a record in bytes (default 16MiB)",
     ),
-    _option(_READING, "--demo", action="store_true", help="a recording that comes with spanview, instead of a PATH"),
-    _option(_READING, "--no-cache", dest="use_cache", action="store_false", help="neither read nor write a kept index"),
+    _option(
+        _READING, "--demo", action="store_true", help="show a recording that ships with spanview, instead of a PATH"
+    ),
+    _option(
+        _READING, "--no-cache", dest="use_cache", action="store_false", help="neither read nor write the cached index"
+    ),
 )
 """Which commands take which options. A value is a field of `Options` by its name, or its `dest`."""
 _TAKES_VALUE: Final = {"-fq", *(flag for _, flags, how in _OPTIONS if "metavar" in how for flag in flags)}
@@ -713,10 +729,10 @@ _WORDS: Final = {
 }
 """What a shell may propose for a value, by its name in the help."""
 _EPILOG_OF_DIFF: Final = (
-    "Without PATH, where files or folders of both names are there, these are compared. Else A and B are looked for in "
-    "PATH or in the default places: hex digits that one trace's id begins with are that trace, everything else is a "
-    "query. A query that could be taken for a file or a trace is written name~cafe, a trace that could be taken for a "
-    "file, trace=cafe. Put queries that begin with - after --, as in: spanview diff -- -beta beta"
+    "If A and B are existing files or folders and no PATH is given, these are compared. Otherwise A and B select "
+    "traces in PATH or in the default places: hex digits that are the unique prefix of a trace id select that trace, "
+    "anything else is a query. For a query that looks like a file or a trace id, write name~cafe; for a trace id that "
+    "looks like a file, write trace=cafe. Put queries that begin with - after --, as in: spanview diff -- -beta beta"
 )
 
 

@@ -173,7 +173,7 @@ def test_a_port_that_is_taken_is_an_error(tmp_path: Path, which: str) -> None:
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ([], "--dir DIR says where to"),
+        ([], "--dir DIR is missing"),
         (["--dir", "file"], "file: File exists; give another folder with --dir"),
         (["--dir", "file/below"], "Not a directory"),
         (["--dir", "new", "--host", "no.such.host.invalid"], "--host no.such.host.invalid"),

@@ -146,7 +146,7 @@ async def test_the_help_is_whole_where_it_is_narrow() -> None:
         told = " ".join(" ".join(look.lines).split())
         assert all(" ".join(key.text.split()) in told for key in KEYS)
         lines = look.screen.query_one(KeyLines)
-        at = look.line_of("compare what is marked, or what") - lines.region.y
+        at = look.line_of("compare the marked or shown") - lines.region.y
         assert lines._lines[at][0] is lines._lines[at + 1][0]
 
 

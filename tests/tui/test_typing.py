@@ -148,8 +148,8 @@ async def test_the_palette_does_what_the_keys_do() -> None:
     """Some letters find an action, Enter does it on the screen below."""
     async with looking_at(*documents()) as look:
         await look.press("ctrl+p")
-        await look.until_shown("some words of an action", "traces by the names of their roots", "Requests H")
-        await look.type("names of their roots")
+        await look.until_shown("some words of an action", "traces grouped by root name", "Requests H")
+        await look.type("grouped by root")
         await look.until_shown("1 action")
         await look.press(ENTER)
         assert look.is_on(TracesScreen)
@@ -179,8 +179,8 @@ async def test_the_palette_on_every_screen() -> None:
         for opening, offered, missing in (
             ((), "sort by the next column", "zoom in"),
             ((ENTER,), "zoom in", "sort by the next column"),
-            ((ENTER,), "raw JSON, and back", "zoom in"),
-            (("question_mark",), "one page up", "raw JSON, and back"),
+            ((ENTER,), "show or hide the raw JSON", "zoom in"),
+            (("question_mark",), "one page up", "show or hide the raw JSON"),
         ):
             await look.send(*opening, "ctrl+p")
             await look.until_shown(offered)
@@ -194,7 +194,7 @@ async def test_the_palette_by_the_mouse() -> None:
     """A click selects, and a second one does it, once; the wheel scrolls."""
     async with looking_at(*documents()) as look:
         await look.press("ctrl+p")
-        at = look.line_of("open what is selected")
+        at = look.line_of("open the selected row")
         for _ in range(4):
             await look.pilot.click(offset=(20, at))
         await look.until(lambda: look.is_on(TraceScreen))

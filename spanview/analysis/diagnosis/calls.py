@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 _MARK: Final = "_ray_trace_ctx"
 _UNSET: Final = 0
-_MEND_WHAT_FAILED: Final = (
-    "Mend what failed before them; the calls themselves may be fine. In the viewer, the section Timing of each says "
-    "what that was."
+_FIX_EARLIER_FAILURES: Final = (
+    "Fix the earlier failures; the calls themselves may be fine. In the viewer, each call's Timing section names the "
+    "failure."
 )
-_MEND_WHAT_WAS_REFUSED: Final = (
-    "Mend first what could not be submitted: if the program ended with that error, Ray ended these calls, too. "
+_FIX_SUBMISSION: Final = (
+    "First fix the call that could not be submitted: if the program ended with that error, Ray ended these calls, too. "
 )
-_OPEN_TEXT_OF_MANY: Final = "wait, run, died, were cancelled, or never could start"
+_OPEN_TEXT_OF_MANY: Final = "are waiting, are running, died, were cancelled, or could never start"
 
 
 def no_attempt(facts: Facts) -> Finding:
@@ -60,11 +60,11 @@ def no_attempt(facts: Facts) -> Finding:
     detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} no attempt: {'; '.join(known)}."
     refused, before = _refused_after(facts, [row for row, why in whys.items() if why.reason is Reason.UNKNOWN])
     if before:
-        detail += f" After {before:,} of them, in the same process, {refused} could not be submitted."
+        detail += f" In the same process, after {before:,} of these calls, {refused} could not be submitted."
     finding = facts.of_spans(Kind.NO_ATTEMPT, rows, detail)
     if all(why.never_ran for why in whys.values()):
-        return replace(finding, known_advice=_MEND_WHAT_FAILED)
-    return replace(finding, known_advice=_MEND_WHAT_WAS_REFUSED + finding.advice) if before else finding
+        return replace(finding, known_advice=_FIX_EARLIER_FAILURES)
+    return replace(finding, known_advice=_FIX_SUBMISSION + finding.advice) if before else finding
 
 
 def _refused_after(facts: Facts, rows: Sequence[int]) -> tuple[str, int]:
@@ -87,7 +87,7 @@ def untraced(facts: Facts) -> Finding | None:
     (first, _), *others = functions.most_common()
     more = f" and {number(len(others), 'other method', 'other methods')}" if others else ""
     calls, has = number(len(rows), "call", "calls"), "has" if len(rows) == 1 else "have"
-    detail = f"{calls} of {first}{more} {has} no attempt, likely because tracing leaves it out."
+    detail = f"{calls} of {first}{more} {has} no attempt, likely because Ray's tracing skips it."
     return facts.of_spans(Kind.UNTRACED, rows, detail)
 
 
@@ -99,10 +99,9 @@ def generators(facts: Facts) -> Finding:
     rows = np.flatnonzero(facts.ran & np.isin(names, numbers))
     attempts, functions = number(len(rows), "attempt", "attempts"), number(len(known), "function", "functions")
     likely = sum(certainty is Certainty.LIKELY for certainty in known.values())
-    doubt = f" ({likely:,} of these likely)" if likely else ""
-    detail = (
-        f"{attempts} of {functions} are those of generators{doubt}: how long they ran, and how they went, isn't known."
-    )
+    doubt = f" ({likely:,} of the functions likely)" if likely else ""
+    belong = "belongs" if len(rows) == 1 else "belong"
+    detail = f"{attempts} of {functions} {belong} to generators{doubt}: their running times and results aren't known."
     return facts.of_spans(Kind.GENERATORS, rows.tolist(), detail)
 
 
@@ -136,7 +135,5 @@ def unset_attempts(facts: Facts) -> Finding:
     # Of one without an end, no_end says what is known.
     unset = followed[(facts.statuses[followed] == _UNSET) & (facts.column("end_ns")[followed] != NO_TIME)]
     attempts = number(len(unset), "attempt has", "attempts have")
-    detail = (
-        f"{attempts} no error, and yet the call was tried again: ended by SIGTERM or sys.exit, or its result was lost."
-    )
+    detail = f"{attempts} no error, but the call was retried: ended by SIGTERM or sys.exit, or the result was lost."
     return facts.of_spans(Kind.UNSET_ATTEMPTS, unset.tolist(), detail)

@@ -65,14 +65,16 @@ def torn_tail(facts: Facts) -> Finding:
     """Find files that end in the middle of a record."""
     torn = _torn(facts, at_end=True)
     lost = sum(problem.length for problem in torn)
-    detail = f"{number(len(torn), 'file ends', 'files end')} in the middle of a record, after {lost:,} bytes of it."
+    detail = (
+        f"{number(len(torn), 'file ends', 'files end')} with an incomplete record ({number(lost, 'byte', 'bytes')})."
+    )
     return finding_of(Kind.TORN_TAIL, len(torn), detail, _in_files(torn))
 
 
 def torn_inside(facts: Facts) -> Finding:
     """Find records that break off though their files go on."""
     torn = _torn(facts, at_end=False)
-    detail = f"{number(len(torn), 'record breaks', 'records break')} off, and others follow in the same file."
+    detail = f"{number(len(torn), 'record is', 'records are')} incomplete, and others follow in the same file."
     return finding_of(Kind.TORN_INSIDE, len(torn), detail, _in_files(torn))
 
 
@@ -100,7 +102,9 @@ def truncated(facts: Facts) -> Finding:
     """Find files that were cut while they were read."""
     cut = [problem for problem in facts.problems if problem.kind is ProblemKind.TRUNCATED]
     files = len({problem.file for problem in cut})
-    detail = f"{number(files, 'file was', 'files were')} truncated or rewritten while followed; what was read is kept."
+    detail = (
+        f"{number(files, 'file was', 'files were')} truncated or rewritten while followed; spans already read are kept."
+    )
     return finding_of(Kind.TRUNCATED, len(cut), detail, _in_files(cut))
 
 
@@ -132,8 +136,8 @@ def pids_used_again(facts: Facts) -> Finding | None:
     others = f" and {len(drivers) - 1:,} more" if len(drivers) > 1 else ""
     tasks = number(len(rows), "task ran", "tasks ran")
     detail = (
-        f"{tasks} before any driver in the same folder began ({drivers[0]}{others}), and no file has the call. "
-        "Most likely a later driver with the same PID has emptied the file that had it, unless the earlier driver ran "
+        f"{tasks} before any driver in the same folder started ({drivers[0]}{others}), and no file has the call. "
+        "Most likely a later driver with the same PID emptied the file that had it, unless the earlier driver ran "
         "on another host."
     )
     return facts.of_spans(Kind.PIDS_USED_AGAIN, rows, detail)
@@ -205,13 +209,13 @@ def doubled(facts: Facts) -> Finding:
         folders[_folder(kept), _folder(dropped)] += count
         received += count * all(RECEIVED_FILE.fullmatch(_name(path)) for path in (kept, dropped))
     records = number(tallies.duplicates, "record is a duplicate", "records are duplicates")
-    detail = f"{records} of another and left out"
+    detail = f"{records} of others and ignored"
     if folders:
         (kept, dropped), largest = max(folders.items(), key=lambda item: (item[1], item[0]))
         where = f"within {kept or '.'}" if kept == dropped else f"in {kept or '.'} and again in {dropped or '.'}"
         detail += f"; {largest:,} of them {where}"
     if received:
-        detail += f"; {received:,} of them were received repeatedly"
+        detail += f"; {received:,} of them {'was' if received == 1 else 'were'} received repeatedly"
     places = [Place(dropped) for _, dropped in pairs]
     return finding_of(Kind.DOUBLED, tallies.duplicates, f"{detail}.", [*dict.fromkeys(places)])
 
@@ -227,7 +231,7 @@ def both_hooks(facts: Facts) -> Finding:
     written = [path for path, file in facts.files if file.records and _PROCESS_FILE.fullmatch(_name(path))]
     layouts = {(_folder(path), path.rpartition(".")[2]) for path in written}
     mixed = [path for path in written if {(_folder(path), "txt"), (_folder(path), "json")} <= layouts]
-    detail = f"{len(mixed):,} files in one folder were written by both of Ray's hooks, PID.txt and PID.json."
+    detail = f"One folder has files of both of Ray's hooks, PID.txt and PID.json: {len(mixed):,} files."
     return finding_of(Kind.BOTH_HOOKS, len(mixed), detail, [Place(path) for path in mixed])
 
 
@@ -245,23 +249,24 @@ def deduplicated(facts: Facts) -> Finding | None:
     where = f"{number(marks, 'place', 'places')} of {number(len(logs), 'log', 'logs')}"
     held, unknown = _held_by_workers(facts, logs)
     lost = sum(max(0, file.fragments - held[path]) for path, file in logs)
-    broken_text = number(parts, "span that broke off", "spans that broke off")
+    broken_text = number(parts, "incomplete span", "incomplete spans")
     if lost:
         # Two logs of the same processes may have lost the same spans.
         logs_of_pids = Counter(pid for _, file in logs for pid in file.pids)
         at_most = "at most " if max(logs_of_pids.values(), default=0) > 1 else ""
-        rest = f" Files of workers have {parts - lost:,} of the {broken_text}." if lost < parts else ""
-        lost_text = f"{at_most}{number(lost, 'span is', 'spans are')} lost by it, and others may lack attributes.{rest}"
+        rest = f" The workers' files have {parts - lost:,} of the {broken_text}." if lost < parts else ""
+        lost_text = f"{at_most}{number(lost, 'span is', 'spans are')} lost, and others may lack attributes.{rest}"
         lost_text = lost_text[0].upper() + lost_text[1:]
         places = [Place(path) for path, file in logs if file.fragments > held[path]]
-        finding = finding_of(Kind.DEDUPLICATED, marks, f"Ray left out repeated lines in {where}. {lost_text}", places)
+        finding = finding_of(Kind.DEDUPLICATED, marks, f"Ray dropped repeated lines in {where}. {lost_text}", places)
         # Only the PIDs say whose files these are.
         return replace(finding, certainty=Certainty.LIKELY) if rest else finding
-    detail = f"Ray left out repeated lines in {where}. The files of workers have as many spans as broke off there"
+    detail = f"Ray dropped repeated lines in {where}. "
     detail += (
-        f", {parts:,}: none is lost."
+        f"The workers' files have as many spans as are incomplete there, {parts:,}: none is lost."
         if not unknown
-        else f", but not those of {number(unknown, 'process', 'processes')} that the logs name: some may be lost."
+        else "The workers' files have as many spans as are incomplete there, but there are no files of "
+        f"{number(unknown, 'process', 'processes')} that the logs name: some spans may be lost."
     )
     severity = Severity.WARNING if unknown else Severity.INFO
     finding = finding_of(Kind.DEDUPLICATED, marks, detail, [Place(path) for path, _ in logs], severity=severity)
@@ -294,7 +299,7 @@ def prefixed(facts: Facts) -> Finding:
     logs = [(path, file) for path, file in facts.files if file.fragments and not file.repeated]
     parts = sum(file.fragments for _, file in logs)
     spans, where = number(parts, "span begins", "spans begin"), number(len(logs), "log", "logs")
-    detail = f"{spans} in {where}, and can't be read there."
+    detail = f"{spans} in {where}, but can't be read there."
     return finding_of(Kind.PREFIXED, parts, detail, [Place(path) for path, _ in logs])
 
 
@@ -313,7 +318,7 @@ def batched(facts: Facts) -> Finding | None:
         return None
     callers = {_folder(facts.store.sources[source].path) for source in np.unique(facts.sources[calls]).tolist()}
     empty = [path for path, file in facts.files if not file.bytes and _folder(path) in callers]
-    files = number(len(empty), "file beside it is", "files beside it are")
+    files = number(len(empty), "file next to it is", "files next to it are")
     detail = (
         f"{number(int(calls.sum()), 'call was', 'calls were')} submitted, no attempt was written, and {files} empty."
     )

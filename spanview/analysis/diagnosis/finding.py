@@ -92,55 +92,55 @@ class Rule:
 RULES: Final = {
     Kind.TRACE_CTX: Rule(
         "a call failed only because tracing is on: a `TypeError` about `_ray_trace_ctx`",
-        "Ray 2.60 can't trace actor methods that are generators, static or class methods; spanview's hook can: "
-        f"{_HOOK}. Or make them usual methods of the actor, or start Ray without a tracing hook.",
+        "Ray 2.60 can't trace actor methods that are generators, static methods or class methods. spanview's hook can: "
+        f"{_HOOK}. Alternatively, make them ordinary methods, or start Ray without a tracing hook.",
         severity=Severity.ERROR,
         certainty=Certainty.CERTAIN,
     ),
     Kind.NO_ATTEMPT: Rule(
-        "a call was submitted, but no worker has written that it ran: its actor's constructor failed, its actor had "
-        "exited, an argument failed (likely), or it waits, runs, died, or could never start. Where all reasons are "
-        "known, the advice is to mend what failed first",
-        "While the program runs, `spanview --follow` shows them come; what was cancelled, killed with `ray.kill`, or "
-        "asks for resources that no node has, never does. Afterwards look for workers that died, where Ray's logs are "
-        "(RAY_TMPDIR moves them): "
+        "a call was submitted, but no worker recorded that it ran: its actor's constructor failed, its actor had "
+        "exited, an argument failed (likely), or the call is waiting, is running, died, or could never start. If all "
+        "reasons are known, the advice is to fix the earlier failures",
+        "While the program runs, `spanview --follow` shows attempts as they arrive. Calls that were cancelled, killed "
+        "with `ray.kill`, or need resources that no node has never get one. Afterwards, search Ray's logs for workers "
+        "that died (RAY_TMPDIR moves the logs): "
         'grep -r "worker died" /tmp/ray/session_latest/logs',
     ),
     Kind.UNTRACED: Rule(
-        "a call of an actor's method has no attempt, likely because tracing leaves it out: no call of the method "
-        "leaves one although a later call of its actor ran, a full replica of Ray Serve refused it, or Ray Data or Ray "
-        "Serve's controller is known for it. A method that hangs beside others can look the same",
-        "Ray's tracing leaves out actor methods that are generators, static or class methods. Those with **kwargs run "
-        f"all the same. Where their times matter, make them usual methods, or take spanview's hook: {_HOOK}",
+        "a call of an actor's method has no attempt, likely because Ray's tracing skips it: no call of the method "
+        "has one although a later call of its actor ran, a full replica of Ray Serve refused it, or it is a method of "
+        "Ray Data or Ray Serve's controller that is known to be skipped. A method that hangs can look the same",
+        "Ray's tracing skips actor methods that are generators, static methods or class methods; those that take "
+        f"**kwargs still run. To get their times, make them ordinary methods, or use spanview's hook: {_HOOK}",
     ),
     Kind.GENERATORS: Rule(
-        "an attempt belongs to a generator task, whose span ends when the generator is made: a task of Ray Data, or "
+        "an attempt belongs to a generator task, whose span ends when the generator is created: a task of Ray Data, or "
         "one after which spans without a parent start in the same process",
-        f"Take no run time from these spans. Under spanview's hook they last until the generator is exhausted: {_HOOK}",
+        "Don't use the duration of these spans. With spanview's hook they last until the generator is exhausted: "
+        f"{_HOOK}",
     ),
     Kind.UNSET_ATTEMPTS: Rule(
         "a call was retried although its earlier attempt has no error: that attempt was ended by SIGTERM or "
-        "`sys.exit`, or its result was lost. Cancelled tasks have the status UNSET, and look like successful ones",
-        "UNSET doesn't mean that a call succeeded. See these attempts: `spanview tree -q finding=unset_attempts`",
+        "`sys.exit`, or its result was lost. Cancelled tasks, too, have the status UNSET and look successful",
+        "UNSET doesn't mean that a call succeeded. To see these attempts: `spanview tree -q finding=unset_attempts`",
     ),
     Kind.UNSET_REQUESTS: Rule(
         "a request failed according to its proxy, but its routing and replica spans have the status UNSET",
-        "The status alone doesn't tell which requests failed: spanview stats --by serve also goes by the codes of HTTP "
-        "and gRPC, and by exceptions. See these spans: `spanview tree -q finding=unset_requests`",
+        "The span status alone doesn't show which requests failed; spanview stats --by serve also considers HTTP and "
+        "gRPC status codes and exceptions. To see these spans: `spanview tree -q finding=unset_requests`",
         certainty=Certainty.CERTAIN,
     ),
     Kind.BROKEN_STREAMS: Rule(
-        "a response of Ray Serve broke off after its status code had been sent: the code says success, and an "
-        "exception follows",
-        "Neither the status nor the code tells these from successful ones; spanview stats --by serve counts them "
-        "as raised. "
-        "See them: `spanview tree -q finding=broken_streams`",
+        "a response of Ray Serve broke off after its status code had been sent: the code says success, but an "
+        "exception was recorded",
+        "Neither the span status nor the code distinguishes these from successful responses; spanview stats --by serve "
+        "counts them as raised. To see them: `spanview tree -q finding=broken_streams`",
         certainty=Certainty.CERTAIN,
     ),
     Kind.SAMPLING: Rule(
-        "Ray Serve's files have fewer requests than replica spans without a request, or hardly any at all (then it is "
-        "an info): by default only one request in a hundred is traced",
-        f"{_FULL_SAMPLING}. On Anyscale it is sampling_ratio: 1.0 in the service's tracing_config.",
+        "Ray Serve's files have fewer requests than replica spans without a request, or hardly any requests (an info): "
+        "by default only one request in a hundred is traced",
+        f"{_FULL_SAMPLING}. On Anyscale, set sampling_ratio: 1.0 in the service's tracing_config.",
         severity=Severity.WARNING,
     ),
     Kind.LONE_REPLICAS: Rule(
@@ -148,104 +148,104 @@ RULES: Final = {
         f"{_FULL_SAMPLING}; calls by a handle have no proxy.",
     ),
     Kind.NO_PROXY_FILE: Rule(
-        "a folder has files of replicas, but none of a proxy",
-        "With HAProxy (RAY_SERVE_ENABLE_HA_PROXY=1) there is none. Otherwise, a TracingConfig given to serve.start "
-        "doesn't reach the proxy: where Ray is started, set "
+        "a folder has files of replicas, but no file of a proxy",
+        "This is normal with HAProxy (RAY_SERVE_ENABLE_HA_PROXY=1). Otherwise, note that a TracingConfig given to "
+        "serve.start doesn't reach the proxy. Where Ray is started, set "
         "`export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=ray.serve._private.tracing_utils:default_tracing_exporter`",
         severity=Severity.WARNING,
     ),
     Kind.HAPROXY: Rule(
-        "Ray Serve's requests come through HAProxy, whose manager made spans under Ray's hook: HAProxy makes none, so "
+        "Ray Serve's requests come through HAProxy (its manager has spans): HAProxy itself writes no spans, so "
         "requests begin at their replicas",
-        "What a request waited for before its replica took it isn't in the files, and requests that bring no trace of "
-        "their own share one: `spanview stats --by serve` tells them apart. To see both, start Ray without "
-        "RAY_SERVE_ENABLE_HA_PROXY: `unset RAY_SERVE_ENABLE_HA_PROXY`",
+        "The time that a request waited before its replica took it isn't recorded, and requests without a trace "
+        "context of their own share a trace: `spanview stats --by serve` tells them apart. To record both, start Ray "
+        "without RAY_SERVE_ENABLE_HA_PROXY: `unset RAY_SERVE_ENABLE_HA_PROXY`",
         certainty=Certainty.CERTAIN,
     ),
     Kind.SERVE_UNTRACED: Rule(
-        "requests were passed to replicas of Ray Serve, as calls under Ray's hook show, but none has a span: Serve's "
-        "exporter isn't set, none was sampled, or Ray is older than 2.55, which is certain where the spans name it",
-        "Ray Serve traces requests from Ray 2.55 on. Where Ray is started, set RAY_SERVE_TRACING_SAMPLING_RATIO=1.0 "
+        "Ray calls passed requests to replicas of Ray Serve, but no request has a span: Serve's exporter isn't set, no "
+        "request was sampled, or Ray is older than 2.55 (certain if the spans name the version)",
+        "Ray Serve traces requests since Ray 2.55. Where Ray is started, set RAY_SERVE_TRACING_SAMPLING_RATIO=1.0 "
         "and `export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors`",
     ),
     Kind.HEALTH_CHECKS: Rule(
-        "a fifth of all spans or more are health checks",
-        f"Leave them out: `spanview -q '-name~\"{HEALTH_CHECKS}\"'`",
+        "a fifth or more of all spans are health checks",
+        f"To leave them out: `spanview -q '-name~\"{HEALTH_CHECKS}\"'`",
         certainty=Certainty.CERTAIN,
     ),
     Kind.TORN_TAIL: Rule(
-        "a file ends in the middle of a record: its writer was killed, or is still writing",
-        "`spanview --follow` shows the record once it is whole. If nobody writes any more, it is lost.",
+        "a file ends in the middle of a record: its writer was killed or is still writing",
+        "`spanview --follow` shows the record once it is complete. If its writer is gone, the record is lost.",
         severity=Severity.WARNING,
     ),
     Kind.TORN_INSIDE: Rule(
-        "a file goes on after a record that breaks off: another process wrote to the file of a killed one",
-        f"Where a PID came again: {_FRESH_FOLDER[0].lower()}{_FRESH_FOLDER[1:]} Elsewhere, what broke off is lost.",
+        "a file continues after an incomplete record: another process wrote to the file of a killed one",
+        f"The incomplete records are lost. If a PID was reused: {_FRESH_FOLDER[0].lower()}{_FRESH_FOLDER[1:]}",
         severity=Severity.WARNING,
     ),
     Kind.NOT_WRITTEN: Rule(
-        "spanview's hook could not write spans that had ended, because a disk was full for example, and counted them "
-        "once it could write again. What a process had no more time to count isn't among them",
-        "These spans are lost; the program went on without them. Where there was no room, make some, `df -h /tmp/spans`"
-        ", or let SPANVIEW_MAX_BYTES and SPANVIEW_KEEP limit the files.",
+        "spanview's hook could not write finished spans, for example because the disk was full, and recorded their "
+        "number once it could write again. Spans that a process had no time to count are not included",
+        "These spans are lost; the program itself was not affected. If the disk was full, free some space "
+        "(`df -h /tmp/spans`), or limit the files with SPANVIEW_MAX_BYTES and SPANVIEW_KEEP.",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
     ),
     Kind.TRUNCATED: Rule(
-        "a file was truncated while it was followed: when a PID is used again, the bundled hook empties its file",
+        "a file was truncated while it was followed: if a PID is reused, the bundled hook empties its file",
         _FRESH_FOLDER,
         severity=Severity.WARNING,
     ),
     Kind.PIDS_USED_AGAIN: Rule(
-        "tasks ran whose calls are in none of the files, and all drivers in the folder began later: a driver's PID was "
-        "used again, and the bundled hook emptied its file",
+        "tasks ran whose calls are in none of the files, and all drivers in the folder started later: a driver's PID "
+        "was reused, and the bundled hook emptied its file",
         _FRESH_FOLDER,
         severity=Severity.WARNING,
     ),
     Kind.SHARED_FILE: Rule(
-        "several processes wrote to one file: their PID was used again, and the hook appends",
+        "several processes wrote to one file: their PID was reused, and the hook appends",
         _FRESH_FOLDER,
         certainty=Certainty.CERTAIN,
     ),
     Kind.SEVERAL_RUNS: Rule(
-        "there are pauses of a minute in which no span was running",
-        "Look at the newest run only: `spanview --since last`",
+        "there are pauses of a minute or more in which no span was running",
+        "To see only the newest run: `spanview --since last`",
     ),
     Kind.DOUBLED: Rule(
         "records are duplicates of others; each span counts once",
-        "Nothing is lost by it. Where two folders hold the same spans, one of them is enough as PATH. What spanview "
-        "receive has written repeatedly was sent again, likely because its sender had no answer in time.",
+        "Nothing is lost. If two folders hold the same spans, give one of them as PATH. Spans that spanview receive "
+        "wrote repeatedly were sent again, likely because their sender got no response in time.",
         certainty=Certainty.CERTAIN,
     ),
     Kind.BOTH_HOOKS: Rule(
         "two hooks write the same spans: Ray's and Ray Serve's, or both of Ray's own",
-        "Keep one. For Serve alone start Ray without a tracing hook, for Ray's alone "
+        "Keep one of them. To keep only Serve's, start Ray without a tracing hook; to keep only Ray's, "
         "`unset RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH`",
         certainty=Certainty.CERTAIN,
     ),
     Kind.DEDUPLICATED: Rule(
-        "spans were printed to a console from which Ray leaves out repeated lines, which destroys them. It is an info "
-        "if the files of the workers named there were read, too, and have as many spans",
-        "`export RAY_DEDUP_LOGS=0` where Ray is started prints all lines. The workers' own files have them already: "
+        "spans were printed to a console where Ray drops repeated lines, which destroys spans. It is an info if the "
+        "files of the workers named there were read, too, and have as many spans",
+        "To print all lines, set `export RAY_DEDUP_LOGS=0` where Ray is started. The workers' own files are complete: "
         "spanview '/tmp/ray/session_latest/logs/worker-*.out'",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
     ),
     Kind.PREFIXED: Rule(
-        "spans begin in a log but aren't complete there, or come after a prefix that spanview doesn't know",
-        "Ray's workers have them in their own files: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
+        "a log has the beginnings of spans that are incomplete, or follow a prefix that spanview doesn't know",
+        "The files of Ray's workers have these spans: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
     ),
     Kind.ALL_EMPTY: Rule(
         "there are files, but all of them are empty",
-        "Ray's processes make their files when they start; spans are written from the first call of a remote function "
-        "or method. `spanview --follow` waits for them.",
+        "Ray's processes create their files when they start, but write the first span at the first call of a remote "
+        "function or method. `spanview --follow` waits for spans.",
     ),
     Kind.BATCHED: Rule(
-        "calls were submitted, no attempt is in any file, and files beside those of the callers are empty: the workers "
-        "keep their spans in memory, with a BatchSpanProcessor, or none of the calls has run yet",
-        "Ray ends workers without letting them finish, and what they hold in memory is lost. Take a "
+        "calls were submitted, no attempt is in any file, and files next to those of the callers are empty: the "
+        "workers keep their spans in memory, in a BatchSpanProcessor, or none of the calls has run yet",
+        "Ray ends workers abruptly, and spans that they hold in memory are lost. Use a "
         f"SimpleSpanProcessor, or spanview's hook: {_HOOK}",
     ),
     Kind.FOREIGN: Rule(
@@ -255,47 +255,50 @@ RULES: Final = {
     ),
     Kind.MISSING_ROOTS: Rule(
         "a trace has no root: the root hasn't ended, its process was killed, the caller is traced elsewhere, or its "
-        "file is gone",
-        "While the program runs, `spanview --follow` shows them come. What is left: spanview -q trace.complete=false",
+        "file is missing",
+        "While the program runs, `spanview --follow` shows roots as they arrive. To see the remaining traces: "
+        "spanview -q trace.complete=false",
     ),
     Kind.MISSING_PARENTS: Rule(
         "the parent of a span is in none of the files, for the same reasons",
-        "See which: `spanview tree -q trace.complete=false`",
+        "To see which: `spanview tree -q trace.complete=false`",
     ),
     Kind.IDS_REUSED: Rule(
         "different spans have the same ids, so several runs are merged into one trace: the SDK draws ids from Python's "
-        "`random`, and the program seeds it. What goes by parents and calls isn't said of such traces",
-        "Look at one run: give its folder alone as PATH. Before the next one, give the SDK's TracerProvider an "
-        "id_generator that draws from random.SystemRandom(), or take spanview's hook, which does; or let the program "
+        "`random`, and the program seeds it. Findings that depend on parents and calls leave out such traces",
+        "To look at one run, give only its folder as PATH. Before the next run, give the SDK's TracerProvider an "
+        "id_generator that draws from random.SystemRandom(), or use spanview's hook, which does; or let the program "
         "seed a random.Random() of its own.",
         severity=Severity.WARNING,
     ),
     Kind.NO_END: Rule(
-        "a span has no end; it is left out of durations. Its process ended before it could write the end, which is a "
-        "warning where this host's processes show it, or the end is in another file. What still runs isn't counted",
-        "The SDK writes spans when they end. Where they are written when they start, too, as spanview's hook does, "
-        "look at the logs of the processes that were lost with them.",
+        "a span has no end and doesn't count in durations: its process ended before it could write the end (a warning "
+        "if this host's processes show it), or the end is in another file. Running spans aren't counted",
+        "Such spans were written when they started, for example by spanview's hook. Look at the logs of the processes "
+        "that were lost with them.",
         certainty=Certainty.CERTAIN,
     ),
     Kind.BAD_ID: Rule(
-        "a trace id, span id or parent id isn't valid, and is left out: the span is in no trace, or has no parent",
-        "Ids are 16 and 8 bytes in hex digits, in OTLP also in base64, not all zeros: look at what made the record.",
+        "a trace id, span id or parent id is invalid and ignored: the span is in no trace, or has no parent",
+        "Trace ids have 16 bytes and span ids 8, as hex digits (in OTLP also base64), not all zeros. Look at the "
+        "program that wrote the record.",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
     ),
     Kind.ODD_VALUE: Rule(
-        "a field of a span has a value of the wrong type, which is left out or shown as text",
-        "Look at what made the record; `spanview spans` says `odd_value` under warnings of each such span.",
+        "a field of a span has a value of the wrong type, which is ignored or shown as text",
+        "Look at the program that wrote the record; in the output of `spanview spans`, such spans have the warning "
+        "`odd_value`.",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
     ),
     Kind.CLOCK_SKEW: Rule(
-        "a span starts before its parent, because clocks differ; an info if they differ by less than a millisecond",
-        "Let the hosts take their time from one server: `timedatectl set-ntp true`",
+        "a span starts before its parent because clocks differ; an info if they differ by less than a millisecond",
+        "Synchronize the clocks of the hosts: `timedatectl set-ntp true`",
         severity=Severity.WARNING,
     ),
     Kind.CAPPED_EVENTS: Rule(
-        "a span has 128 events: the SDK keeps no more, and doesn't say how many there were",
+        "a span has 128 events, the SDK's limit; further events may have been dropped",
         "Set `export OTEL_SPAN_EVENT_COUNT_LIMIT=10000` before the program starts.",
     ),
 }

@@ -54,13 +54,13 @@ def sampling(facts: Facts) -> Finding | None:
         return None
     requests, lone = np.flatnonzero(facts.are_named(Name.PROXY)), _lone(facts)
     words = number(len(requests), "traced request", "traced requests")
-    of_files = f"{number(count, 'file', 'files')} of Ray Serve with {words}"
+    of_files = f"{number(count, 'file', 'files')} of Ray Serve {'has' if count == 1 else 'have'} {words}"
     if len(lone) > len(requests):
-        detail = f"{of_files}, and {len(lone):,} spans of replicas whose requests were left out."
+        detail = f"{of_files}, and {len(lone):,} replica spans whose requests were not sampled."
         return finding_of(Kind.SAMPLING, count, detail, facts.places(lone))
     if len(requests) >= _FEW_REQUESTS:
         return None
-    detail = f"{of_files}: there were few, or they were sampled; by default one request in a hundred is kept."
+    detail = f"{of_files}: there were few requests, or they were sampled. By default one request in a hundred is kept."
     places = [Place(path) for path in files["proxy"]]
     return finding_of(Kind.SAMPLING, count, detail, places, severity=Severity.INFO)
 
@@ -70,8 +70,8 @@ def lone_replicas(facts: Facts) -> Finding | None:
     rows = _lone(facts)
     if not rows or not (facts.are_named(Name.PROXY).any() or _files_of(facts)["proxy"]):
         return None
-    spans = number(len(rows), "span of a replica has", "spans of replicas have")
-    detail = f"{spans} no proxy: the requests were not sampled, or came by a handle."
+    spans = number(len(rows), "replica span has", "replica spans have")
+    detail = f"{spans} no proxy: the requests were not sampled, or came through a handle."
     return facts.of_spans(Kind.LONE_REPLICAS, rows, detail)
 
 
@@ -82,8 +82,8 @@ def no_proxy_file(facts: Facts) -> Finding | None:
     files = _files_of(facts)
     folders = {path.rpartition("/")[0] for path in files["proxy"]}
     paths = [path for path in files["replica"] if path.rpartition("/")[0] not in folders]
-    subject = number(len(paths), "file of a replica stands", "files of replicas stand")
-    detail = f"{subject} in a folder without a file of a proxy: requests begin at the replicas, and have no root."
+    subject = number(len(paths), "replica's file is", "replicas' files are")
+    detail = f"{subject} in a folder without a proxy's file: requests begin at the replicas and have no root."
     return finding_of(Kind.NO_PROXY_FILE, len(paths), detail, [Place(path) for path in paths])
 
 
@@ -102,8 +102,9 @@ def haproxy(facts: Facts) -> Finding | None:
     if not rows:
         return None
     begin = number(len(rows), "request begins at its replica", "requests begin at their replicas")
-    traces = f" {len(joined):,} of them are in the trace of the call that started the replica." if joined else ""
-    detail = f"{begin}: they came through HAProxy, which makes no spans, or by a handle.{traces}"
+    joins = number(len(joined), "of them is", "of them are")
+    traces = f" {joins} in the trace of the call that started the replica." if joined else ""
+    detail = f"{begin}, because HAProxy writes no spans, or they came through a handle.{traces}"
     return facts.of_spans(Kind.HAPROXY, rows, detail)
 
 
@@ -118,7 +119,7 @@ def serve_untraced(facts: Facts) -> Finding | None:
     older = "" if parts is not None else ", or Ray is older than 2.55"
     why = f"Ray {version} can't trace them" if is_older else f"Serve's exporter isn't set, none was sampled{older}"
     requests = number(
-        len(rows), "request was passed to a replica, and has", "requests were passed to replicas, and have"
+        len(rows), "request was passed to a replica, but has", "requests were passed to replicas, but have"
     )
     finding = facts.of_spans(Kind.SERVE_UNTRACED, rows, f"{requests} no span of Ray Serve: {why}.")
     return replace(finding, certainty=Certainty.CERTAIN) if is_older else finding
@@ -134,8 +135,8 @@ def unset_requests(facts: Facts) -> Finding:
     replicas = unset & facts.are_named(Name.REPLICA)
     replicas[replicas] = (routes | failed)[above[replicas]]
     rows = np.flatnonzero(routes | replicas)
-    requests = number(int(failed.sum()), "request that", "requests that")
-    detail = f"{len(rows):,} spans of routes and replicas are UNSET below {requests} failed."
+    spans = number(len(rows), "routing or replica span has", "routing and replica spans have")
+    detail = f"{spans} the status UNSET below {number(int(failed.sum()), 'failed request', 'failed requests')}."
     return facts.of_spans(Kind.UNSET_REQUESTS, rows.tolist(), detail)
 
 
@@ -149,7 +150,7 @@ def broken_streams(facts: Facts) -> Finding:
     replicas = facts.are_named(Name.REPLICA) & (facts.statuses != ERROR) & ~below_proxy
     rows, at_least = facts.read_again(np.flatnonzero(proxies | replicas).tolist(), _broke_off)
     responses = number(len(rows), "response", "responses")
-    detail = f"{at_least}{responses} broke off with an exception after a status code that says success."
+    detail = f"{at_least}{responses} broke off with an exception after a success status code was sent."
     return facts.of_spans(Kind.BROKEN_STREAMS, rows, detail)
 
 
@@ -168,5 +169,5 @@ def health_checks(facts: Facts) -> Finding | None:
     rows = np.flatnonzero(facts.are_named(Name.HEALTH))
     if len(rows) < max(_MIN_HEALTH_CHECKS, _MIN_HEALTH_CHECK_SHARE * facts.size):
         return None
-    detail = f"{len(rows):,} of {facts.size:,} spans, {len(rows) / facts.size:.0%}, are health checks."
+    detail = f"{len(rows):,} of {facts.size:,} spans ({len(rows) / facts.size:.0%}) are health checks."
     return facts.of_spans(Kind.HEALTH_CHECKS, rows.tolist(), detail)

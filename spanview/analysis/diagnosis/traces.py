@@ -45,7 +45,7 @@ def missing_roots(facts: Facts) -> Finding:
     id_of = facts.store.trace_table.trace_id
     total, verb = number(facts.trace_count, "trace", "traces"), "has" if len(traces) == 1 else "have"
     circles = len({*traces}.difference(facts.traces[facts.orphans].tolist()))
-    why = f", {circles:,} of them because its parents form a circle" if circles else ""
+    why = f", {circles:,} of them because parents form a circle" if circles else ""
     detail = f"{len(traces):,} of {total} {verb} no root{why}."
     places = [Place(trace_id=id_of(trace), trace=trace) for trace in traces[:MAX_PLACES]]
     return finding_of(Kind.MISSING_ROOTS, len(traces), detail, places)
@@ -54,7 +54,7 @@ def missing_roots(facts: Facts) -> Finding:
 def missing_parents(facts: Facts) -> Finding:
     """Find parents that are in none of the files."""
     rows = facts.orphans
-    parents = number(len(rows), "parent of spans is", "parents of spans are")
+    parents = number(len(rows), "parent span is", "parent spans are")
     detail = f"{parents} in none of the files."
     return finding_of(Kind.MISSING_PARENTS, len(rows), detail, facts.places(rows.tolist()))
 
@@ -71,11 +71,11 @@ def ids_reused(facts: Facts) -> Finding | None:
     (first, again), _ = pairs.most_common(1)[0]
     path, path_again = (facts.store.sources[source].path for source in (first, again))
     where = f"within {path}" if first == again else f"in {path} and again in {path_again}"
-    others = f", the most of {len(pairs):,} pairs of files" if len(pairs) > 1 else ""
+    others = f", and {number(len(pairs) - 1, 'other pair', 'other pairs')} of files" if len(pairs) > 1 else ""
     merged = number(len(np.unique(facts.traces[reused.later])), "trace", "traces")
     detail = (
-        f"{number(len(rows), 'span has', 'spans have')} the ids of others that started some {_time(gap_ns)} apart, in "
-        f"{merged}: {where}{others}. Two runs use the same ids: seeded random numbers?"
+        f"{number(len(rows), 'span has', 'spans have')} the ids of others that started about {_time(gap_ns)} apart, in "
+        f"{merged}: {where}{others}. Two runs used the same ids: does the program seed its random numbers?"
     )
     return facts.of_spans(Kind.IDS_REUSED, rows.tolist(), detail)
 
@@ -93,7 +93,7 @@ def no_end(facts: Facts) -> Finding:
     unknown = [*fates.values()].count(Fate.UNKNOWN)
     known = [number(len(lost), "lost with its process", "lost with their processes")] if lost else []
     if unknown:
-        known.append(number(unknown, "whose process isn't known here", "whose processes aren't known here"))
+        known.append(number(unknown, "of an unknown process", "of unknown processes"))
     detail = f"{number(len(rows), 'record has', 'records have')} no end{': ' * bool(known)}{', '.join(known)}."
     if not lost:
         return facts.of_spans(Kind.NO_END, rows, detail)
@@ -112,15 +112,17 @@ def _advice_of_lost(facts: Facts, row: int) -> str:
     """Return what to do about a span that was lost with its process, whose log is known where it is Ray's worker."""
     owner = owner_in(facts.store.span(row), facts.place(row).file)
     pid = facts.unended[row].pid
-    happened = f"Process {pid} ended before {_function(facts, row)} did: killed, out of memory, or crashed, likely. "
+    happened = f"Process {pid} ended before {_function(facts, row)}: likely killed, out of memory, or crashed. "
     if not _WORKER_ID.fullmatch(owner.worker_id):
-        return f"{happened}Look at what it printed last."
-    return f"{happened}What it printed last, where Ray's logs are: `tail {SESSION}/logs/worker-{owner.worker_id}-*`"
+        return f"{happened}Look at the last lines that it printed."
+    return (
+        f"{happened}See the last lines that it printed, in Ray's logs: `tail {SESSION}/logs/worker-{owner.worker_id}-*`"
+    )
 
 
 def bad_id(facts: Facts) -> Finding:
     """Find spans with an invalid id."""
-    return _warned(facts, Kind.BAD_ID, Warnings.BAD_ID, "an id that can't be one")
+    return _warned(facts, Kind.BAD_ID, Warnings.BAD_ID, "an invalid id")
 
 
 def odd_value(facts: Facts) -> Finding:
@@ -150,15 +152,15 @@ def clock_skew(facts: Facts) -> Finding | None:
     pairs = np.unique(np.stack([facts.sources[parents], facts.sources[rows]]), axis=1)
     process_pairs = pairs[:, pairs[0] != pairs[1]]
     if facts.sources[row] == facts.sources[parent]:
-        where = f"within {facts.place(row).file}: its clock was set, or times were given by hand"
+        where = f"within {facts.place(row).file}: its clock was changed, or the program set the times"
     else:
         nodes = [node_of(facts.store.span(span_row)) for span_row in (row, parent)]
         hosts = f" ({nodes[0]} and {nodes[1]})" if all(nodes) and nodes[0] != nodes[1] else ""
         where = f"between {facts.place(row).file} and {facts.place(parent).file}{hosts}"
         if process_pairs.shape[1] > 1:
-            where += f", the most of {process_pairs.shape[1]:,} pairs of processes"
+            where += f", the largest difference among {process_pairs.shape[1]:,} pairs of processes"
     spans = number(len(rows), "span starts before its parent", "spans start before their parents")
-    detail = f"{spans}, by {_time(max_skew_ns)} {where}."
+    detail = f"{spans}, by up to {_time(max_skew_ns)} {where}."
     severity = Severity.INFO if max_skew_ns < _WARNING_SKEW_NS else Severity.WARNING
     return facts.of_spans(Kind.CLOCK_SKEW, rows.tolist(), detail, severity)
 
@@ -182,7 +184,7 @@ def several_runs(facts: Facts) -> Finding | None:
     if not len(indices):
         return None
     firsts = order[np.append(0, indices)]
-    detail = f"There are {len(firsts):,} runs, with pauses of a minute or more between them."
+    detail = f"There are {len(firsts):,} runs, separated by pauses of a minute or more."
     return finding_of(Kind.SEVERAL_RUNS, len(firsts), detail, facts.places(firsts.tolist()))
 
 
@@ -194,7 +196,7 @@ def capped_events(facts: Facts) -> Finding:
     rows = [row for row in readable.tolist() if _is_capped(facts, row)]
     at_least = "At least " if len(readable) < len(large) else ""
     spans = number(len(rows), "span has", "spans have")
-    detail = f"{at_least}{spans} just {_MAX_EVENTS} events, the most that the SDK keeps."
+    detail = f"{at_least}{spans} exactly {_MAX_EVENTS} events, the SDK's limit."
     return facts.of_spans(Kind.CAPPED_EVENTS, rows, detail)
 
 

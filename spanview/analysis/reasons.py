@@ -105,7 +105,7 @@ class Why:
         return self.reason in {Reason.EXISTING, Reason.UNTRACED}
 
 
-OPEN_TEXT: Final = "it waits, runs, died, was cancelled, or never could start"
+OPEN_TEXT: Final = "it is waiting, is running, died, was cancelled, or could never start"
 """What may have happened to a call about which nothing more is known."""
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
 _NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)

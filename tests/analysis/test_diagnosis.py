@@ -133,15 +133,17 @@ def test_calls_before_one_that_could_not_be_submitted() -> None:
         return next(each for each in diagnose(store_of(*spans)).findings if each.kind is Kind.NO_ATTEMPT)
 
     finding = found(call("load", 0), call("enrich", 5), call("price", 9, "ERROR"), call("late", 20))
-    assert "After 2 of them, in the same process, price could not be submitted." in finding.detail
-    assert finding.advice.startswith("Mend first what could not be submitted")
+    assert "In the same process, after 2 of these calls, price could not be submitted." in finding.detail
+    assert finding.advice.startswith("First fix the call that could not be submitted")
     assert "submitted" not in found(call("load", 0), call("enrich", 5)).detail
 
 
 def test_a_call_that_may_have_run_untraced_is_said_to() -> None:
     """The finding leaves open what its calls' reasons leave open."""
     done = run("check", FIXTURES / "ray-existing-actors/spans")
-    assert "it waits, runs, died, was cancelled, or never could start; or ran untraced." in " ".join(done.text.split())
+    assert "it is waiting, is running, died, was cancelled, or could never start; or ran untraced." in " ".join(
+        done.text.split()
+    )
 
 
 def test_requests_that_share_the_trace_of_their_replicas_start() -> None:
@@ -479,7 +481,7 @@ def test_why_serve_is_not_traced(tmp_path: Path, version: str, certainty: Certai
     """An old Ray is certain where the spans name it, and nothing is said of it where they name a newer one."""
     _of_serves_actors(tmp_path, "ServeReplica:app:Model.handle_request", version)
     finding = _only(tmp_path, Kind.SERVE_UNTRACED)
-    detail = f"2 requests were passed to replicas, and have no span of Ray Serve: {why}."
+    detail = f"2 requests were passed to replicas, but have no span of Ray Serve: {why}."
     assert (finding.certainty, finding.detail) == (certainty, detail)
 
 
@@ -512,10 +514,10 @@ def test_evidence_is_what_it_says() -> None:
 
 
 DEDUPLICATED: Final = [
-    ((), Severity.WARNING, "20 spans are lost by it, and others may lack attributes."),
-    (("3991",), Severity.WARNING, "8 spans are lost by it"),
-    (("3992",), Severity.WARNING, "12 spans are lost by it"),
-    (("3991", "3992"), Severity.INFO, "as many spans as broke off there, 20: none is lost."),
+    ((), Severity.WARNING, "20 spans are lost, and others may lack attributes."),
+    (("3991",), Severity.WARNING, "8 spans are lost"),
+    (("3992",), Severity.WARNING, "12 spans are lost"),
+    (("3991", "3992"), Severity.INFO, "as many spans as are incomplete there, 20: none is lost."),
 ]
 """The processes whose own files are read together with a console's log, and what is said of the log."""
 
@@ -544,7 +546,7 @@ def test_files_of_other_processes_make_up_for_nothing(tmp_path: Path) -> None:
     for number in (1, 2):
         spans = [Builder().span("f", trace=number * 100 + at) for at in range(50)]
         (tmp_path / f"worker-ab-01000000-77{number}.out").write_bytes(file_of(spans, indent=4))
-    assert "lost by it" in _only(tmp_path, Kind.DEDUPLICATED).detail
+    assert "lost, and others" in _only(tmp_path, Kind.DEDUPLICATED).detail
 
 
 def test_a_process_without_a_file_leaves_it_open(tmp_path: Path) -> None:
@@ -557,7 +559,7 @@ def test_a_process_without_a_file_leaves_it_open(tmp_path: Path) -> None:
     (tmp_path / path.name).write_bytes(path.read_bytes() + file_of(more, indent=4))
     finding = _only(tmp_path, Kind.DEDUPLICATED)
     assert (finding.severity, finding.certainty) == (Severity.WARNING, Certainty.LIKELY)
-    assert "not those of 1 process that the logs name: some may be lost" in finding.detail
+    assert "no files of 1 process that the logs name: some spans may be lost" in finding.detail
 
 
 ADVISED: Final = ("unset_attempts", "unset_requests")
@@ -713,7 +715,7 @@ def test_what_runs_is_no_finding_and_what_was_killed_is_a_warning() -> None:
         "Stock.reserve: lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR."
     )
     assert finding.evidence[0].row == 0
-    assert finding.advice.startswith("Process 7 ended before Stock.reserve did: killed")
+    assert finding.advice.startswith("Process 7 ended before Stock.reserve: likely killed")
     assert finding.setting == f"tail /tmp/ray/session_latest/logs/worker-{worker}-*"
 
 
@@ -825,4 +827,4 @@ def test_received_repeatedly() -> None:
     names = ("received-20261123T133005Z.jsonl", "received-20261123T133005Z.2.jsonl")
     (finding,) = diagnose(store_of_files({f"spans/{name}": record for name in names})).findings
     assert (finding.kind, finding.count) == (Kind.DOUBLED, 1)
-    assert finding.detail.endswith("within spans; 1 of them were received repeatedly.")
+    assert finding.detail.endswith("within spans; 1 of them was received repeatedly.")

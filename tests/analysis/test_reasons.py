@@ -457,7 +457,7 @@ def test_what_to_do_where_all_reasons_are_known() -> None:
     """What failed is to be mended; nobody is sent to look for workers that died unless a call is left unexplained."""
     program = Program()
     told(program)
-    assert "Mend what failed" in program.advice()
+    assert "Fix the earlier failures" in program.advice()
     program.call("other", 20, by="9.txt")
     assert "worker died" in program.advice()
 

@@ -176,6 +176,6 @@ def test_settings_are_commands() -> None:
     settings = {kind: Finding(kind, Severity.INFO, finding_of(kind, 1, "").certainty, 1, "").setting for kind in Kind}
     assert settings[Kind.SAMPLING] == "export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0"
     assert settings[Kind.SEVERAL_RUNS] == "spanview --since last"
-    assert settings[Kind.NO_END].startswith("The SDK writes spans")
+    assert settings[Kind.NO_END].startswith("Such spans were written when")
     assert not [kind for kind, text in settings.items() if "`" in text]
     assert wrapped("one two", 3) == ["one two"]

@@ -160,7 +160,7 @@ def clock_skew(facts: Facts) -> Finding | None:
         if process_pairs.shape[1] > 1:
             where += f", the largest difference among {process_pairs.shape[1]:,} pairs of processes"
     spans = number(len(rows), "span starts before its parent", "spans start before their parents")
-    detail = f"{spans}, by up to {_time(max_skew_ns)} {where}."
+    detail = f"{spans}, by {'up to ' * (len(rows) > 1)}{_time(max_skew_ns)} {where}."
     severity = Severity.INFO if max_skew_ns < _WARNING_SKEW_NS else Severity.WARNING
     return facts.of_spans(Kind.CLOCK_SKEW, rows.tolist(), detail, severity)
 

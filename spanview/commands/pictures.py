@@ -14,7 +14,7 @@ from spanview.sources.unended import unended_in
 from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
-from spanview.tui.trace.trace_picture import MOST_ROWS, picture_of
+from spanview.tui.trace.trace_picture import MOST_ROWS, answer_in, picture_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,9 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
     looks = [_appearance_of(store, model) for model in models]
     shares = _shares([len(model.rows) for model in models], MOST_ROWS)
     drawn = zip(models, looks, shares, strict=True)
-    chunks = svg_chunks([picture_of(store, model, look, most) for model, look, most in drawn])
+    chunks = svg_chunks(
+        [picture_of(store, model, look, most, answer_in(store, model, look)) for model, look, most in drawn]
+    )
     if path == "-":
         write_to_standard_output(chunks)
     else:

@@ -68,6 +68,19 @@ def answer_texts(answer: Answer, short: Mapping[str, str] | None = None, open_ca
     return _ever_shorter(_BETWEEN.join(filter(None, texts)) for texts in lines)
 
 
+def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool, is_first: bool = False) -> list[str]:
+    """Return what is said of a trace's time with that it is what is known of it.
+
+    Args:
+        texts: What is said, the longest first.
+        is_part: Whether more is to come.
+        is_lost: Whether what is lost in it may have run on.
+        is_first: Whether the trace has lasted longer by now than what is said of.
+    """
+    so_far = "the first " if is_first else "so far " if is_part else "at least " if is_lost else ""
+    return [so_far + text for text in texts]
+
+
 def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:
     """Return where a trace's time went, where there is room for all of it: the first of `answer_texts`."""
     line = _Line(answer, short)

@@ -32,8 +32,8 @@ class Row:
     """Where nothing below it runs, by time."""
     lit: tuple[Stretch, ...] = ()
     """Where it is on the critical path, waiting included, by time."""
-    wait: Stretch | None = None
-    """Where it waited before it ran."""
+    waits: tuple[Stretch, ...] = ()
+    """Where it waited before it ran; of similar siblings, where more of them wait than run, by time."""
     inferred: Stretch | None = None
     """Where something was not seen, but must have been."""
     runs: Stretch | None = None
@@ -68,6 +68,8 @@ class Picture:
     """Whether the critical path is lit."""
     has_calls: bool = False
     """Whether Ray calls are rows, so that there is a column for what they waited."""
+    answer: tuple[str, ...] = ()
+    """Where the trace's time went: the longest text first, then the same where there is less room; or nothing."""
 
     @property
     def heads(self) -> tuple[str, ...]:

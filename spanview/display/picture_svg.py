@@ -30,9 +30,11 @@ _TIME: Final = 640
 """Pixels of the line of time."""
 _DURATION: Final = 84
 _GAP: Final = 12
-_TOP: Final = 84
+_TOP: Final = 104
 """Pixels above the first row."""
 _BAR: Final = 12
+_DOTS: Final = 4
+"""Pixels of a line of dots above what runs of similar siblings."""
 _STRIPE: Final = 6
 """Pixels from one stripe of what runs to the next."""
 _MIN_NAME_WIDTH, _MAX_NAME_WIDTH = 24, 64
@@ -106,6 +108,8 @@ class _Sheet:
         room = int((self.width - 2 * _MARGIN) / _CELL)
         yield _text(_MARGIN, 28, fixed(picture.name, int(room * _CELL / _HEAD)).rstrip(), "h")
         yield _text(_MARGIN, 48, fixed(picture.title, room).rstrip(), "d")
+        if picture.answer:
+            yield _text(_MARGIN, 68, fixed(fitting(picture.answer, room), room).rstrip(), "")
         yield from self._ruler(picture, below)
         yield _path("g", _verticals(picture.rows))
         for index, row in enumerate(picture.rows):
@@ -156,15 +160,21 @@ class _Sheet:
         yield "</g>"
 
     def _bar(self, row: Row, y: float, *, is_lit: bool) -> Iterator[str]:
-        color, middle = f'fill="{COLORS[row.color % len(COLORS)]}"', _number(y + _BAR / 2)
-        for kind, stretch in (("n" if row.is_open else "i", row.inferred), ("w", row.wait)):
-            if stretch is not None and (visible := self._clipped(stretch)):
-                yield _path(kind, f"M{_number(visible[0])} {middle}H{_number(visible[1])}")
+        color, lines = f'fill="{COLORS[row.color % len(COLORS)]}"', y + _BAR / 2
+        # Dots stand above what runs of similar siblings, and leave room for it.
+        hill = _BAR - (_DOTS if row.waits else 0)
+        for kind, stretches, line in (
+            ("n" if row.is_open else "i", (row.inferred,), lines),
+            ("w", row.waits, y + _DOTS / 2 if row.density else lines),
+        ):
+            for stretch in stretches:
+                if stretch is not None and (visible := self._clipped(stretch)):
+                    yield _path(kind, f"M{_number(visible[0])} {_number(line)}H{_number(visible[1])}")
         if row.runs is not None and (visible := self._clipped(row.runs)):
             yield _path("l", _boxes([visible], y, _BAR), color)
             yield _path("s", _stripes(*visible, y), f'stroke="{COLORS[row.color % len(COLORS)]}"')
         if row.density:
-            yield _path("", self._profile(row.density, y), color)
+            yield _path("", self._profile(row.density, y + _BAR, hill), color)
             yield _path("x", "".join(_cross(self._left + position * _TIME, y) for position in row.failures))
         if row.bar is None:
             return
@@ -202,11 +212,11 @@ class _Sheet:
         first = min(max(0.0, stretch[0]) * _TIME, _TIME - 1)
         return self._left + first, self._left + max(first + 1, min(1.0, stretch[1]) * _TIME)
 
-    def _profile(self, density: Sequence[float], y: float) -> str:
-        wide, bottom = _TIME / len(density), _number(y + _BAR)
+    def _profile(self, density: Sequence[float], y: float, height: int) -> str:
+        wide, bottom = _TIME / len(density), _number(y)
         return "".join(
             f"M{_number(self._left + index * wide)} {bottom}"
-            f"v-{_number(max(2.0, share * _BAR))}h{_number(wide)}V{bottom}z"
+            f"v-{_number(max(2.0, share * height))}h{_number(wide)}V{bottom}z"
             for index, share in enumerate(density)
             if share
         )
@@ -266,7 +276,7 @@ def _key(picture: Picture) -> str:
     meanings = {
         "solid: the span itself, light: spans below run": any(row.bar for row in rows),
         "hill: how many similar siblings run": any(row.density for row in rows),
-        "dots: waiting before it ran": any(row.wait for row in rows),
+        "dots: waiting before it ran": any(row.waits for row in rows),
         "stripes: runs, until now": any(row.runs for row in rows),
         "dashes: inferred, not seen": any(row.inferred for row in rows),
         "◆ event": any(row.events for row in rows),

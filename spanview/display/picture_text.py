@@ -59,12 +59,14 @@ def picture_lines(picture: Picture, width: int = WIDTH, paint: Paint = plain) ->
     time = max(_MIN_TIME_WIDTH, width - name - figures - 2)
     for line in _wrapped(picture.title.split(_DOT), _DOT, width):
         yield _DOT.join(paint(part, _shade_in_title(part)) for part in line.split(_DOT))
+    if picture.answer:
+        yield fixed(fitting(picture.answer, width), width).rstrip()
     heads = fixed(picture.heads[0], name) + "".join(right(head, _DURATION) for head in picture.heads[1:])
     yield f"{paint(heads, HEAD)}  {ruler(picture.first_ns, picture.last_ns, time)}"
     used: set[str] = set()
     for row in picture.rows:
         bar = _run(row, time) if row.density else _bar(row, time)
-        used |= {*bar} & {_ERROR} if row.density else {*bar}
+        used |= {*bar} & {_ERROR, _WAIT} if row.density else {*bar}
         took = (right(fitting(texts, _DURATION - 1), _DURATION) for texts in (row.waited, row.lasted) if texts)
         yield f"{_label(row, name)}{''.join(took)}  {_painted(bar.rstrip(), row.color, paint)}".rstrip()
     if picture.left_out:
@@ -140,12 +142,16 @@ def _label(row: Row, width: int) -> str:
 
 
 def _run(row: Row, width: int) -> str:
-    """Return similar siblings as how many of them run at each time, and where some failed."""
-    cells, parts = list[str](), len(row.density)
+    """Return similar siblings as how many of them run at each time, where more of them wait, and where some failed."""
+    cells, parts, waits = list[str](), len(row.density), _shares(row.waits, width)
     for cell in range(width):
         first = cell * parts // width
         share = max(row.density[first : max(first + 1, (cell + 1) * parts // width)])
-        cells.append(_SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))] if share else " ")
+        # What runs is to be seen between the dots.
+        if waits[cell] >= _HALF and (not share or cell % 2):
+            cells.append(_WAIT)
+        else:
+            cells.append(_SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))] if share else " ")
     free = 0
     for position in row.failures:
         cell = min(width - 1, int(position * width))
@@ -157,7 +163,8 @@ def _run(row: Row, width: int) -> str:
 
 def _bar(row: Row, width: int) -> str:
     cells = [" "] * width
-    for stretch, character in ((row.inferred, _INFERRED), (row.wait, _WAIT), (row.runs, _RUNNING)):
+    stretches = (row.inferred, _INFERRED), *((wait, _WAIT) for wait in row.waits), (row.runs, _RUNNING)
+    for stretch, character in stretches:
         if stretch is not None:
             _fill(cells, stretch, character)
     if row.bar is None:

@@ -48,14 +48,14 @@ def test_what_is_to_be_read() -> None:
 
 def test_a_bar_stands_in_its_time() -> None:
     """The light bar is the span, the solid one where no child runs, and dots are before it."""
-    root = drawn(picture(row(bar=(0.5, 1.0), own=((0.75, 1.0),), wait=(0.25, 0.5))))
+    root = drawn(picture(row(bar=(0.5, 1.0), own=((0.75, 1.0),), waits=((0.25, 0.5),))))
     (light,) = shapes(root, "l")
     assert light.startswith(f"M{LEFT + TIME / 2:.1f} ")
     assert f"h{TIME // 2}v" in light
     (solid,) = (each.get("d") for each in root.iter(f"{SVG}path") if not each.get("class"))
     assert solid.startswith(f"M{LEFT + TIME * 0.75:.1f} ")
     (dots,) = shapes(root, "w")
-    assert dots == f"M{LEFT + TIME / 4:.1f} 94H{LEFT + TIME / 2:.1f}"
+    assert dots == f"M{LEFT + TIME / 4:.1f} 114H{LEFT + TIME / 2:.1f}"
 
 
 @pytest.mark.parametrize(
@@ -94,15 +94,15 @@ def test_what_lies_outside() -> None:
     assert "‹" in texts(before)
     assert "›" in texts(behind)
     assert not shapes(before, "l") + shapes(behind, "l")
-    assert shapes(across, "l") == [f"M{LEFT:.1f} 88h{TIME}v12H{LEFT:.1f}z"]
-    assert shapes(instant, "l") == [f"M{LEFT + TIME - 1:.1f} 88h1v12H{LEFT + TIME - 1:.1f}z"]
+    assert shapes(across, "l") == [f"M{LEFT:.1f} 108h{TIME}v12H{LEFT:.1f}z"]
+    assert shapes(instant, "l") == [f"M{LEFT + TIME - 1:.1f} 108h1v12H{LEFT + TIME - 1:.1f}z"]
 
 
 def test_levels() -> None:
     """Lines join the rows below a row, and end where they do; very deep rows say their depth."""
     root = drawn(picture(row(), row(depth=1), row(depth=2), row(depth=1), row(), row(depth=100_000)))
     lines = next(line for line in shapes(root, "g") if line.startswith("M32 "))
-    assert lines.startswith("M32 124V144M20 104V164M")
+    assert lines.startswith("M32 144V164M20 124V184M")
     assert lines.count("M") == 2 + 16
     assert "100000│ ▾" in texts(root)
     assert len(b"".join(svg_chunks([picture(*[row(depth=at) for at in range(400)])]))) < 150_000
@@ -112,10 +112,10 @@ def test_several_pictures() -> None:
     """Pictures stand one below the other in one file, in common columns."""
     root = drawn(picture(row("short")), picture(row("a longer name " * 2, bar=(0, 1), own=((0, 1),))))
     groups = [each for each in root if each.tag == f"{SVG}g"]
-    assert [each.get("transform") for each in groups] == ["translate(0 0)", f"translate(0 {84 + 20 + 20 + 16})"]
+    assert [each.get("transform") for each in groups] == ["translate(0 0)", f"translate(0 {104 + 20 + 20 + 16})"]
     places = [next(each.get("x") for each in group.iter() if each.text == "DURATION") for group in groups]
     assert places[0] == places[1]
-    assert float(root.get("height")) == 2 * (84 + 20 + 20 + 16)
+    assert float(root.get("height")) == 2 * (104 + 20 + 20 + 16)
 
 
 def test_a_legend_ends_in_the_page() -> None:
@@ -133,7 +133,7 @@ def test_any_text(text: str) -> None:
     safe = sanitise(text)
     root = drawn(picture(row(safe, marks=safe, about=safe), legend=((0, safe), (1, safe))))
     assert titles(root) == [safe]
-    shown = next(each for each in root.iter(f"{SVG}text") if each.get("y") == "98" and each.text != "▾")
+    shown = next(each for each in root.iter(f"{SVG}text") if each.get("y") == "118" and each.text != "▾")
     assert safe.startswith((shown.text or "").rstrip("…").rstrip())
     assert bool(shown.get("textLength")) != (shown.text or "").isascii()
 

@@ -8,6 +8,7 @@ run 0-1000
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -20,8 +21,9 @@ from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
 from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.lit_path import LitPath
+from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
-from spanview.tui.trace.trace_picture import picture_of
+from spanview.tui.trace.trace_picture import answer_in, picture_of
 from spanview.tui.widgets.window import Window
 from svgs import parsed
 
@@ -63,7 +65,7 @@ def test_rows() -> None:
     assert load.own == ((0.1, 0.12), (0.2, 0.3))
     assert (read.bar, read.marks, read.events, read.is_error) == ((0.12, 0.2), ("✖",), (0.15,), True)
     assert read.about == "read\n✖ 80 µs\nbegins 120 µs after the trace\n✖ no"
-    assert (work.bar, work.wait, work.own) == ((0.4, 0.9), (0.3, 0.4), ((0.4, 0.9),))
+    assert (work.bar, work.waits, work.own) == ((0.4, 0.9), ((0.3, 0.4),), ((0.4, 0.9),))
     assert "waited 100 µs" in work.about
     assert len({run.color, load.color}) == 2
 
@@ -118,6 +120,37 @@ def test_what_was_not_seen() -> None:
     assert (nowhere.inferred, nowhere.bar, nowhere.about) == (None, None, "nowhere\nno end")
 
 
+def test_similar_siblings_wait_and_the_picture_says_where_the_time_went() -> None:
+    """Dots stand where more of them wait than run; the line that the screen has stands in the picture and the text."""
+    build = Builder()
+    spans = [build.span("job", span=1, start=0, duration=160_000)]
+    for call in range(10, 30, 2):
+        start = 80_000 + (call - 10) * 4_000
+        spans += [
+            build.span("m.f ray.remote", span=call, parent=1, start=0, duration=1, kind="PRODUCER"),
+            build.span(
+                "m.f ray.remote_worker", span=call + 1, parent=call, start=start, duration=7_500, kind="CONSUMER"
+            ),
+        ]
+    store = store_of(*spans)
+    model = TraceModel(store, 0, StitchedTrace(store, 0, store.tree(0), joins=True))
+    appearance = Appearance(store, model)
+    picture = picture_of(store, model, appearance, 400, answer_in(store, model, appearance))
+    _, run = picture.rows
+    ((first, last),) = run.waits
+    # The last but one waits until the eighth has run.
+    assert first == 0.0
+    assert last == pytest.approx(0.9, abs=0.01)
+    svg, lines = b"".join(svg_chunks([picture])).decode(), [*picture_lines(picture)]
+    assert re.search(r">160 ms = \S+ ms waiting before f ran [^<]+ running", svg)
+    assert 'class="w"' in svg
+    assert "dots: waiting before it ran" in svg
+    assert lines[2].startswith("160 ms = ")
+    assert re.search(r" ┈{10,}[█┈]{10,}█ *$", lines[5])
+    assert "█┈█" in lines[5]
+    assert "┈ waiting before it ran" in lines[-1]
+
+
 def test_what_runs_and_what_is_lost() -> None:
     """What runs is drawn until now, with what it waited; what is lost until its process was seen; the title says so."""
     build = Builder()
@@ -133,7 +166,7 @@ def test_what_runs_and_what_is_lost() -> None:
     picture = picture_of(store, model, appearance)
     submitted, run, gone = picture.rows
     assert (submitted.bar, run.bar, run.runs, run.inferred) == ((0.0, 0.25), None, (0.5, 1.0), None)
-    assert (run.wait, run.lasted) == ((0.25, 0.5), ("200 µs…",))
+    assert (run.waits, run.lasted) == (((0.25, 0.5),), ("200 µs…",))
     assert (gone.runs, gone.inferred, gone.lasted) == (None, (0.25, 0.75), ("lost",))
     assert " · 400 µs… · 3 spans · ● 1 running" in picture.title
 

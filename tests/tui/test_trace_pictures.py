@@ -137,7 +137,8 @@ async def test_the_text(folder: Path) -> None:
         await look.press("enter", "down", "left")
         title, *_ = lines = await copied(look)
         assert title.startswith(f"trace {format_trace_id(TRACE)} · ")
-        assert [line[:16].rstrip() for line in lines[2:6]] == ["▾ run", "│ ▸ load +1", "│ ▾ work", "│ │   step"]
+        assert lines[1].startswith("1 ms = 410 µs in work + ")
+        assert [line[:16].rstrip() for line in lines[3:7]] == ["▾ run", "│ ▸ load +1", "│ ▾ work", "│ │   step"]
         assert max(map(len, lines)) == 100
     assert os.listdir(folder) == []
 

@@ -111,6 +111,49 @@ async def test_waiting_reaches_its_bar() -> None:
     assert (await drawn(*documents))[1] == "  " + "┈" * 9 + "█" * 29
 
 
+def _calls(*starts: int, duration: int) -> list[Document]:
+    """Return Ray calls that are submitted one µs after the other, and when each begins to run, in µs."""
+    build = Builder()
+    spans = [build.span("job", span=1, start=0, duration=400_000)]
+    for call, start in enumerate(starts):
+        submitted, attempt = 10 + 2 * call, 11 + 2 * call
+        spans += [
+            build.span("m.f ray.remote", span=submitted, parent=1, start=call, duration=1, kind="PRODUCER"),
+            build.span(
+                "m.f ray.remote_worker", span=attempt, parent=submitted, start=start, duration=duration, kind="CONSUMER"
+            ),
+        ]
+    return spans
+
+
+async def time_of(name: str, *documents: Document, keys: tuple[str, ...] = ()) -> str:
+    """Return the time side of a row by its name, on a screen whose time side has 40 cells for calls."""
+    async with looking_at(*documents, size=(103, 24)) as look:
+        await look.press("enter", *keys)
+        waterfall = look.screen.query_one(Waterfall)
+        cells = waterfall.time_cells
+        assert cells == 40
+        width = waterfall.line_width
+        lines = ["".join(part.text for part in waterfall.segments_of(row, width)) for row in range(waterfall.row_count)]
+        return next(line[-cells:] for line in lines if f"{name} " in line)
+
+
+async def test_zoomed_into_a_wait() -> None:
+    """The dots are there whatever of the call is in sight."""
+    documents = _calls(390_000, duration=10_000)
+    assert await time_of("f", *documents) == "┈" * 39 + "█"
+    assert await time_of("f", *documents, keys=(*"+++", *"<<")) == "┈" * 39 + "›"
+
+
+async def test_similar_siblings_wait() -> None:
+    """Dots stand where none runs yet, and between what runs where more wait than run."""
+    # Ten calls of a worker, one after the other from half of the time on; then all of them at one time.
+    one_by_one = _calls(*range(200_000, 300_000, 10_000), duration=9_000)
+    assert await time_of("f", *one_by_one) == "┈" * 20 + "█┈█┈█┈█┈██" + " " * 10
+    at_one_time = _calls(*[200_000] * 10, duration=99_000)
+    assert await time_of("f", *at_one_time) == "┈" * 20 + "█" * 10 + " " * 10
+
+
 async def lit(*documents: Document, keys: tuple[str, ...] = ()) -> list[int]:
     """Return how many cells of the time side of each row are lit as the critical path."""
     async with looking_at(*documents, size=(91, 24)) as look:

@@ -109,6 +109,7 @@ class StitchedTrace:
         self._tallies: dict[str, tuple[Counter[int], dict[int, int]]] = {}
         self._intervals: dict[int, tuple[int, int] | None] = {}
         self._own_times: dict[int, Covered] = {}
+        self._waiting: dict[int, Timed] = {}
         self.runs = self._find_runs()
         """All runs, by position."""
         self.run_of = {node: run for run in self.runs for node in run.members}
@@ -159,7 +160,7 @@ class StitchedTrace:
             from spanview.tui.trace import stitched_bulk  # noqa: F401 - the import alone takes longer than a key may
         for run in self.runs:
             if run.end - run.first >= _FEWEST_COUNTED_AHEAD:
-                _ = run.figures, run.waits, run.most_at_once, run.timed, run.failures
+                _ = run.figures, run.waits, run.most_at_once, run.timed, run.failures, self.waiting(run)
         if len(self.tree) > AT_ONCE:
             _ = self._own_stretches, self.newest_failed, self.without_end, self.merges_runs
 
@@ -236,6 +237,16 @@ class StitchedTrace:
         if submitted is None:
             return wait_of(self._store, self.tree, node)
         return wait_between(self._store, submitted, self.tree.rows[node])
+
+    def waiting(self, run: Run) -> Timed:
+        """Return when how many of like siblings, and of what hangs below them, wait before they run."""
+        known = self._waiting.get(run.first)
+        if known is None:
+            nodes = self.order[run.first : run.end]
+            waits = [(self.tree.start_ns(node), wait) for node in nodes if (wait := self.wait(node))]
+            starts = array("q", sorted(start - wait for start, wait in waits))
+            known = self._waiting[run.first] = Timed(starts, array("q", sorted(start for start, _ in waits)))
+        return known
 
     def unjoined_node(self, node: int) -> int:
         """Return the node that a node that is shown has in the trace as it is."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.unended import Fate
+from spanview.analysis.unended import Fate, known_until
 from spanview.analysis.waits import wait_word
 from spanview.display.picture import Picture, Row
 from spanview.display.sanitise import sanitise
@@ -49,13 +49,16 @@ _MAX_COPIED_BYTES: Final = 48_000
 """Terminals that take a text to the clipboard take some 64 KiB, in which it is encoded a third longer."""
 
 
-def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: int = MOST_ROWS) -> Picture:
+def picture_of(
+    store: Store, model: TraceModel, appearance: Appearance, most: int = MOST_ROWS, answer: tuple[str, ...] = ()
+) -> Picture:
     """Return what is drawn of a trace: what is shown of it, from the top.
 
     Args:
         model: The trace, with what is folded, hidden and zoomed to.
         appearance: What else is shown of it.
         most: So many rows at the most.
+        answer: What is said of where its time went, as `answer_in` returns it.
     """
     shown, origin = model.shown, model.whole.start_ns
     root, drawn = store.trace_table.root_row[model.trace], min(most, len(model.rows))
@@ -77,7 +80,19 @@ def picture_of(store: Store, model: TraceModel, appearance: Appearance, most: in
         legend=tuple(legend),
         is_lit=appearance.lit_path is not None,
         has_calls=model.stitched.has_calls,
+        answer=answer,
     )
+
+
+def answer_in(store: Store, model: TraceModel, appearance: Appearance) -> tuple[str, ...]:
+    """Return where a trace's time went, as its screen says it: the longest text first."""
+    from spanview.analysis.answer import answer_of
+    from spanview.display.answer_text import answer_texts, as_far_as_known
+
+    stitched = model.stitched
+    answer = answer_of(store, model.trace, stitched.unjoined, known_until(appearance.unended, stitched.whole.end_ns))
+    texts = answer_texts(answer, stitched.short_names, len(appearance.open_calls))
+    return tuple(as_far_as_known(texts, is_part=bool(model.now_ns), is_lost=model.ends_lost))
 
 
 def _left_out(model: TraceModel, drawn: int) -> str:
@@ -115,7 +130,7 @@ class _Rows:
             about += f"\n✖ {error_text(self._store, row)}"
         common = (depth, arrow, name, marks, lasted, about, color, waited)
         if run:
-            return Row(*common, density=self._density(run), failures=self._failures(run))
+            return Row(*common, waits=self._waits_of(run), density=self._density(run), failures=self._failures(run))
         interval, inferred, bar, runs = model.stitched.interval(node), None, None, None
         if interval is None:
             start, unended = tree.start_ns(node), None if is_missing else self._appearance.unended.get(row)
@@ -133,7 +148,7 @@ class _Rows:
             bar=bar,
             own=self._own(node, bar),
             lit=self._lit(node),
-            wait=self._wait(node, bar or runs),
+            waits=self._waits(node),
             inferred=inferred,
             runs=runs,
             is_open=not is_missing,
@@ -160,6 +175,11 @@ class _Rows:
         most = max(counts, default=0)
         return tuple(number / most for number in counts) if most else ()
 
+    def _waits_of(self, run: Run) -> tuple[Stretch, ...]:
+        profiles = (timed.profile(self._window, _PARTS) for timed in (run.timed, self._model.stitched.waiting(run)))
+        waits = (part for part, (runs, wait) in enumerate(zip(*profiles, strict=True)) if wait > runs)
+        return tuple(_merged((part / _PARTS, (part + 1) / _PARTS) for part in waits))
+
     def _failures(self, run: Run) -> tuple[float, ...]:
         marks = marked(run.failures.profile(self._window, _PARTS))
         return tuple((part + 1 / 2) / _PARTS for part, is_marked in enumerate(marks) if is_marked)
@@ -183,9 +203,9 @@ class _Rows:
         stretches = map(self._stretch, self._appearance.lit_path.of(node))
         return tuple(_merged((start, end) for start, end in stretches if end >= 0 and start <= 1))
 
-    def _wait(self, node: int, bar: Stretch | None) -> Stretch | None:
-        wait = 0 if bar is None else self._model.stitched.wait(node)
-        return (self._place(self._model.tree.start_ns(node) - wait), bar[0]) if wait and bar is not None else None
+    def _waits(self, node: int) -> tuple[Stretch, ...]:
+        wait, start = self._model.stitched.wait(node), self._model.tree.start_ns(node)
+        return (self._stretch((start - wait, start)),) if wait else ()
 
     def _events(self, row: int) -> tuple[float, ...]:
         places: list[float] = []
@@ -216,9 +236,9 @@ def picture_to_copy(store: Store, model: TraceModel, appearance: Appearance) -> 
     """Return what is shown as text for the clipboard, and what it is in words; for a thread."""
     from spanview.display.picture_text import picture_lines
 
-    most = _MAX_COPIED_ROWS
+    most, answer = _MAX_COPIED_ROWS, answer_in(store, model, appearance)
     while True:
-        picture = picture_of(store, model, appearance, most)
+        picture = picture_of(store, model, appearance, most, answer)
         text = "\n".join(picture_lines(picture)) + "\n"
         if len(text.encode()) <= _MAX_COPIED_BYTES or most == 1:
             return text, f"waterfall as text{_but(picture, len(model.rows))}"
@@ -230,7 +250,8 @@ def write_picture(store: Store, model: TraceModel, appearance: Appearance) -> st
     from spanview.display.picture_svg import svg_chunks
     from spanview.exports.files import shown_path, write_anew
 
-    picture, trace_id = picture_of(store, model, appearance), store.trace_table.trace_id(model.trace)
+    picture = picture_of(store, model, appearance, MOST_ROWS, answer_in(store, model, appearance))
+    trace_id = store.trace_table.trace_id(model.trace)
     stem = f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "trace-without-id"
     try:
         path = write_anew(stem, "svg", lambda: svg_chunks([picture]))

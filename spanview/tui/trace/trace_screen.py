@@ -28,7 +28,7 @@ from spanview.tui.trace.missing_parents import MissingParents
 from spanview.tui.trace.search import Search
 from spanview.tui.trace.stitcher import Stitcher, first_model
 from spanview.tui.trace.waterfall import RulerLine, Waterfall
-from spanview.tui.widgets.answer_line import AnswerLine, as_far_as_known
+from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
 from spanview.tui.widgets.legend import Legend
@@ -661,7 +661,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._details.take_room()
 
     def _say_answer(self) -> None:
-        from spanview.display.answer_text import answer_texts
+        from spanview.display.answer_text import answer_texts, as_far_as_known
 
         if self._answered is not None:
             runs = self._is_growing or bool(self._model.now_ns)

@@ -3,7 +3,7 @@
 ─┈┈██████▌✖      being submitted (where a call is one row), waiting, the span (light where a descendant runs), a failure
       ▒▒▒▒▒▒▒    a span that runs, until now
       ╌╌╌╌╌╌╌    a span without an end, of which nobody knows whether it runs, or that is lost
-   ░▒▓█▓▒░       how many similar siblings run at each time
+┈┈┈░┈▒█▓▒░       how many similar siblings run at each time, and dots where more of them wait
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
 
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance, Extra
-    from spanview.tui.trace.lit_path import LitPath
     from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.dragging import MouseNews
@@ -305,15 +304,16 @@ class Waterfall(LineList):
             self._draw_unended(node, cells, window)
             return joined(cells)
         left, right_ = window.place(interval[0], width), window.place(interval[1], width)
+        self._draw_wait(node, left, cells, window)
         if right_ < 0 or left > width:
             edge = 0 if right_ < 0 else width - 1
             cells[edge] = ("‹" if right_ < 0 else "›", dim)
+            self._light_up(node, range(0), cells, window)
             return joined(cells)
         if tree.is_missing(node):
             for cell in range(max(0, int(left)), min(width, int(right_) + 1)):
                 cells[cell] = (_UNSEEN, dim)
             return joined(cells)
-        self._draw_wait(node, left, cells, window)
         end = self._draw_span(node, left, right_, cells, window)
         for moment_ns in self.appearance.events_of(tree.rows[node]):
             place = window.place(moment_ns, width)
@@ -324,12 +324,16 @@ class Waterfall(LineList):
         return joined(cells)
 
     def _draw_run(self, run: Run, cells: _Cells, window: Window) -> None:
-        """Draw like siblings as how many of them run at each time, and where some failed."""
+        """Draw like siblings as how many of them run at each time, where more of them wait, and where some failed."""
         counts = run.timed.profile(window, len(cells))
+        waiting = self.model.stitched.waiting(run).profile(window, len(cells))
         most = max(counts, default=0)
         color = self._color_of(run.members[0])
-        for cell, number in enumerate(counts):
-            if number:
+        for cell, (number, waits) in enumerate(zip(counts, waiting, strict=True)):
+            # What runs is to be seen between the dots.
+            if waits > number and (not number or cell % 2):
+                cells[cell] = (_WAIT, self.paint_style("dim"))
+            elif number:
                 cells[cell] = (_SHADES[-(-number * len(_SHADES) // most) - 1], color)
         for cell, is_marked in enumerate(marked(run.failures.profile(window, len(cells)))):
             if is_marked:
@@ -346,9 +350,9 @@ class Waterfall(LineList):
         first, end = max(0, int(window.place(start, len(cells)))), len(cells)
         # What begins at the very end has the last cell.
         first -= first == end
+        self._draw_wait(node, window.place(start, len(cells)), cells, window)
         if runs:
             end = min(end, max(first + 1, round(window.place(self.model.now_ns, len(cells)))))
-            self._draw_wait(node, window.place(start, len(cells)), cells, window)
         elif unended is not None and unended.seen_ns != NO_TIME:
             end = min(end, max(first + 1, round(window.place(unended.seen_ns, len(cells)))))
         drawn = (_RUNNING, self._color_of(node)) if runs else (_UNSEEN, self.paint_style("warning"))
@@ -380,12 +384,14 @@ class Waterfall(LineList):
             is_light = end > start and 2 * own.between(start, end) <= end - start
             shade = LIGHT if is_light and is_colorless else character
             cells[cell] = (shade, color + _LIGHT if is_light else color)
-        if self.appearance.lit_path is not None:
-            self._light_up(self.appearance.lit_path, node, range(first, min(first + len(drawn), width)), cells, window)
+        self._light_up(node, range(first, min(first + len(drawn), width)), cells, window)
         return first + len(drawn)
 
-    def _light_up(self, lit: LitPath, node: int, bar: range, cells: _Cells, window: Window) -> None:
-        """Let what is on the critical path stand out of a bar, and of the waiting before it."""
+    def _light_up(self, node: int, bar: range, cells: _Cells, window: Window) -> None:
+        """Let what is on the critical path, where that is lit, stand out of a bar, and of the waiting before it."""
+        lit = self.appearance.lit_path
+        if lit is None:
+            return
         width, begin, length, unlit = len(cells), window.start_ns, window.length_ns, self.paint_style("unlit")
         for cell in bar:
             cells[cell] = UNLIT if self.app.no_color else cells[cell][0], unlit

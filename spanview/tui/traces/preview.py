@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.display.units import count
-from spanview.tui.widgets.answer_line import AnswerLine, as_far_as_known
+from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
@@ -168,6 +168,7 @@ class Preview(Vertical):
 
     def _say(self, rows: Waterfall, ruler: RulerLine, known: _Known) -> None:
         """Say what is known by now, and again soon while something runs."""
+        from spanview.display.answer_text import as_far_as_known
         from spanview.display.tree_text import lasted_text
 
         model, viewer = rows.model, self._list.viewer

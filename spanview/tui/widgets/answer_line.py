@@ -30,19 +30,6 @@ _CURSOR_RESTS_S: Final = 0.08
 """Who walks on within this time passes by."""
 
 
-def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool, is_first: bool = False) -> list[str]:
-    """Return what is said of a trace's time with that it is what is known of it.
-
-    Args:
-        texts: What is said, the longest first.
-        is_part: Whether more is to come.
-        is_lost: Whether what is lost in it may have run on.
-        is_first: Whether the trace has lasted longer by now than what is said of.
-    """
-    so_far = "the first " if is_first else "so far " if is_part else "at least " if is_lost else ""
-    return [so_far + text for text in texts]
-
-
 class AnswerLine(Widget):
     """One line, or two where one has no room for all; it has its place before anything is known."""
 

@@ -30,6 +30,7 @@ COMMANDS: Final = {
 _RESERVED: Final = frozenset(("html", "explain", "mcp"))
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html", "parquet")
+TABLE_FORMATS: Final = ("text", "json", "csv", "markdown")
 _BY: Final = (
     "name",
     "service",
@@ -696,7 +697,15 @@ _OPTIONS: Final = (
         choices=("path", "name", "ray"),
         help="compare call paths, span names or Ray functions (default path)",
     ),
-    _option("stats check diff", "--json", action="store_true", help="print JSON"),
+    _option(
+        "stats",
+        "--format",
+        choices=TABLE_FORMATS,
+        default=TABLE_FORMATS[0],
+        help="print the table as text, json, csv or markdown (default text)",
+    ),
+    _option("stats", "--json", dest="format", action="store_const", const="json", help="short for --format json"),
+    _option("check diff", "--json", action="store_true", help="print JSON"),
     _option("check", "--fail-on", **_QUERIES, help="exit with status 1 if a span matches; repeat to fail on any"),
     _option(
         "check",

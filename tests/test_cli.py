@@ -1092,6 +1092,6 @@ def test_statistics_by_an_attribute_that_some_have(tmp_path: Path) -> None:
     path = tmp_path / "1.json"
     path.write_bytes(file_of(spans))
     table = spanview("stats", "--by", "k", path).output.decode().splitlines()
-    assert [line.split()[0] for line in table] == ["K", "x", "(none)", '""']
+    assert [line.split()[0] for line in table] == ["k", "x", "(none)", '""']
     groups = json.loads(spanview("stats", "--json", "--by", "k", path).output)["groups"]
     assert [group["key"] for group in groups] == ["x", None, ""]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -250,8 +250,3 @@ def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterato
     for key, count, errors, begin, end, self_ns in zip(*(column.tolist() for column in columns), strict=True):
         lengths[begin:end].sort()
         yield key, count, errors, lengths[begin:end].tolist(), self_ns
-
-
-def to_json(groups: Iterable[Group], by: str) -> dict[str, Any]:
-    """Return the statistics as `spanview stats --json` prints them."""
-    return {"by": by, "groups": [asdict(group) for group in groups]}

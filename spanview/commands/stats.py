@@ -12,8 +12,8 @@ from spanview.commands.output import terminal_width, write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
+from spanview.commands.tables import JSON, print_report
 from spanview.display.columns import Head, named
-from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR, WARNING
 from spanview.display.units import count_or_blank, duration
@@ -30,18 +30,13 @@ if TYPE_CHECKING:
     from spanview.analysis.stats import Group
     from spanview.commands.options import Options
     from spanview.index.store import Store
+    from spanview.reports.report import Report
 
     _Table: TypeAlias = tuple[Sequence[Head], Sequence[tuple[str, ...]]]
     """Heads, and rows of a name and figures."""
     _Report: TypeAlias = tuple[Callable[[], dict[str, Any]], Callable[[], _Table]]
     """What was counted: for `--json`, and as a table."""
-    _Generators: TypeAlias = dict[str | None, Certainty]
-    """How sure it is that the spans of a name are attempts of a generator, by the name."""
 
-_BY_NAME: Final = (
-    *(Head("COUNT"), Head("ERRORS"), Head("TOTAL"), Head("SELF", goes=5), Head("MIN", goes=1)),
-    *(Head("P50", goes=3), Head("P95", goes=6), Head("P99", goes=2), Head("MAX", goes=4)),
-)
 _BY_RAY: Final = (
     *(Head("FUNCTION"), Head("CALLS"), Head("FAILED"), Head("ATTEMPTS", goes=6), Head("ERRORS", goes=7)),
     *(Head("SUBMIT FAILED", goes=8), Head("RETRIED", goes=9), Head("NO ATTEMPT"), Head("NOT TRACED", goes=1)),
@@ -72,10 +67,12 @@ def run(options: Options) -> int:
     traces = None if selection.is_everything else selection.traces(store)
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)
-    value, table = {"ray": _by_ray, "serve": _by_serve}.get(options.by, partial(_by, options.by))(store, traces)
-    if not options.json and (fates := fates_text(unended_in(store).values())):
+    if options.format != JSON and (fates := fates_text(unended_in(store).values())):
         say(f"spans without an end are counted, and left out of durations: {fates}")
-    _print((value, table), options)
+    if options.by in {"ray", "serve"}:
+        _print(_by_ray(store, traces) if options.by == "ray" else _by_serve(store, traces), options)
+    else:
+        print_report(_by(options.by, store, traces), options)
     return 0
 
 
@@ -85,6 +82,7 @@ def _run_on_cluster(options: Options, address: str) -> int:
     from spanview.cluster.shuffle import RayTasks, job_of
     from spanview.cluster.statistics import BY, statistics_on_cluster
     from spanview.cluster.tasks import connected, watched
+    from spanview.reports.statistics import report_of
 
     if options.by not in BY:
         raise QueryError(f"can't group by {options.by!r} on a cluster; there are {', '.join(BY)}")
@@ -97,13 +95,13 @@ def _run_on_cluster(options: Options, address: str) -> int:
     notice(tallies, options.paths)
     if tallies.records and not groups:
         say("nothing matches")
-    _print(_by_groups(groups, options.by, dict), options)
+    print_report(report_of(groups, options.by), options)
     return 0
 
 
 def _print(report: _Report, options: Options) -> None:
     value, table = report
-    if options.json:
+    if options.format == JSON:
         write_to_standard_output([dumps_strict(value()) + b"\n"])
         return
     heads, rows = table()
@@ -112,46 +110,14 @@ def _print(report: _Report, options: Options) -> None:
         sys.stdout.write(line + "\n")
 
 
-def _by(by: str, store: Store, traces: Sequence[int] | None) -> _Report:
-    from spanview.analysis.stats import statistics
+def _by(by: str, store: Store, traces: Sequence[int] | None) -> Report[Group]:
+    from spanview.reports.statistics import statistics_report
 
     try:
-        groups = statistics(store, by, traces)
+        return statistics_report(store, by, traces)
     except QueryError as error:
         # These two are no groups of spans.
         raise QueryError(f"{error}, ray, serve") from None
-    return _by_groups(groups, by, partial(_generators, store, groups) if by == "name" else dict)
-
-
-def _by_groups(groups: Sequence[Group], by: str, generators: Callable[[], _Generators]) -> _Report:
-    from spanview.analysis.stats import to_json
-
-    return partial(to_json, groups, by), partial(_table, groups, by, generators)
-
-
-def _table(groups: Sequence[Group], by: str, generators: Callable[[], _Generators]) -> _Table:
-    generators_by_name = generators()
-    rows = [
-        (
-            group_text(group.key, by) + _generator_note(generators_by_name.get(group.key)),
-            f"{group.count:,}",
-            count_or_blank(group.errors),
-            *(duration(ns) for ns in (group.total_ns, group.self_ns, group.min_ns)),
-            *(duration(ns) for ns in (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns)),
-        )
-        for group in groups
-    ]
-    return (Head(by.upper()), *_BY_NAME), rows
-
-
-def _generators(store: Store, groups: Sequence[Group]) -> _Generators:
-    from spanview.analysis.ray_names import RAN
-
-    if not any(group.key is not None and group.key.endswith(RAN) for group in groups):
-        return {}
-    from spanview.analysis.generators import generators_of
-
-    return {function + RAN: certainty for function, certainty in generators_of(store).items()}
 
 
 def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:

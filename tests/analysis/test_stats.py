@@ -23,9 +23,10 @@ from slow_trees import export_of
 from span_graphs import forests, graphs
 from spanview.analysis.grouping import column_of
 from spanview.analysis.percentiles import nearest_rank
-from spanview.analysis.stats import Group, spans_of, statistics, to_json
+from spanview.analysis.stats import Group, spans_of, statistics
 from spanview.model.problems import QueryError
 from spanview.model.times import parse_time
+from spanview.reports.statistics import report_of
 
 if TYPE_CHECKING:
     from builders import Document
@@ -124,19 +125,22 @@ def test_no_such_grouping() -> None:
 
 def test_json() -> None:
     """The object has the keys of the format, in its order."""
-    value = to_json(statistics(store_of(Builder().span("a"))), "name")
-    assert list(value) == ["by", "groups"]
-    keys = "key count errors total_ns self_ns min_ns p50_ns p95_ns p99_ns max_ns histogram"
-    assert " ".join(value["groups"][0]) == keys
-    assert value["groups"][0]["key"] == "a"
+    value = report_of(statistics(store_of(Builder().span("a"))), "name").document()
+    assert list(value) == ["schema", "by", "rows", "groups"]
+    keys = "key count errors duration_ns total_ns self_time_ns self_ns min_ns p50_ns p95_ns p99_ns max_ns histogram"
+    assert " ".join(value["rows"][0]) == keys
+    assert " ".join(value["rows"][0]["duration_ns"]) == "total min p50 p95 p99 max"
+    assert value["rows"][0]["key"] == "a"
+    assert value["groups"] is value["rows"]
 
 
 @settings(max_examples=200, deadline=None)
 @given(forests())
 def test_is_what_counting_slowly_comes_to(documents: list[Document]) -> None:
     """Every figure of every group is that of an implementation that reads the documents themselves."""
-    groups = to_json(statistics(store_of(*documents)), "name")["groups"]
-    assert groups == _slowly(documents)
+    groups = report_of(statistics(store_of(*documents)), "name").document()["rows"]
+    expected = _slowly(documents)
+    assert [{key: group[key] for key in slow} for group, slow in zip(groups, expected, strict=True)] == expected
 
 
 @settings(max_examples=150, deadline=None)
@@ -264,7 +268,7 @@ def test_no_attribute_is_not_an_empty_one() -> None:
     )
     groups = statistics(store, "k")
     assert [group.key for group in groups] == ["x", "", None]
-    assert [group["key"] for group in to_json(groups, "k")["groups"]] == ["x", "", None]
+    assert [group["key"] for group in report_of(groups, "k").document()["rows"]] == ["x", "", None]
     column = column_of(store, "k")
     assert [spans_of(store, column, key, None, 9) for key in (None, "", "x")] == [[0], [1], [2]]
 

@@ -6,13 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from spanview.analysis.grouping import GROUPINGS
-from spanview.analysis.stats import statistics, to_json
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.span_text import SECTIONS, detail_lines, section_titles
 from spanview.display.tree_text import trace_title, tree_lines
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
-from spanview.formats.jsontext import dumps_strict
+from spanview.reports.statistics import statistics_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +48,7 @@ def exported_spans(store: Store) -> list[dict[str, Any]]:
     in_trees = [span for trace in tree["traces"] for span in nodes_of(trace["roots"])]
     assert len(in_trees) == len(spans) == tree["summary"]["spans"]
     for by in GROUPINGS:
-        groups = strictly(dumps_strict(to_json(statistics(store, by), by)))["groups"]
+        groups = strictly(statistics_report(store, by).json_text())["rows"]
         assert sum(group["count"] for group in groups) == len(spans)
     for number, drawn in store.trees():
         assert trace_title(store, number, drawn).isprintable()

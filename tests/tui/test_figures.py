@@ -339,15 +339,25 @@ async def test_requests(recording: str) -> None:
 @pytest.mark.parametrize("recording", RECORDINGS)
 async def test_statistics(recording: str) -> None:
     """Each row has the figures that the command prints."""
-    groups = told(recording, "stats", "--json")["groups"]
     expected = [
-        (group["count"], *(duration(group[f"{key}_ns"]) for key in ("total", "self", "p50", "p95", "p99", "max")))
-        for group in groups
-        if group["max_ns"] is not None
+        (
+            group["count"],
+            *(
+                duration(ns)
+                for lasted in (group["duration_ns"],)
+                for ns in (
+                    lasted["total"],
+                    group["self_time_ns"],
+                    *map(lasted.get, ("min", "p50", "p95", "p99", "max")),
+                )
+            ),
+        )
+        for group in told(recording, "stats", "--json")["rows"]
+        if group["duration_ns"]["max"] is not None
     ]
     async with recording_at(recording, "t") as look:
         rows = [row for row in look.lines[look.line_of("COUNT") + 1 : -1] if len(texts_of(row)) > 1]
-        shown = Counter((number_in(row), *texts_of(row)[:6]) for row in rows)
+        shown = Counter((number_in(row), *texts_of(row)[:7]) for row in rows)
     assert shown <= Counter(expected)
     assert shown.total() == min(len(expected), len(rows))
 

@@ -127,8 +127,8 @@ async def test_what_is_on_critical_paths() -> None:
     async with looking_at(*_documents(), size=(110, 24)) as look:
         await look.press("t", "b", "b", "b")
         await look.until_shown("by critical path   2 rows")
-        assert look.body[1].split() == ["CRITICAL", "PATH", "TRACES", "TOTAL", "▾", "SELF", "WAIT"]
-        assert look.body[2].split() == ["a", "2", "349", "µs", "349", "µs", "0", "µs"]
+        assert look.body[1].split() == ["CRITICAL", "PATH", "TRACES", "TOTAL", "▾", "SELF", "WAIT", "ERRORS"]
+        assert look.body[2].split() == ["a", "2", "349", "µs", "349", "µs", "0", "µs", "1"]
         assert look.body[3].split() == ["b", "2", "51", "µs", "51", "µs", "0", "µs"]
         await look.press("enter")
         assert "critical path a   2 spans" in look.header

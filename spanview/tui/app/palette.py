@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.binding import Binding
 
 from spanview.display.units import count
+from spanview.reports.table import Piece, Table, TableColumn
 from spanview.tui.app.exporting import OFFERED
 from spanview.tui.app.palette_match import fit
 from spanview.tui.app.themes import ANSI, NAMES
@@ -17,7 +18,7 @@ from spanview.tui.keys import keys_on, spelt
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.prompt import Prompt
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from collections.abc import Callable

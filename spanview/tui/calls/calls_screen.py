@@ -24,13 +24,14 @@ from spanview.display.call_text import cold_starts_text, mostly_for_text, withou
 from spanview.display.cells import fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
+from spanview.reports.table import Ranks, Table, TableColumn, name_column
 from spanview.tui.calls.function_calls_screen import MOST_THOUGHTS, CallGroup, FunctionCallsScreen
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.sorting import Sorting
-from spanview.tui.widgets.table import Ranks, Table, TableColumn, TableList, following, name_column
+from spanview.tui.widgets.table import TableList, following
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:

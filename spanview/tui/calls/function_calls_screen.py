@@ -25,6 +25,7 @@ from spanview.display.timing_text import wait_text
 from spanview.display.units import count, duration, moment, so_far
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
+from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.tui.calls.call_log import CallLog
 from spanview.tui.keys import On, footer_text
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
@@ -32,7 +33,7 @@ from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, name_text
 from spanview.tui.widgets.sorting import Sorting
-from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
+from spanview.tui.widgets.table import TableList
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ if TYPE_CHECKING:
     from spanview.analysis.unended import Unended
     from spanview.analysis.waited_for import WaitReasons
     from spanview.index.store import Store
+    from spanview.reports.table import RowOrder
     from spanview.tui.widgets.live import AnyLive, Ask
-    from spanview.tui.widgets.table import RowOrder
 
 MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""

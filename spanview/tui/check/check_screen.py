@@ -13,6 +13,7 @@ from spanview.display.cells import fitting
 from spanview.display.units import count, size
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
+from spanview.reports.table import Piece, Table, TableColumn
 from spanview.tui.check.check_model import CheckLine, lines_of, severity_text
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -20,7 +21,7 @@ from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed, name_text
 from spanview.tui.widgets.scope import TraceScope
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.analysis.diff import PERCENTILES
 from spanview.analysis.diff_groups import DiffBy
 from spanview.display.diff_text import counts, errors, relative, signed_amount, times
+from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.tui.diff.diff_model import Order
 from spanview.tui.widgets.paint import name_text
-from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from spanview.analysis.diff import PathDiff
-    from spanview.tui.widgets.table import Fit
+    from spanview.reports.table import Fit
 
 _TIME: Final = 10
 """Cells of a time."""

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.reports.table import RowOrder
     from spanview.tui.diff.side import ComparedSide
     from spanview.tui.widgets.live import Ask
-    from spanview.tui.widgets.table import RowOrder
 
 _STEP: Final = 2
 """Cells by which a path stands behind the one that calls it."""

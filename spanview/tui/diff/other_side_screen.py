@@ -19,13 +19,14 @@ from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
+from spanview.reports.table import Piece, Table, TableColumn
 from spanview.tui.diff.side import ComparedSide
 from spanview.tui.keys import View
 from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
-from spanview.tui.widgets.table import Piece, Table, TableColumn, TableList
+from spanview.tui.widgets.table import TableList
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:

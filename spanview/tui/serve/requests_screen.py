@@ -10,13 +10,14 @@ from textual.widgets import Static
 from spanview.analysis.serve_groups import serve_groups
 from spanview.display.serve_text import failure_text, other_text, request_text, seen_text, status_text
 from spanview.display.units import count, duration, moment
+from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.tui.keys import On
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, fixed
 from spanview.tui.widgets.sorting import Sorting
-from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
+from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

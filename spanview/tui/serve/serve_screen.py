@@ -15,12 +15,13 @@ from spanview.display.cells import data_text, fitting, name_text
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.serve_text import counts_text, failures_text, others_text, request_names, status_text, sums_texts
 from spanview.display.units import duration
+from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.sorting import Sorting
-from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
+from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

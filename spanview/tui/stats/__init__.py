@@ -1,6 +1,5 @@
 """Statistics of spans.
 
 spans_screen   the spans behind a line, slowest first; comparisons list theirs so, too
-stats_columns  the columns
 stats_screen   a line a name, service, kind, or value of any attribute
 """

@@ -10,6 +10,7 @@ from spanview.display.cells import fitting
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
+from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.tui.keys import On
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -17,7 +18,7 @@ from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, name_text
 from spanview.tui.widgets.sorting import Sorting
-from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
+from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,19 +9,25 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 from textual.widgets import Input, Static
 
-from spanview.analysis.failures import failed_rows, failed_with, in_order_of_visits
+from spanview.analysis.failures import failed_with, in_order_of_visits
 from spanview.analysis.grouping import GROUPINGS, Column, column_of
-from spanview.analysis.percentiles import POWERS
-from spanview.analysis.ray_names import names_in_list
 from spanview.analysis.stats import Group, groups_of, spans_of
 from spanview.analysis.telling import part
 from spanview.display.group_text import group_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.model.problems import QueryError
+from spanview.reports.statistics import (
+    OF_SERVICES,
+    OFFERED,
+    ON_PATH,
+    group_name,
+    groups_on_path,
+    short_names_of,
+    statistics_table,
+)
 from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
-from spanview.tui.stats.stats_columns import OF_SERVICES, OFFERED, ON_PATH, table_by
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -34,15 +39,15 @@ from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from textual.app import ComposeResult
 
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.reports.table import Table
     from spanview.tui.widgets.live import Ask
     from spanview.tui.widgets.scope import TraceScope
-    from spanview.tui.widgets.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,45 +61,17 @@ class Counted:
     """What Ray's functions are called, where it is by name."""
 
 
-def _groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell) -> list[Group]:
-    """Return what names take of critical paths: running and waiting as the total, running alone as self time."""
-    from spanview.analysis.critical import critical_by_name
-
-    failed = Counter(store.names.texts[store.spans.name[row]] for row in failed_rows(store, traces).tolist())
-    return [
-        Group(
-            key=share.name,
-            count=share.traces,
-            errors=failed[share.name],
-            total_ns=share.self_ns + share.wait_ns,
-            self_ns=share.self_ns,
-            min_ns=None,
-            p50_ns=None,
-            p95_ns=None,
-            p99_ns=None,
-            max_ns=None,
-            histogram=[0] * POWERS,
-        )
-        for share in critical_by_name(store, traces, tell)
-    ]
-
-
 def _counted(store: Store, by: str, traces: Sequence[int] | None, tell: Tell) -> Counted | str:
     """Return the groups, or why there are none; for a thread."""
     if by == ON_PATH:
-        groups: Sequence[Group] = _groups_on_path(store, traces, tell)
-        return Counted(by, column_of(store, "name"), groups, _short_names(groups))
+        groups: Sequence[Group] = groups_on_path(store, traces, tell)
+        return Counted(by, column_of(store, "name"), groups, short_names_of(groups))
     try:
         column = column_of(store, by, traces, part(tell, 0.0, 0.5))
     except QueryError:
         return f"no span here has {sanitise(by, 40)}"
     groups = groups_of(store, column, traces, part(tell, 0.5, 1.0))
-    return Counted(by, column, groups, _short_names(groups) if by == GROUPINGS[0] else {})
-
-
-def _short_names(groups: Iterable[Group]) -> Mapping[str, str]:
-    """Return what Ray's functions are called among groups by name."""
-    return names_in_list([group.key for group in groups if group.key])
+    return Counted(by, column, groups, short_names_of(groups) if by == GROUPINGS[0] else {})
 
 
 def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int] | None, tell: Tell) -> Spans:
@@ -201,12 +178,11 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
 
     def _table_by(self, by: str) -> Table[Group]:
         if by not in self._tables:
-            self._tables[by] = table_by(by, partial(self._called, by))
+            self._tables[by] = statistics_table(by, partial(self._called, by))
         return self._tables[by]
 
     def _called(self, by: str, group: Group) -> str:
-        short = {} if self._counted is None else self._counted.short
-        return group_text(group.key and short.get(group.key, group.key), by)
+        return group_name(by, {} if self._counted is None else self._counted.short, group)
 
     # -- keys --------------------------------------------------------------------------------------------------------
 

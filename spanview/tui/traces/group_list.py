@@ -11,10 +11,11 @@ from spanview.analysis.serve import Part, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count_or_blank, lasted, moment
+from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.groups_model import GroupRow
 from spanview.tui.widgets.paint import name_text
-from spanview.tui.widgets.table import Piece, Ranks, Table, TableColumn, TableList
+from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -9,20 +9,21 @@ from rich.cells import cell_len
 from spanview.display.bars import bar
 from spanview.display.trace_words import STILL_COMING
 from spanview.display.units import count, lasted, moment
+from spanview.reports.table import Piece, Ranks, RowOrder, Table, TableColumn
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.paint import data_text, fixed, name_text
-from spanview.tui.widgets.table import Piece, Ranks, RowOrder, Table, TableColumn, TableList
+from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterator
 
     from spanview.index.store import Store
+    from spanview.reports.table import Fit
     from spanview.tui.diff.side import ComparedSide
     from spanview.tui.traces.traces_model import TracesModel
-    from spanview.tui.widgets.table import Fit
 
 _WIDE = 100
 """From this width on there is room for the bars."""

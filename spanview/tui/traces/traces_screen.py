@@ -44,11 +44,11 @@ if TYPE_CHECKING:
 
     from spanview.analysis.running import Living
     from spanview.index.store import Store
+    from spanview.reports.table import RowOrder
     from spanview.tui.diff.side import ComparedSide
     from spanview.tui.traces.completeness import Completeness
     from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.widgets.linelist import LineList
-    from spanview.tui.widgets.table import RowOrder
 
 _GROWTH_MARK_S: Final = 2.0
 """So long after it has grown a trace is marked."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from spanview.reports.table import RowOrder
 from spanview.tui.app.settings import Settings
-from spanview.tui.widgets.table import RowOrder, following
+from spanview.tui.widgets.table import following
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,24 +1,17 @@
-"""Tables: columns as data, which of them there is room for, and a list that paints them below their heads.
-
-width 60    ROOT…      TRACES   ERR  ERR%      P50      P95      MAX     what goes first makes room for the name
-width 120   ROOT…      TRACES   ERR  ERR%      P50      P95      P99      MAX    TOTAL  µs ms s     what can come
-"""
+"""A list of rows in the columns of a table, below the line of their heads."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
-from itertools import groupby, islice
-from operator import ge, le
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from rich.cells import cell_len
 from textual.content import Content
 from textual.widget import Widget
 
-from spanview.display.sanitise import sanitise
+from spanview.reports.table import RowOrder
 from spanview.tui.widgets.linelist import LineList
-from spanview.tui.widgets.paint import data_text, fixed, line, name_text, right
+from spanview.tui.widgets.paint import line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -26,10 +19,9 @@ if TYPE_CHECKING:
     from rich.segment import Segment
     from textual import events
 
+    from spanview.reports.table import Fit, Table, TableColumn
+
 Row = TypeVar("Row")
-NO_STYLE: Final = ""
-_ARROW: Final = 2
-"""Cells of the arrow behind the head of what is sorted by."""
 _MEASURED: Final = 5_000
 """Rows whose names are measured, the first ones."""
 
@@ -38,229 +30,6 @@ def following(names: Iterable[Row], name: Row) -> Row:
     """Return the name behind another of some, the first one behind the last."""
     known = [*names]
     return known[(known.index(name) + 1) % len(known)]
-
-
-class Piece(NamedTuple):
-    """A piece of a line."""
-
-    text: str
-    style: str = NO_STYLE
-    """The name that `LineList.paint_style` knows."""
-
-
-class Ranks(Enum):
-    """What a column holds, as far as its order goes: what comes first in it, and in the reverse order."""
-
-    AMOUNTS = "greatest first", "smallest first"
-    COUNTS = "most first", "fewest first"
-    TIMES = "longest first", "shortest first"
-    MOMENTS = "newest first", "oldest first"
-    NAMES = "Z to A", "A to Z"
-    """These begin with A, all else with the greatest."""
-
-
-class RowOrder(NamedTuple):
-    """What rows are sorted by."""
-
-    key: str
-    """Of a column."""
-    descending: bool = True
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TableColumn(Generic[Row]):
-    """One column of figures, or the one that has all that they leave."""
-
-    head: str
-    width: int = 0
-    """Cells, without those before it."""
-    text: Callable[[Row], str] = str
-    style: str | Callable[[Row], str] = NO_STYLE
-    gap: int = 0
-    """Cells before it."""
-    behind: int = 0
-    """Cells behind it."""
-    aligns_left: bool = False
-    """Whether text and head stand at its left edge."""
-    family: str = ""
-    """What it is a figure of; the head of the first of several says it, too: `WAIT p50  p95  max`."""
-    parts: Callable[[Row, int], Iterable[Piece]] | None = None
-    """Makes what stands in so many cells, of the column that has what the others leave."""
-    wants: Callable[[Row], int] | None = None
-    """The cells that a row has a use for, of that column: it has no more than the longest; None for all it can get."""
-    key: str = ""
-    """What sorts by it, in words; empty for what doesn't."""
-    value: Callable[[Row], Any] | None = None
-    """What rows are compared by; what isn't known is None, and the least. None where the order comes from elsewhere."""
-    ranks: Ranks | None = Ranks.COUNTS
-    """None where there is no reverse order."""
-    is_marked: bool = True
-    """Whether it has the arrow, where several columns have one key."""
-    from_width: int = 0
-    """Cells of a list from which on it is there."""
-    comes: int = 0
-    """Its turn to come where the name keeps its usual room; 0 for what is there without."""
-    goes: int = 0
-    """Its turn to go where the name has too little room; 0 for what stays. What has one turn goes together."""
-    shrinks_to: int = 0
-    """What is left of it when it has gone, cells for the first character of its text."""
-
-    @property
-    def cells(self) -> int:
-        """Cells with those before and behind it."""
-        return self.gap + self.width + self.behind
-
-    @property
-    def shrunk_cells(self) -> int:
-        """The same when it has gone."""
-        return self.gap + self.shrinks_to + self.behind if self.shrinks_to else 0
-
-    @property
-    def order(self) -> RowOrder:
-        """What it sorts by at first."""
-        return RowOrder(self.key, self.ranks is not Ranks.NAMES)
-
-
-def name_column(head: str, name: Callable[[Row], str], **more: Any) -> TableColumn[Row]:
-    """Return a column of names from files: as wide as the longest; where there is less room, their middles go.
-
-    Args:
-        head: Its head.
-        name: Returns the name of a row.
-        more: What else `TableColumn` takes.
-    """
-    return TableColumn(
-        head,
-        parts=lambda row, cells: (Piece(name_text(name(row), cells)),),
-        wants=lambda row: cell_len(sanitise(name(row))),
-        value=name,
-        ranks=Ranks.NAMES,
-        **({"key": "name"} | more),
-    )
-
-
-class Table(NamedTuple, Generic[Row]):
-    """Columns in their order, and the room that they leave to the one with the names."""
-
-    columns: Sequence[TableColumn[Row]]
-    first: str = ""
-    """The key of what it is sorted by at first."""
-    least: int = 0
-    """Cells of that one for which others go, if its names are as long."""
-    usual: int = 0
-    """Cells that it keeps where others come, if its names are as long."""
-    least_beside: int = 0
-    """Cells for which the column goes that is sorted by: it goes last of all, and comes first. 0: in its turn."""
-    floor: int = 1
-    """Cells that it has in any case."""
-
-    def fit(self, width: int, sorted_by: str = "", wanted: int | None = None) -> Fit[Row]:
-        """Return the columns of a list so many cells wide.
-
-        Args:
-            width: The cells.
-            sorted_by: The key of the column that goes last.
-            wanted: The cells of the longest name; None where it takes all that it can get.
-        """
-        if wanted is not None:
-            heads = (cell_len(column.head) for column in self.columns if column.parts is not None)
-            wanted = max(wanted, *(cells + _ARROW for cells in heads))
-        least, usual = (cells if wanted is None else min(cells, wanted) for cells in (self.least, self.usual))
-
-        def decides(column: TableColumn[Row]) -> bool:
-            is_named = bool(sorted_by) and column.key == sorted_by and column.is_marked
-            return bool(self.least_beside) and is_named and column.parts is None
-
-        offered = [column for column in self.columns if column.from_width <= width or decides(column)]
-        shown = {column: column.cells for column in offered if not column.comes or decides(column)}
-        # What comes as long as the names keep their usual room.
-        for columns in _in_turns({*offered} - {*shown}, lambda column: column.comes):
-            more = {column: column.cells for column in columns}
-            if width - sum(shown.values()) - sum(more.values()) < usual:
-                break
-            shown |= more
-        # What goes until these have their least; last of all, and for less, what is sorted by.
-        last = [column for column in shown if decides(column) and (column.goes or column.comes)]
-        going = _in_turns({*shown} - {*last}, lambda column: column.goes)
-        for needed, columns in (*((least, columns) for columns in going), (min(least, self.least_beside), last)):
-            if width - sum(shown.values()) < needed:
-                shown |= {column: column.shrunk_cells for column in columns}
-        rest = max(self.floor, width - sum(shown.values()))
-        return Fit(
-            tuple(
-                (column, rest if column.parts is not None else shown[column] - column.gap - column.behind)
-                for column in self.columns
-                if shown.get(column) or column.parts is not None
-            ),
-            wanted,
-        )
-
-    def column(self, key: str) -> TableColumn[Row] | None:
-        """Return the first column that sorts by something; None where there is none."""
-        return next((column for column in self.columns if key and column.key == key), None)
-
-
-def _in_turns(
-    columns: Iterable[TableColumn[Row]], turn: Callable[[TableColumn[Row]], int]
-) -> list[list[TableColumn[Row]]]:
-    """Return columns by their turns, the first turn first; those whose turn is 0 are left out."""
-    return [[*of_turn] for number, of_turn in groupby(sorted(columns, key=turn), turn) if number]
-
-
-class Fit(Generic[Row]):
-    """The columns that there is room for, and the cells of each.
-
-    Args:
-        cells: Both.
-        wanted: The cells of the longest name; None where it takes all that it can get.
-    """
-
-    def __init__(self, cells: Iterable[tuple[TableColumn[Row], int]], wanted: int | None) -> None:
-        self._heads = dict[TableColumn[Row], str]()
-        before = ""
-        for column, _ in cells:
-            is_first = column.family and column.family != before
-            self._heads[column] = f"{column.family} {column.head}" if is_first else column.head
-            before = column.family
-        self.cells = tuple(
-            (column, room if wanted is None or column.parts is None else min(room, wanted)) for column, room in cells
-        )
-
-    def heads(self, sorted_by: str = "", arrow: str = "▾") -> Iterator[tuple[str, TableColumn[Row]]]:
-        """Yield the heads in their cells from the left, with an arrow at the one that is sorted by."""
-        for column, cells in self.cells:
-            text = self._heads[column] if cells >= column.width else ""
-            if sorted_by and column.key == sorted_by and text and column.is_marked:
-                # The blank goes where it has no room, then the end of the head.
-                text = next((said for said in (f"{text} {arrow}", f"{text}{arrow}") if cell_len(said) <= cells), "")
-                text = text or f"{fixed(self._heads[column], max(0, cells - 1))}{arrow}"
-            is_left = column.aligns_left or column.parts is not None
-            yield f"{' ' * column.gap}{(fixed if is_left else right)(text, cells)}{' ' * column.behind}", column
-
-    def heads_text(self, sorted_by: str = "", arrow: str = "▾") -> str:
-        """Return the heads in one line."""
-        return "".join(text for text, _ in self.heads(sorted_by, arrow))
-
-    @property
-    def keys(self) -> list[str]:
-        """What can be sorted by, from the left."""
-        return [*dict.fromkeys(column.key for column, _ in self.cells if column.key)]
-
-    def parts_of(self, row: Row) -> Iterator[Piece]:
-        """Yield the pieces of a row's line from the left."""
-        for column, cells in self.cells:
-            if column.gap:
-                yield Piece(" " * column.gap)
-            if column.parts is not None:
-                yield from column.parts(row, cells)
-            else:
-                text = column.text(row) if cells >= column.width else column.text(row)[:1]
-                style = column.style if isinstance(column.style, str) else column.style(row)
-                # Where the selected row is turned round, a blank has the colour of its style.
-                style = style if text else NO_STYLE
-                yield Piece(data_text(text, cells) if column.aligns_left else right(text, cells), style)
-            if column.behind:
-                yield Piece(" " * column.behind)
 
 
 class TableList(LineList, Generic[Row]):
@@ -314,25 +83,11 @@ class TableList(LineList, Generic[Row]):
     @property
     def shown_order(self) -> RowOrder:
         """What is sorted by."""
-        if self.table.column(self.order.key) is not None:
-            return self.order
-        column = self.table.column(self.table.first)
-        return RowOrder("") if column is None else column.order
+        return self.table.first_order if self.table.column(self.order.key) is None else self.order
 
     def in_order(self, items: Sequence[Row]) -> Sequence[Row]:
         """Return rows in their order; those that compare equal stay as they are."""
-        order = self.shown_order
-        column = self.table.column(order.key)
-        if column is None or column.value is None:
-            return items
-        ranks: list[Any] = [*map(column.value, items)]
-        if None in ranks:
-            ranks = [(rank is not None, 0 if rank is None else rank) for rank in ranks]
-        # Mostly they come as they are first shown, and looking is a tenth of the time that sorting takes.
-        if all(map(ge if order.descending else le, ranks, islice(ranks, 1, None))):
-            return items
-        places = sorted(range(len(ranks)), key=ranks.__getitem__, reverse=order.descending)
-        return [items[place] for place in places]
+        return self.table.in_order(items, self.shown_order)
 
     def put_in_order(self, order: RowOrder) -> None:
         """Sort by a column; who is at the top stays there, else the cursor stays on its row."""

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from spanview.tui.widgets.table import Piece, Table, TableColumn, name_column
+from spanview.reports.table import Piece, Table, TableColumn, name_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

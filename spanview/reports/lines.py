@@ -1,0 +1,88 @@
+"""Tables as lines of text, for terminals and pipes, and as Markdown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from rich.cells import cell_len
+
+from spanview.display.shades import ERROR, HEAD, QUIET, WARNING, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from spanview.display.shades import Paint
+    from spanview.reports.report import AnyReport
+    from spanview.reports.table import Table, TableColumn
+
+Row = TypeVar("Row")
+_BETWEEN: Final = 2
+"""Cells between columns."""
+_ANY_WIDTH: Final = 1_000_000
+_SHADES: Final = {"error": ERROR, "warning": WARNING, "dim": QUIET}
+"""The shades of styles; other styles have none."""
+
+
+def table_lines(
+    table: Table[Row], rows: Sequence[Row], paint: Paint = plain, width: int | None = None
+) -> Iterator[str]:
+    """Yield the heads and the rows of a table; texts are safe to print.
+
+    Args:
+        table: Its columns.
+        rows: In their order.
+        paint: Colours what it is given.
+        width: Cells of the terminal: what would be empty is left out, then what goes first. None leaves all as it is.
+    """
+    sized = [_sized(column, rows) for column in table.columns if column.is_shown]
+    if width is not None and rows:
+        sized = [column for column in sized if column.parts is not None or any(map(column.text, rows))]
+    sized[:1] = [replace(column, gap=0) for column in sized[:1]]
+    wants = next(column.wants for column in sized if column.wants is not None)
+    longest = max(map(wants, rows), default=0)
+    fit = table._replace(columns=sized).fit(_ANY_WIDTH if width is None else width, table.first, longest)
+    yield "".join(paint(text, HEAD) for text, _ in fit.heads()).rstrip()
+    for row in rows:
+        pieces = (paint(text, _SHADES.get(style, "")) for text, style in fit.parts_of(row))
+        yield "".join(pieces).rstrip()
+
+
+def _sized(column: TableColumn[Row], rows: Sequence[Row]) -> TableColumn[Row]:
+    """Return a column as wide as what is in it."""
+    if column.parts is not None:
+        return replace(column, gap=_BETWEEN, behind=0)
+    longest = max((cell_len(column.text(row)) for row in rows), default=0)
+    return replace(
+        column,
+        # The first one of a family that is shown has its name.
+        width=max(longest, cell_len(f"{column.family} {column.head}".strip())),
+        gap=_BETWEEN,
+        behind=0,
+        from_width=0,
+    )
+
+
+def markdown_lines(report: AnyReport) -> Iterator[str]:
+    """Yield the lines of a table in Markdown, as GitHub reads it."""
+    columns: list[TableColumn[Any]] = [column for column in report.table.columns if column.is_shown]
+    yield _markdown(f"{column.family} {column.head}".strip() for column in columns)
+    yield _markdown("---" if _is_left(column) else "---:" for column in columns)
+    for row in report.rows:
+        yield _markdown(_cell(column, row) for column in columns)
+
+
+def _is_left(column: TableColumn[Any]) -> bool:
+    return column.aligns_left or column.parts is not None
+
+
+def _cell(column: TableColumn[Row], row: Row) -> str:
+    if column.parts is None:
+        return column.text(row)
+    cells = _ANY_WIDTH if column.wants is None else column.wants(row)
+    return "".join(piece.text for piece in column.parts(row, cells)).strip()
+
+
+def _markdown(texts: Iterable[str]) -> str:
+    escaped = (text.replace("\\", "\\\\").replace("|", "\\|").strip() for text in texts)
+    return f"| {' | '.join(escaped)} |"

@@ -1,0 +1,132 @@
+"""A report: a table with its rows, and what programs read of it: JSON, csv, and schemas that say what is in them.
+
+{"schema": "spanview/statistics/v1", "by": "name", "rows": [{"key": "pipeline", "count": 3, "duration_ns": {"p50": …}}]}
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+
+from spanview.formats.jsontext import dumps_strict
+from spanview.reports.table import TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from spanview.reports.table import Table, TableColumn
+
+    AnyReport: TypeAlias = "Report[Any]"
+
+Row = TypeVar("Row")
+_NESTED: Final = {"properties", "additionalProperties"}
+"""What a schema of objects has."""
+_DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Generic[Row]):
+    """The answer to one question about many spans."""
+
+    kind: str
+    """What it is called in `schema`."""
+    table: Table[Row]
+    rows: Sequence[Row]
+    """In the order of the table."""
+    head: Mapping[str, Any] = field(default_factory=dict)
+    """What its document says beside the rows."""
+    rows_were: str = ""
+    """What JSON called the rows in the version before, which it still does."""
+    nothing: str = ""
+    """What is said where there are no rows."""
+
+    @property
+    def schema_name(self) -> str:
+        """What names the kind and the version of its documents."""
+        return f"spanview/{self.kind}/v1"
+
+    def document(self) -> dict[str, Any]:
+        """Return it as `--json` prints it."""
+        write = _writer([column for column in self.table.columns if column.name])
+        rows = [write(row) for row in self.rows]
+        old = {self.rows_were: rows} if self.rows_were else {}
+        return {"schema": self.schema_name, **self.head, "rows": rows, **old}
+
+    def json_text(self) -> bytes:
+        """Return the document as one line of strict JSON."""
+        return dumps_strict(self.document()) + b"\n"
+
+    def csv_text(self) -> str:
+        """Return the rows with their values, in nanoseconds where these are times; names as in JSON are the heads."""
+        columns = [
+            column for column in self.table.columns if column.name and not (column.schema or TEXT).keys() & _NESTED
+        ]
+        text = StringIO()
+        lines = csv.writer(text, lineterminator="\n")
+        lines.writerow([column.name for column in columns])
+        values = [column.json_value for column in columns]
+        lines.writerows([_csv_value(value(row)) for value in values] for row in self.rows)
+        return text.getvalue()
+
+    @property
+    def renamed(self) -> dict[str, str]:
+        """The names in JSON that have changed since the version before: what was called so, and is now."""
+        columns = {column.was: column.name for column in self.table.columns if column.was}
+        return ({self.rows_were: "rows"} if self.rows_were else {}) | columns
+
+
+def _writer(columns: Sequence[TableColumn[Row]]) -> Callable[[Row], dict[str, Any]]:
+    """Return what makes JSON of a row."""
+    ways = [(name.split("."), column.json_value) for column in columns for name in _names(column)]
+
+    def write(row: Row) -> dict[str, Any]:
+        document: dict[str, Any] = {}
+        for (*path, last), value in ways:
+            place = document
+            for name in path:
+                place = place.setdefault(name, {})
+            place[last] = value(row)
+        return document
+
+    return write
+
+
+def _names(column: TableColumn[Any]) -> Iterator[str]:
+    yield column.name
+    if column.was:
+        yield column.was
+
+
+def _csv_value(value: object) -> object:
+    return " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
+
+
+def schema_of(report: AnyReport) -> dict[str, Any]:
+    """Return the JSON Schema of a report's documents.
+
+    Source: JSON Schema, draft 2020-12.
+    """
+    row: dict[str, Any] = _object()
+    for column in report.table.columns:
+        if column.name:
+            *path, last = column.name.split(".")
+            place = row
+            for name in path:
+                place["required"] = [*dict.fromkeys([*place["required"], name])]
+                place = place["properties"].setdefault(name, _object())
+            place["properties"][last] = {"description": column.meaning} | dict(column.schema or TEXT)
+            place["required"].append(last)
+    document = _object()
+    document["properties"] = {
+        "schema": {"const": report.schema_name},
+        **{name: {} for name in report.head},
+        "rows": {"type": "array", "items": row},
+    }
+    document["required"] = [*document["properties"]]
+    return {"$schema": _DIALECT, "$id": report.schema_name} | document
+
+
+def _object() -> dict[str, Any]:
+    return {"type": "object", "properties": {}, "required": []}

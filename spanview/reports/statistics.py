@@ -1,0 +1,182 @@
+"""Statistics: counts, errors and times of spans by name, service, kind or any attribute; of names on critical paths."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.failures import failed_rows
+from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME
+from spanview.analysis.percentiles import POWERS
+from spanview.analysis.ray_names import RAN, names_in_list
+from spanview.analysis.stats import Group, statistics
+from spanview.analysis.telling import unheard
+from spanview.display.cells import data_text
+from spanview.display.group_text import group_text
+from spanview.reports.report import Report
+from spanview.reports.table import Table, TableColumn, counted, fact, histogram_column, name_column, timed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from spanview.analysis.diagnosis.finding import Certainty
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+
+_LEAST_NAME, _USUAL_NAME = 24, 48
+"""Cells of a name for which figures go, and with which further ones come."""
+_LEAST_BESIDE: Final = 9
+"""Cells that the column leaves to it that is sorted by."""
+_NOTE: Final = 42
+ON_PATH: Final = "critical path"
+"""Counted by names, too: how many traces have one on their critical path, and what it takes of all of them."""
+OFFERED: Final = (*GROUPINGS, ON_PATH)
+OF_SERVICES: Final = (GROUPINGS[0], SERVICE_AND_NAME, *OFFERED[1:])
+"""What is offered where there are several services."""
+
+
+def _lasted(head: str, figure: str, words: str, was: str, **more: Any) -> TableColumn[Group]:
+    def ns_of(group: Group) -> int | None:
+        ns: int | None = getattr(group, was)
+        return ns
+
+    return timed(head, f"duration_ns.{figure}", f"{words} of the durations", ns_of, was=was, **more)
+
+
+_TOTAL: Final = _lasted("TOTAL", "total", "the sum", "total_ns", goes=7)
+_SELF: Final[TableColumn[Group]] = timed(
+    "SELF",
+    "self_time_ns",
+    "the sum of the times in which nothing below a span ran: it computed, or waited",
+    lambda group: group.self_ns,
+    was="self_ns",
+    goes=6,
+)
+_KEY: Final[TableColumn[Group]] = fact(
+    "key", "what the spans have in common", {"type": ["string", "null"]}, lambda group: group.key
+)
+_OF_SPANS: Final[Sequence[TableColumn[Group]]] = (
+    counted("COUNT", "count", "how many spans, those without an end among them", lambda group: group.count, goes=4),
+    counted("ERRORS", "errors", "spans with status ERROR", lambda group: group.errors, style="error", goes=2),
+    _TOTAL,
+    _SELF,
+    _lasted("MIN", "min", "the shortest", "min_ns", comes=4),
+    _lasted("P50", "p50", "the median", "p50_ns", comes=1),
+    _lasted("P95", "p95", "the 95th percentile", "p95_ns", goes=3),
+    _lasted("P99", "p99", "the 99th percentile", "p99_ns", comes=3),
+    _lasted("MAX", "max", "the longest", "max_ns", goes=1),
+    histogram_column("histogram", "durations by powers of ten, from 1 ns on", lambda group: group.histogram, comes=2),
+)
+_OF_PATH: Final[Sequence[TableColumn[Group]]] = (
+    counted("TRACES", "traces", "traces that have it on their critical path", lambda group: group.count, goes=4),
+    timed("TOTAL", "critical_ns.total", "what it takes of critical paths", lambda group: group.total_ns, goes=7),
+    timed("SELF", "critical_ns.self", "what of that it ran itself", lambda group: group.self_ns, goes=6),
+    timed(
+        "WAIT",
+        "critical_ns.wait",
+        "what of that it waited before it ran",
+        lambda group: group.total_ns - group.self_ns,
+        goes=5,
+    ),
+    counted("ERRORS", "errors", "spans with status ERROR", lambda group: group.errors, style="error", goes=2),
+)
+"""Of what is on critical paths; there are no percentiles of it."""
+
+
+def statistics_table(
+    by: str, called: Callable[[Group], str], generators: Mapping[str, Certainty] | None = None
+) -> Table[Group]:
+    """Return the columns of groups.
+
+    Args:
+        by: What spans are grouped by.
+        called: Returns what a group is called, safe to print.
+        generators: How sure it is that the spans of a name are attempts of a generator, by the name.
+    """
+    head = by.upper() if by in OF_SERVICES else data_text(by, 40).rstrip()
+    figures = (*(_OF_PATH if by == ON_PATH else _OF_SPANS), *([_note(generators)] if generators else ()))
+    return Table((name_column(head, called), _KEY, *figures), "total", _LEAST_NAME, _USUAL_NAME, _LEAST_BESIDE)
+
+
+def _note(generators: Mapping[str, Certainty]) -> TableColumn[Group]:
+    from spanview.analysis.generators import generator_text
+
+    def text(group: Group) -> str:
+        certainty = generators.get(group.key or "")
+        return "" if certainty is None else generator_text(certainty)
+
+    return TableColumn(
+        "NOTE", _NOTE, text, gap=2, aligns_left=True, comes=5, name="note", meaning="what its times leave out"
+    )
+
+
+def statistics_report(store: Store, by: str = "name", traces: Sequence[int] | None = None) -> Report[Group]:
+    """Return the statistics of spans.
+
+    Args:
+        store: Where they are.
+        by: As in `grouping.column_of`, or `ON_PATH`.
+        traces: Numbers of the traces that count; None for all.
+
+    Raises:
+        QueryError: No span has what is grouped by.
+    """
+    groups = groups_on_path(store, traces) if by == ON_PATH else statistics(store, by, traces)
+    return report_of(groups, by, generators_among(store, groups) if by == "name" else {})
+
+
+def report_of(groups: Sequence[Group], by: str, generators: Mapping[str, Certainty] | None = None) -> Report[Group]:
+    """Return the report of groups that were counted already."""
+    short = short_names_of(groups) if by in {"name", ON_PATH} else {}
+    table = statistics_table(by, partial(group_name, by, short), generators)
+    kind = "critical-path" if by == ON_PATH else "statistics"
+    return Report(kind, table, table.in_order(groups), {"by": by}, rows_were="groups")
+
+
+def group_name(by: str, short: Mapping[str, str], group: Group) -> str:
+    """Return what a group is called, safe to print.
+
+    Args:
+        by: What is grouped by.
+        short: What Ray's functions are called.
+        group: The group.
+    """
+    return group_text(group.key and short.get(group.key, group.key), by)
+
+
+def short_names_of(groups: Sequence[Group]) -> Mapping[str, str]:
+    """Return what Ray's functions are called among groups by name."""
+    return names_in_list([group.key for group in groups if group.key])
+
+
+def generators_among(store: Store, groups: Sequence[Group]) -> Mapping[str, Certainty]:
+    """Return how sure it is that the spans of a name are attempts of a generator, by the name."""
+    if not any(group.key is not None and group.key.endswith(RAN) for group in groups):
+        return {}
+    from spanview.analysis.generators import generators_of
+
+    return {function + RAN: certainty for function, certainty in generators_of(store).items() if function is not None}
+
+
+def groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell = unheard) -> list[Group]:
+    """Return what names take of critical paths: running and waiting as the total, running alone as self time."""
+    from spanview.analysis.critical import critical_by_name
+
+    failed = Counter(store.names.texts[store.spans.name[row]] for row in failed_rows(store, traces).tolist())
+    return [
+        Group(
+            key=share.name,
+            count=share.traces,
+            errors=failed[share.name],
+            total_ns=share.self_ns + share.wait_ns,
+            self_ns=share.self_ns,
+            min_ns=None,
+            p50_ns=None,
+            p95_ns=None,
+            p99_ns=None,
+            max_ns=None,
+            histogram=[0] * POWERS,
+        )
+        for share in critical_by_name(store, traces, tell)
+    ]

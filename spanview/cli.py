@@ -87,7 +87,7 @@ options:
   -f, --follow           keep watching for new spans, files and folders
   -q, --query QUERY      keep matching spans, as in: -q 'name~leaf duration>10ms -status=ERROR'; repeat to require all
       --since WHEN       keep traces that ended after a time: 10m, 2h, an ISO time, or last for the newest run
-      --trace ID         show one trace; a unique prefix is enough
+      --trace ID         show one trace; a unique prefix is enough; repeat for several
       --demo             show a recording that ships with spanview, instead of a PATH
       --ray ADDRESS      read all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT
       --web [--port N]   show the viewer in a browser on this machine; prints the address
@@ -162,6 +162,8 @@ def _answer(words: list[str]) -> int:
         if command == "help":
             return _help(_parser(command).parse_args(rest).page)
         options = _options(command or "view", rest)
+        if command and not (options.paths or options.sides) and os.path.lexists(command):
+            options = options._replace(namesake=command)
     except SystemExit as end:
         # argparse has printed its help, or has complained.
         return end.code if isinstance(end.code, int) else 0
@@ -291,7 +293,7 @@ def _options(command: str, words: list[str]) -> Options:
             parser.error(f"unrecognized arguments: {' '.join(words[end + 1 :])}")
         check = _check_collecting if command == "collect" else _check_receiving
         check(parser, given)
-        return Options(command=command, words=(command, *words), environment=dict(os.environ), **_without_lists(given))
+        return Options(command=command, words=(command, *words), environment=dict(os.environ), **_fields(given))
     paths, size = (*given.pop("paths"), *words[end + 1 :]), given.pop("max_span_size")
     compared = 2 if command == "diff" else 0
     try:
@@ -319,7 +321,7 @@ def _options(command: str, words: list[str]) -> Options:
         cap=cap,
         served=os.environ.get(SERVED),
         environment=dict(os.environ),
-        **_without_lists(given),
+        **_fields(given),
     )
 
 
@@ -327,6 +329,8 @@ def _check_together(parser: argparse.ArgumentParser, command: str, given: dict[s
     """Complain about options of which one needs the other, or can't have it."""
     if command == "push" and given["follow"] and given["shift_to_now"]:
         parser.error("--shift-to-now can't be combined with --follow")
+    if command == "tree" and given["width"] is not None and not given["bars"]:
+        parser.error("--width needs --bars")
     if command == "view" and given["port"] is not None and not given["web"]:
         parser.error("--port needs --web")
 
@@ -362,8 +366,11 @@ def _check_receiving(parser: argparse.ArgumentParser, given: dict[str, Any]) -> 
             parser.error(f"--cors {origin}: expected an origin, such as http://localhost:3000, or *")
 
 
-def _without_lists(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+def _fields(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what was given, as `Options` has it."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value is not None
+    }
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
@@ -374,9 +381,23 @@ def _parser(command: str) -> argparse.ArgumentParser:
             near = _near_option(message, self._option_string_actions)
             sys.exit(_complain(f"{message}{near}; {self.prog} --help lists its options"))
 
+    class Once(argparse.Action):
+        """Takes a value, and refuses another one, of which only the last would count."""
+
+        is_given = False
+
+        def __call__(
+            self, parser: argparse.ArgumentParser, given: argparse.Namespace, value: Any, _: Any = None
+        ) -> None:
+            if self.is_given:
+                parser.error(f"{self.option_strings[0]} takes one value: leave out {value}, or the one before it")
+            self.is_given = True
+            setattr(given, self.dest, value)
+
     parser = Parser(
         prog=f"spanview {command}", description=f"spanview {command}: {COMMANDS[command]}", allow_abbrev=False
     )
+    parser.register("action", "once", Once)
     add = parser.add_argument
     if command == "help":
         add("page", metavar="PAGE", nargs="?", help="name of a page; without it, all pages are listed")
@@ -394,17 +415,19 @@ def _parser(command: str) -> argparse.ArgumentParser:
 
 
 def _near_option(message: str, options: Iterable[str]) -> str:
-    """Return what to add to the message about an option that there isn't, where another one is spelled nearly so."""
+    """Return what to add to the message about an option that there isn't: who takes it, or which one is near."""
     from difflib import get_close_matches
 
     if not message.startswith("unrecognized arguments:"):
         return ""
     # `unrecognized arguments: --sinec=2h --jsn`
-    unknown = (word.partition("=")[0] for word in message.split() if word.startswith("--"))
-    near = [
-        option for word in unknown for option in get_close_matches(word, options, n=1, cutoff=_MIN_OPTION_SIMILARITY)
-    ]
-    return f": did you mean {near[0]}?" if near else ""
+    unknown = [word.partition("=")[0] for word in message.split() if word.startswith("--")]
+    for word in unknown:
+        if takers := [command for commands, flags, _ in _OPTIONS if word in flags for command in commands]:
+            return f": {word} is an option of {', '.join(takers)}"
+        if near := get_close_matches(word, options, n=1, cutoff=_MIN_OPTION_SIMILARITY):
+            return f": did you mean {near[0]}?"
+    return ""
 
 
 def _output_format(name: str) -> str:
@@ -489,8 +512,11 @@ _OPTIONS: Final = (
     _option(
         "view tree spans export check push",
         "--trace",
+        dest="traces",
+        action="append",
+        default=[],
         metavar="ID",
-        help="select one trace; a unique prefix is enough. For a Serve request: -q request_id=ID",
+        help="select one trace; a unique prefix is enough; repeat for several. For a Serve request: -q request_id=ID",
     ),
     _option(
         "export",
@@ -676,7 +702,6 @@ _OPTIONS: Final = (
         "tree",
         "--width",
         type=_width,
-        default=_DEFAULT_WIDTH,
         metavar="N",
         help=f"width of --bars in columns (default {_DEFAULT_WIDTH})",
     ),
@@ -689,10 +714,18 @@ _OPTIONS: Final = (
         help=f"use colours: {', '.join(_COLOR[:-1])} or {_COLOR[-1]} (default {_COLOR[0]}: on a terminal, unless "
         "NO_COLOR is set)",
     ),
-    _option("stats", "--by", default="name", metavar="KEY", help=f"group by {', '.join(_BY)} or any attribute"),
+    _option(
+        "stats",
+        "--by",
+        action="once",
+        default="name",
+        metavar="KEY",
+        help=f"group by {', '.join(_BY)} or any attribute",
+    ),
     _option(
         "diff",
         "--by",
+        action="once",
         default="path",
         choices=("path", "name", "ray"),
         help="compare call paths, span names or Ray functions (default path)",

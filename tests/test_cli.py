@@ -116,6 +116,15 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
         ["stats", "--by", "weather", "1.json"],
         ["'weather'", "name, service, kind, service+name, status, trace.root, process, pid, scope, ray, serve"],
     ),
+    (["stats", "--by", "nme", "1.json"], ["can't group by 'nme'", "ray, serve; did you mean name?"]),
+    (["stats", "--by", "rayy", "1.json"], ["; did you mean ray?"]),
+    (["stats", "--by", "kind", "--by", "name", "1.json"], ["--by takes one value: leave out name"]),
+    (["diff", "--by", "ray", "--by=ray", "alpha", "gamma"], ["--by takes one value: leave out ray"]),
+    (["tree", "--width", "90", "1.json"], ["--width needs --bars"]),
+    (["spans", "--color", "always", "1.json"], ["--color is an option of view, tree, stats, check, diff"]),
+    (["stats", "--trace=0", "1.json"], ["--trace is an option of view, tree, spans, export, check, push"]),
+    (["tree", "--trace", f"{1:032x}", "--trace", "f", "1.json"], ["begins with f"]),
+    (["spans", "--trace", f"{1:032x}", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
     *(([word], [f"no command, file or folder is named {word};"]) for word in NO_COMMANDS),
     (["explain", "--help"], ["no command, file or folder is named explain;"]),
     (["--follow", "explain"], ["no command, file or folder is named explain;"]),
@@ -564,6 +573,47 @@ def test_options_stand_anywhere(folder: Path) -> None:
         ["-q", "beta", "1.json", "--trace", f"{1:032x}"],
     ):
         assert spanview(*words, folder=folder) == expected, words
+
+
+@pytest.mark.parametrize("command", ["view", "tree", "spans", "export", "check"])
+def test_repeated_trace_names_several(folder: Path, command: str) -> None:
+    """Each of them counts, and they are shown in the order of all."""
+    (folder / "2.json").write_bytes(file_of([Builder().span("delta", trace=3, span=9)]))
+    wanted = [f"--trace={number:032x}" for number in (2, 1, 1)]
+    some = spanview(command, *wanted, folder, folder=folder)
+    whole = spanview(command, "-q", "-delta", folder, folder=folder)
+    assert (some.output, some.status, some.notices) == (whole.output, whole.status, "")
+    assert spanview(command, *wanted[:2], "2.json", "1.json", folder=folder).status == 0
+    assert "begins with 4" in spanview(command, *wanted, "--trace=4", folder, folder=folder).notices
+
+
+def test_the_viewer_lists_several_traces(folder: Path) -> None:
+    """They are all that it shows; one that isn't there ends it, as it does where it is the only one."""
+    (folder / "2.json").write_bytes(file_of([Builder().span("delta", trace=3, span=9)]))
+    wanted = [f"--trace={number:032x}" for number in (2, 3)]
+    with Terminal(*wanted, str(folder)) as terminal:
+        assert terminal.has_soon("gamma", "delta", "2 of 3 traces"), terminal.lines
+        assert not any("alpha" in line for line in terminal.lines)
+    with Terminal(*wanted, "--trace=4", str(folder)) as terminal:
+        assert terminal.wait() == 2
+        assert b"begins with 4" in terminal.output
+
+
+def test_a_folder_called_like_the_command(folder: Path) -> None:
+    """It may be meant: where no PATH is given, what is read and how to mean it is said."""
+    (folder / "spans").mkdir()
+    (folder / "1.json").rename(folder / "spans" / "1.json")
+    says = "spanview: spans is the command, and no PATH is given; if the file or folder spans is meant, write ./spans\n"
+    places = {"RAY_TMPDIR": str(folder)}
+    program = (*WITHOUT_DEFAULTS, str(folder / "default"))
+    (folder / "default").mkdir()
+    done = spanview("spans", folder=folder, program=program, environment=places)
+    assert (done.status, done.output, done.lines[0] + "\n") == (0, b"", says)
+    piped = spanview("spans", folder=folder, given=(folder / "spans" / "1.json").read_bytes())
+    given = spanview("spans", "spans", folder=folder)
+    assert (piped.status, piped.notices, given.status, given.notices) == (0, "", 0, "")
+    assert "alpha" in piped.text
+    assert "alpha" in given.text
 
 
 def test_values_are_not_taken_for_commands(folder: Path) -> None:

@@ -169,6 +169,12 @@ def matches_any(store: Store, query: Query, traces: Collection[int] | None = Non
     return False
 
 
+def near_grouping(store: Store, by: str, groupings: Iterable[str]) -> str | None:
+    """Return which grouping, or which attribute of some span, was probably meant."""
+    _, vocabulary = gather(store, _GATHERED_FOR_S)
+    return _near_attribute(by, (*groupings, *vocabulary.attributes))
+
+
 def _near_attribute(key: str, attributes: Iterable[str]) -> str | None:
     """Return the attribute that was probably meant by a key: spelled nearly so, or with more before or after it."""
     from difflib import get_close_matches

@@ -20,7 +20,7 @@ from spanview.model.ids import TRACE_ID_DIGITS, format_trace_id
 from spanview.model.problems import TraceNotFoundError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from spanview.analysis.query import Query
     from spanview.index.store import Store
@@ -74,6 +74,16 @@ def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:
     Raises:
         TraceNotFoundError: No id can have the prefix.
     """
+    table, begins = store.trace_table, id_test(prefix)
+    return [trace for trace in range(first, len(table)) if begins(table.trace_id(trace))]
+
+
+def id_test(prefix: str) -> Callable[[int], bool]:
+    """Return whether a trace's id has a prefix, as a function of the id.
+
+    Raises:
+        TraceNotFoundError: No id can have the prefix.
+    """
     match = _PREFIX.fullmatch(prefix.strip())
     if match is None:
         is_request = UUID.fullmatch(prefix.strip())
@@ -83,28 +93,27 @@ def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:
         )
     missing = 4 * (TRACE_ID_DIGITS - len(match[1]))
     wanted = int(match[1], 16)
-    table = store.trace_table
-    return [
-        trace
-        for trace in range(first, len(table))
-        if (trace_id := table.trace_id(trace)) and trace_id >> missing == wanted
-    ]
+    return lambda trace_id: bool(trace_id) and trace_id >> missing == wanted
 
 
 def selected_traces(
-    store: Store, *, query: Query | None = None, since_cutoff: int | None = None, trace: int | None = None
+    store: Store,
+    *,
+    query: Query | None = None,
+    since_cutoff: int | None = None,
+    traces: Collection[int] | None = None,
 ) -> list[int]:
     """Return the selected traces, in the order of the exports: by start, then id.
 
     Args:
         query: Keep traces in which a span matches; None keeps all.
         since_cutoff: Keep traces that ended after it, nanoseconds since 1970; None keeps all.
-        trace: Keep this one only; None keeps all.
+        traces: Keep these only; None keeps all.
     """
     chosen = [
         number
-        for number in (store.traces_in_order() if trace is None else [trace])
-        if since_cutoff is None or ended_after(store, number, since_cutoff)
+        for number in (store.traces_in_order() if traces is None or len(traces) > 1 else traces)
+        if (traces is None or number in traces) and (since_cutoff is None or ended_after(store, number, since_cutoff))
     ]
     if query is None or query.is_empty:
         return chosen
@@ -117,19 +126,23 @@ def selected_traces(
 
 
 def selected_rows(
-    store: Store, *, query: Query | None = None, since_cutoff: int | None = None, trace: int | None = None
+    store: Store,
+    *,
+    query: Query | None = None,
+    since_cutoff: int | None = None,
+    traces: Collection[int] | None = None,
 ) -> list[int]:
     """Return the rows of the selected spans, in the order of the flat exports: by path and offset.
 
     Args:
         query: Keep spans that match, of traces for which its `trace.` terms hold; None keeps all.
         since_cutoff: Keep spans of traces that ended after it, nanoseconds since 1970; None keeps all.
-        trace: Keep the spans of this trace only; None keeps all.
+        traces: Keep the spans of these traces only; None keeps all.
     """
     rows = store.rows_in_order()
-    if trace is not None or since_cutoff is not None:
-        traces = {*selected_traces(store, since_cutoff=since_cutoff, trace=trace)}
-        rows = [row for row in rows if store.spans.trace[row] in traces]
+    if traces is not None or since_cutoff is not None:
+        chosen = {*selected_traces(store, since_cutoff=since_cutoff, traces=traces)}
+        rows = [row for row in rows if store.spans.trace[row] in chosen]
     if query is None or query.is_empty:
         return rows
     if len(store.spans) < NUMPY_FROM_SPANS:

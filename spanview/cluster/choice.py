@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from spanview.analysis.query import parse_queries
 from spanview.analysis.query_parse import parse_parts, terms_in
-from spanview.analysis.select import only_trace, selected_rows, selected_traces, traces_beginning
+from spanview.analysis.select import id_test, only_trace, selected_rows, selected_traces, traces_beginning
 from spanview.analysis.since import end_before_latest, runs_of, runs_of_spans
 from spanview.analysis.timetext import parse_clock
 from spanview.model.problems import QueryError
@@ -31,13 +31,13 @@ class TraceChoice:
     queries: tuple[str, ...] = ()
     """All of them have to match; none is empty."""
     since: Since | None = None
-    trace: str | None = None
-    """What the id of the only trace begins with."""
+    prefixes: tuple[str, ...] = ()
+    """What the ids of the only traces begin with, each of one trace; empty for all."""
 
     @property
     def is_everything(self) -> bool:
         """Whether nothing is left out."""
-        return not self.queries and self.since is None and self.trace is None
+        return not self.queries and self.since is None and not self.prefixes
 
     @property
     def needs_runs(self) -> bool:
@@ -60,22 +60,24 @@ class TraceChoice:
                 )
 
     def trace_ids(self, store: Store) -> list[int] | None:
-        """Return the ids in a store of which one is the trace's; None for all."""
-        if self.trace is None:
+        """Return the ids in a store that begin as one of the traces' does; None for all."""
+        if not self.prefixes:
             return None
-        return [store.trace_table.trace_id(trace) for trace in traces_beginning(store, self.trace)]
+        traces = {trace for prefix in self.prefixes for trace in traces_beginning(store, prefix)}
+        return [*map(store.trace_table.trace_id, traces)]
 
-    def check_trace(self, ids: Iterable[int]) -> None:
-        """Complain where there isn't one trace.
+    def check_traces(self, ids: Iterable[int]) -> None:
+        """Complain where there isn't one trace for each beginning.
 
         Args:
             ids: What `trace_ids` returned of all spans.
 
         Raises:
-            TraceNotFoundError: No trace's id has the beginning, or several do.
+            TraceNotFoundError: No trace's id has a beginning, or several do.
         """
-        if self.trace is not None:
-            only_trace({*ids}, self.trace)
+        there = {*ids}
+        for prefix in self.prefixes:
+            only_trace({*filter(id_test(prefix), there)}, prefix)
 
     def settled(self, runs: Iterable[Run]) -> TraceChoice:
         """Return it with the time at which the newest run begins.

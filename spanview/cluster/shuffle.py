@@ -232,7 +232,7 @@ def read_on(tasks: Tasks, job: Job) -> ReadGroups:
     answers = [tasks.start(_read, shared, number, answers=1 + job.shares) for number in range(len(job.groups))]
     reports = [tasks.take(report) for report, *_ in answers]
     shares = [[*rows] for rows in zip(*answers, strict=True)][1:]
-    job.choice.check_trace(chain.from_iterable(report.trace_ids for report in reports))
+    job.choice.check_traces(chain.from_iterable(report.trace_ids for report in reports))
     if job.choice.needs_runs:
         runs = [tasks.start(_runs, shared, *rows)[0] for rows in shares]
         shared = tasks.share(replace(job, choice=job.choice.settled(chain.from_iterable(map(tasks.take, runs)))))

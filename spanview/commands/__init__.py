@@ -81,11 +81,15 @@ def run(options: Options) -> int:
         gc.disable()
     module = _module(command)
     from spanview.commands.piped import Unread, with_standard_input
+    from spanview.commands.standard_error import say
 
     if is_served:
         # What is there on standard input comes from the server.
         return module.run(options)
     options = with_standard_input(options, opens_viewer=command in {"view", "web"})
+    if options.namesake is not None and not options.paths:
+        name = options.namesake
+        say(f"{name} is the command, and no PATH is given; if the file or folder {name} is meant, write ./{name}")
     unread = Unread(options)
     unread.report()
     try:

@@ -26,7 +26,8 @@ class Options(NamedTuple):
     queries: tuple[str, ...] = ()
     """What has to match, all of them; none is empty."""
     since: str | None = None
-    trace: str | None = None
+    traces: tuple[str, ...] = ()
+    """The first digits of ids of traces; empty for all."""
     cap: int = 16 * 1024 * 1024
     """Bytes of the longest record that is kept."""
     use_cache: bool = True
@@ -48,6 +49,8 @@ class Options(NamedTuple):
     """Queries, of which none may match a span."""
     allow_empty: bool = False
     """Whether queries that no span could match are allowed."""
+    namesake: str | None = None
+    """A file or folder that is called like the command, where no PATH is given; None if there is none."""
     sides: tuple[str, ...] = ()
     """What `diff` compares, two as given; empty for the other commands."""
     address: str | None = None

@@ -6,10 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from spanview.analysis.query import parse_queries
-from spanview.analysis.select import find_trace, selected_rows, selected_traces, traces_beginning
+from spanview.analysis.select import find_trace, id_test, selected_rows, selected_traces, traces_beginning
 from spanview.analysis.since import parse_since
-from spanview.index.store import Store
-from spanview.sources.details import RecordReader
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from spanview.analysis.query import Query
     from spanview.cluster.choice import TraceChoice
     from spanview.commands.options import Options
+    from spanview.index.store import Store
 
 
 class Selection:
@@ -29,10 +28,10 @@ class Selection:
     """
 
     def __init__(self, options: Options) -> None:
-        self._trace = options.trace
+        self._prefixes = options.traces
         self._follow = options.follow
-        if options.trace is not None:
-            traces_beginning(Store(RecordReader()), options.trace)
+        for prefix in options.traces:
+            id_test(prefix)
         self._queries = tuple(options.queries)
         self.query: Query = parse_queries(options.queries)
         self._since = None if options.since is None else parse_since(options.since, time.time_ns())
@@ -46,7 +45,7 @@ class Selection:
         """
         from spanview.cluster.choice import TraceChoice
 
-        choice = TraceChoice(self._queries, self._since, self._trace)
+        choice = TraceChoice(self._queries, self._since, self._prefixes)
         choice.check()
         return choice
 
@@ -63,7 +62,7 @@ class Selection:
     @property
     def is_everything(self) -> bool:
         """Whether nothing is left out."""
-        return self._trace is None and self.query.is_empty and self._since is None
+        return not self._prefixes and self.query.is_empty and self._since is None
 
     def traces(self, store: Store, among: Iterable[int] | None = None) -> list[int]:
         """Return the traces to show, by start, then id; with --follow, those of them that are there already.
@@ -73,27 +72,33 @@ class Selection:
             among: Only these are looked at, in their order; None for all.
 
         Raises:
-            TraceNotFoundError: The id that was given fits no trace, or several, without `--follow`.
+            TraceNotFoundError: An id that was given fits no trace, or several, without `--follow`.
         """
-        only: list[int] | list[None] = [None] if among is None else [*among]
-        if self._trace is not None:
-            found = traces_beginning(store, self._trace) if self._follow else [find_trace(store, self._trace)]
-            only = found if among is None else [trace for trace in only if trace in found]
+        wanted = self._wanted(store)
+        each = [wanted] if among is None else [{trace} for trace in among if wanted is None or trace in wanted]
         since = None if self._since is None else self._since.cutoff_ns(store)
         with stage("query"):
             return [
                 number
-                for trace in only
-                for number in selected_traces(store, query=self.query, since_cutoff=since, trace=trace)
+                for traces in each
+                for number in selected_traces(store, query=self.query, since_cutoff=since, traces=traces)
             ]
 
     def rows(self, store: Store) -> list[int]:
         """Return the spans that match, by path and offset.
 
         Raises:
-            TraceNotFoundError: The id that was given fits no trace, or several.
+            TraceNotFoundError: An id that was given fits no trace, or several, without `--follow`.
         """
-        trace = None if self._trace is None else find_trace(store, self._trace)
+        wanted = self._wanted(store)
         since = None if self._since is None else self._since.cutoff_ns(store)
         with stage("query"):
-            return selected_rows(store, query=self.query, since_cutoff=since, trace=trace)
+            return selected_rows(store, query=self.query, since_cutoff=since, traces=wanted)
+
+    def _wanted(self, store: Store) -> set[int] | None:
+        """Return the traces that the given ids are of; None for all."""
+        if not self._prefixes:
+            return None
+        if self._follow:
+            return {trace for prefix in self._prefixes for trace in traces_beginning(store, prefix)}
+        return {find_trace(store, prefix) for prefix in self._prefixes}

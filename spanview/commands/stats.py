@@ -111,13 +111,18 @@ def _print(report: _Report, options: Options) -> None:
 
 
 def _by(by: str, store: Store, traces: Sequence[int] | None) -> Report[Group]:
+    from spanview.analysis.grouping import FURTHER_GROUPINGS, GROUPINGS
+    from spanview.analysis.misses import near_grouping
     from spanview.reports.statistics import statistics_report
 
     try:
         return statistics_report(store, by, traces)
     except QueryError as error:
         # These two are no groups of spans.
-        raise QueryError(f"{error}, ray, serve") from None
+        others = ("ray", "serve")
+        near = near_grouping(store, by, (*GROUPINGS, *FURTHER_GROUPINGS, *others))
+        hint = "" if near is None else f"; did you mean {near}?"
+        raise QueryError(f"{error}, {', '.join(others)}{hint}") from None
 
 
 def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:

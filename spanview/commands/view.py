@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-import time
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.commands.coloring import is_colorless
@@ -118,7 +117,7 @@ def _shown(
     opening = opening or Opening(
         paths,
         _filter_text(options.queries),
-        options.trace,
+        options.traces[0] if len(options.traces) == 1 else None,
         options.follow,
         nothing=options.nothing or how_to_turn_tracing_on(paths),
         choose=choose,
@@ -166,23 +165,18 @@ def _theme_for(environment: Mapping[str, str]) -> str:
 
 
 def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
-    """Return what limits the traces by time."""
+    """Return what limits the traces by time, or to several of them; one alone is opened, and the query is a filter."""
     if options.queries:
         from spanview.analysis.query import parse_queries
 
         parse_queries(options.queries)
-    if options.since is None:
+    several = options.traces if len(options.traces) > 1 else ()
+    if options.since is None and not several:
         return None
-    from spanview.analysis.query import parse_query
-    from spanview.analysis.select import selected_traces
-    from spanview.analysis.since import parse_since
+    from spanview.commands.selection import Selection
 
-    since = parse_since(options.since, time.time_ns())
-
-    def choose(store: Store) -> set[int]:
-        return set(selected_traces(store, query=parse_query(""), since_cutoff=since.cutoff_ns(store), trace=None))
-
-    return choose
+    selection = Selection(options._replace(queries=(), traces=several))
+    return lambda store: {*selection.traces(store)}
 
 
 def _free_standard_input() -> IO[bytes] | None:

@@ -53,7 +53,7 @@ def words_of(options: Options) -> list[str]:
         *(["--follow"] if options.follow else []),
         *(f"--query={query}" for query in options.queries),
         *([] if options.since is None else [f"--since={options.since}"]),
-        *([] if options.trace is None else [f"--trace={options.trace}"]),
+        *(f"--trace={prefix}" for prefix in options.traces),
         f"--color={options.color}",
         f"--max-span-size={options.cap}",
         *([] if options.use_cache else ["--no-cache"]),

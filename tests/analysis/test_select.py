@@ -93,8 +93,8 @@ def test_selected_traces(store: Store) -> None:
     assert selected_traces(store) == [early, middle, late, lost]
     assert selected_traces(store, query=parse_query("late")) == [late]
     assert selected_traces(store, query=parse_query("")) == [early, middle, late, lost]
-    assert selected_traces(store, trace=middle) == [middle]
-    assert selected_traces(store, trace=middle, query=parse_query("late")) == []
+    assert selected_traces(store, traces=[middle]) == [middle]
+    assert selected_traces(store, traces=[middle], query=parse_query("late")) == []
     assert selected_traces(store, since_cutoff=EPOCH_NS + 30_000, query=parse_query("-lost")) == [late]
 
 
@@ -102,8 +102,8 @@ def test_selected_rows(store: Store) -> None:
     """Spans come by path and offset; a query keeps the matching ones only, the rest keeps whole traces."""
     late = trace_row(store, 10)
     assert _names(store, selected_rows(store)) == ["late", "early", "middle", "late too", "lost"]
-    assert _names(store, selected_rows(store, trace=late)) == ["late", "late too"]
-    assert _names(store, selected_rows(store, trace=late, query=parse_query("too"))) == ["late too"]
+    assert _names(store, selected_rows(store, traces=[late])) == ["late", "late too"]
+    assert _names(store, selected_rows(store, traces=[late], query=parse_query("too"))) == ["late too"]
     assert _names(store, selected_rows(store, query=parse_query("trace.spans>1"))) == ["late", "late too"]
     assert _names(store, selected_rows(store, since_cutoff=EPOCH_NS + 60_000)) == ["late", "late too", "lost"]
 

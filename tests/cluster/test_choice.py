@@ -161,11 +161,13 @@ def test_one_trace() -> None:
     store = load_store(folder)
     ids = sorted(format_trace_id(store.trace_table.trace_id(trace)) for trace in range(len(store.trace_table)))
     for form, trace_id in zip(FORMATS, ids, strict=False):
-        selection = selection_of(trace=trace_id.upper()[:20], queries=("name~remote",))
+        selection = selection_of(traces=(trace_id.upper()[:20],), queries=("name~remote",))
+        assert there(folder, selection, form) == here(store, selection, form)
+        selection = selection_of(traces=(*ids[:3], trace_id))
         assert there(folder, selection, form) == here(store, selection, form)
     shared = next(first[0] for first, second in pairwise(ids) if first[0] == second[0])
     for prefix in ("0" * 13, shared):
-        selection = selection_of(trace=prefix)
+        selection = selection_of(traces=(prefix,))
         with pytest.raises(TraceNotFoundError) as said:
             here(store, selection, "otlp")
         with pytest.raises(TraceNotFoundError, match=re.escape(str(said.value))):

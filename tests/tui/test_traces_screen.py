@@ -658,7 +658,7 @@ async def test_the_newest_run_moves_on() -> None:
 
     def newest(store: Store) -> set[int]:
         since = parse_since("last", 0).cutoff_ns(store)
-        return {*selected_traces(store, query=parse_query(""), since_cutoff=since, trace=None)}
+        return {*selected_traces(store, query=parse_query(""), since_cutoff=since)}
 
     minute, build = 60_000_000, Builder()
     first, second = build.span("old", trace=1), build.span("first", trace=2, start=2 * minute)

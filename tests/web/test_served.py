@@ -305,7 +305,7 @@ def test_without_what_it_needs() -> None:
     [
         [],
         ["-f", "spans"],
-        ["-q", "-status=OK", "--since", "last", "--trace", "abc", "tree", "-"],
+        ["-q", "-status=OK", "--since", "last", "--trace", "abc", "--trace", "def", "tree", "-"],
         ["--query=a b", "-q", "c'\"$(d)", "--", "-odd", "--"],
         ["--max-span-size", "1k", "--no-cache", "--color", "never", "--demo"],
     ],

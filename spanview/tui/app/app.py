@@ -19,6 +19,7 @@ from textual.widgets import Input
 from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
 from spanview.model.ids import format_trace_id
+from spanview.model.problems import SpanviewError, TraceNotFoundError
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.tui.app.findings import FindingsCount
 from spanview.tui.app.keeping import NOT_KEPT, Keeping
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from spanview.analysis.log_lines import SpanLog
     from spanview.analysis.running import Running
     from spanview.index.store import Store
-    from spanview.model.problems import SpanviewError
     from spanview.sources.line_file import LineFile
     from spanview.sources.logs import Logs
     from spanview.tui.app.feed import Feed
@@ -304,7 +304,11 @@ class SpanviewApp(App[None]):
 
     async def _everything_was_read(self) -> None:
         if self._opening.choose is not None:
-            self.first_screen.limit_to(self._opening.choose)
+            try:
+                self.first_screen.limit_to(self._opening.choose)
+            except TraceNotFoundError as error:
+                self._give_up(error)
+                return
         await self._open_wanted()
         if not (self._is_opened or self.is_left):
             self.say(f"no trace id begins with {self._opening.trace} yet: it is opened when it comes")
@@ -318,7 +322,6 @@ class SpanviewApp(App[None]):
         if self._is_opened or self.screen is not self.first_screen:
             return
         from spanview.analysis.select import find_trace, traces_beginning
-        from spanview.model.problems import TraceNotFoundError
 
         wanted, first = self._opening.trace or "", self._sought_in
         self._sought_in = len(self._store.trace_table)
@@ -327,11 +330,14 @@ class SpanviewApp(App[None]):
                 return
             trace = find_trace(self._store, wanted)
         except TraceNotFoundError as error:
-            self.failure = error
-            self.exit(return_code=2)
+            self._give_up(error)
             return
         self._is_opened = True
         await self.open_trace(trace, at_row=self._first_match(trace))
+
+    def _give_up(self, error: TraceNotFoundError) -> None:
+        self.failure = error
+        self.exit(return_code=2)
 
     def _first_match(self, trace: int) -> int | None:
         """Return the earliest span of a trace that the query asks for, where no record has to be read for that."""

@@ -25,7 +25,7 @@ class Opening(NamedTuple):
     nothing: Sequence[str] = ()
     """Lines to show while there is nothing to show."""
     choose: Callable[[Store], set[int] | None] | None = None
-    """Which traces are shown at all, asked when everything was read; None for all."""
+    """Which traces are shown at all, asked when everything was read; None for all. It may raise TraceNotFoundError."""
     session: str = latest_session({})
     """The folder of Ray's latest session."""
     settings: str | None = None

@@ -335,7 +335,7 @@ def test_help_shows_a_page(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_sets_a_page_on_a_terminal() -> None:
     """On a terminal there is no Markdown left to be seen."""
     with Terminal("formats", command=("help",)) as terminal:
-        assert terminal.has_soon("unpacked"), terminal.lines
+        assert terminal.has_soon("decompressed"), terminal.lines
         assert terminal.wait() == 0
     assert "|---|" not in "\n".join(terminal.lines)
 

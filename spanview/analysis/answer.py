@@ -52,8 +52,6 @@ _MOST_NAMES: Final = 3
 """So many names have parts of their own."""
 _LEAST_SHARE: Final = 0.03
 """Names that take less of the whole share one part."""
-LEAST_SUBMITTING: Final = 0.05
-"""Where submitting calls takes less of the whole, it counts as running of those who submit."""
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
 
@@ -67,6 +65,8 @@ class Doing(Enum):
     """Calls waited before they first ran."""
     RETRYING = "retrying"
     """Calls waited between two attempts."""
+    LIVING = "living"
+    """Actors lived between two attempts of their constructors: nobody waited for the second one."""
     QUEUED = "queued"
     """Requests waited in Serve's queue."""
     SUBMITTING = "submitting"
@@ -128,7 +128,10 @@ class Answer:
     total_ns: int
     """From the trace's start to its end, as far as times are known."""
     parts: tuple[AnswerPart, ...]
-    """They add up to the total: longest first, all that share one last; those of a request by when they began."""
+    """They add up to the total: longest first, all that share one last; those of a request by when they began.
+
+    What lived comes behind something else, where there is anything else.
+    """
     has_calls: bool = False
     """Whether there are Ray calls in the trace."""
     doubts: str = ""
@@ -281,9 +284,12 @@ def _of_path(
         root = sorter.root_of(path.segments[0].node)
         name = "" if tree.is_missing(root) else texts[spans.name[tree.rows[root]]]
         parts.append(AnswerPart(Doing.EARLIER, before, longest=name))
+    parts.sort(key=lambda part: (part.doing is Doing.SPANS and part.names > 1, -part.ns))
+    if parts and parts[0].doing is Doing.LIVING:
+        parts[:2] = reversed(parts[:2])
     return Answer(
         sum(part.ns for part in parts),
-        tuple(sorted(parts, key=lambda part: (part.doing is Doing.SPANS and part.names > 1, -part.ns))),
+        tuple(parts),
         has_calls=has_calls,
         doubts=path.reason,
         unseen_calls=_unseen_calls(store, trace, tree, numbers[0]) if numbers[0] and has_calls else UnseenCalls(),
@@ -296,6 +302,7 @@ class _Sorter:
 
     def __init__(self, store: Store, tree: TraceTree, numbers: NameNumbers, *, has_calls: bool) -> None:
         self._spans = store.spans
+        self._names = store.names.texts
         self._tree = tree
         self._submits, self._runs = numbers
         self._has_calls = has_calls
@@ -309,8 +316,7 @@ class _Sorter:
         row = self._tree.rows[node]
         kind, name = spans.kind[row], spans.name[row]
         if segment.kind is Blame.WAIT:
-            is_attempt = kind == CONSUMER
-            doing = Doing.QUEUED if not is_attempt else Doing.RETRYING if self._is_again(node) else Doing.WAITING
+            doing = self._waiting(node) if kind == CONSUMER else Doing.QUEUED
         elif not self._has_calls:
             doing = Doing.SPANS
         elif self._is_futile(node):
@@ -329,16 +335,24 @@ class _Sorter:
             node = self._tree.parents[node]
         return node
 
-    def _is_attempt(self, node: int | None) -> bool:
-        if node is None or self._tree.is_missing(node):
+    def _is_attempt(self, node: int) -> bool:
+        if self._tree.is_missing(node):
             return False
         row = self._tree.rows[node]
         return self._spans.kind[row] == CONSUMER and self._spans.name[row] in self._runs
 
-    def _is_again(self, node: int) -> bool:
-        """Return whether another attempt came before this one."""
-        is_child = self._tree.parents[node] != ROOT and not self._tree.is_missing(self._tree.parents[node])
-        return is_child and self._is_attempt(node) and self._is_attempt(self._tree.previous_sibling(node))
+    def _waiting(self, node: int) -> Doing:
+        """Return what the time before an attempt began was spent on."""
+        parent = self._tree.parents[node]
+        if parent == ROOT or self._tree.is_missing(parent) or not self._is_attempt(node):
+            return Doing.WAITING
+        previous = self._tree.previous_sibling(node)
+        if previous is None or not self._is_attempt(previous):
+            return Doing.WAITING
+        row, spans = self._tree.rows[previous], self._spans
+        is_made = self._names[spans.name[row]].endswith(f".__init__{RAN}")
+        is_made = is_made and spans.end_ns[row] != NO_TIME and spans.status[row] != ERROR
+        return Doing.LIVING if is_made else Doing.RETRYING
 
     def _is_futile(self, node: int) -> bool:
         """Return whether a node is, or is below, an attempt that failed and was followed by another."""
@@ -360,7 +374,7 @@ class _Sorter:
         return has_failed and self._tree.children(parent)[-1] != node
 
 
-_WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.QUEUED))
+_WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.LIVING, Doing.QUEUED))
 
 
 def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], attempts: AllAttempts | None) -> list[AnswerPart]:
@@ -369,12 +383,6 @@ def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], attempts: Al
     for piece in pieces:
         by_doing[piece.doing].append(piece)
     total = sum(piece.ns for several in by_doing.values() for piece in several)
-    submitting = by_doing[Doing.SUBMITTING]
-    if sum(piece.ns for piece in submitting) < LEAST_SUBMITTING * total and by_doing[Doing.RUNNING]:
-        submitters = (_submitter(store, tree, piece.node) for piece in by_doing.pop(Doing.SUBMITTING))
-        by_doing[Doing.RUNNING] += (
-            piece._replace(name=name) for piece, name in zip(submitting, submitters, strict=True)
-        )
     parts: list[AnswerPart] = []
     for doing, several in by_doing.items():
         if doing is Doing.SPANS:
@@ -382,15 +390,6 @@ def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], attempts: Al
         elif several:
             parts.append(_part(store, tree, doing, several, attempts))
     return parts
-
-
-def _submitter(store: Store, tree: TraceTree, node: int) -> int:
-    """Return the number of the name of the span that submitted a call; -1 where no file holds it.
-
-    It is the one that ran while a call was submitted: the call itself came after.
-    """
-    parent = tree.parents[node]
-    return -1 if parent == ROOT or tree.is_missing(parent) else store.spans.name[tree.rows[parent]]
 
 
 def _part(

@@ -250,11 +250,14 @@ class Function:
         return () if self.generator else self.runs_ns
 
     @property
-    def mostly_for(self) -> WaitedFor | None:
-        """What at least half of its waiting was for, and longer than for anything else; None if that is nothing."""
-        sums = self.waited_for
-        most = max(sums, key=lambda waited_for: sums[waited_for][1], default=None)
-        return most if most is not None and 2 * sums[most][1] >= self.total_wait_ns else None
+    def wait_parts(self) -> list[tuple[WaitedFor, int]]:
+        """What its calls waited for, and how long: the longest known first, what isn't known last; all its waiting."""
+        from spanview.analysis.waited_for import WaitedFor
+
+        known = [(kind, ns) for kind, (_, ns) in self.waited_for.items() if kind is not WaitedFor.UNKNOWN and ns]
+        parts: list[tuple[WaitedFor, int]] = sorted(known, key=lambda part: -part[1])
+        unknown = self.total_wait_ns - sum(ns for _, ns in parts)
+        return [*parts, (WaitedFor.UNKNOWN, unknown)] if unknown > 0 else parts
 
     @property
     def wait_histogram(self) -> list[int]:

@@ -93,7 +93,7 @@ class WaitedFor(StrEnum):
         text = f"{extent} for {self}" if extent else f"for {self}"
         match self:
             case WaitedFor.UNKNOWN:
-                return "for what isn't known"
+                return "cause unknown"
             case WaitedFor.CREATION:
                 return text
             case _:
@@ -101,9 +101,8 @@ class WaitedFor(StrEnum):
 
     @property
     def brief(self) -> str:
-        """The same in fewer words, such as `free worker, likely`."""
-        word = self.name.lower().replace("_", " ")
-        return word if self in {WaitedFor.UNKNOWN, WaitedFor.CREATION} else f"{word}, likely"
+        """The same in fewer words, such as `free worker`."""
+        return self.name.lower().replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,7 @@ _BY_RAY: Final = (
     *(Head("P50", 11, "WAIT"), Head("P95", 5, "WAIT"), Head("MAX", 4, "WAIT")),
     *(Head("COLD", goes=7), Head("COLD WAIT", goes=2)),
     *(Head("P50", 12, "RUN"), Head("P95", 5, "RUN"), Head("MAX", 4, "RUN")),
-    *(Head("CONCURRENT", goes=3), Head("MOSTLY FOR", goes=10)),
+    *(Head("CONCURRENT", goes=3), Head("LIKELY FOR", goes=10)),
 )
 _BY_SERVE: Final = (
     *(Head("REQUEST"), Head("STATUS"), Head("COUNT"), Head("ERRORS")),
@@ -137,6 +137,7 @@ def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
 
 def _ray_table(functions: Sequence[Function]) -> _Table:
     from spanview.analysis.calls import percentiles
+    from spanview.display.call_text import waited_for_shares
 
     rows = [
         (
@@ -150,7 +151,7 @@ def _ray_table(functions: Sequence[Function]) -> _Table:
             duration(function.cold_wait_ns) if function.cold_starts else "",
             *map(duration, percentiles(function.known_runs_ns).values()),
             "" if function.generator else count_or_blank(function.max_concurrency),
-            "" if function.mostly_for is None else function.mostly_for.brief,
+            waited_for_shares(function),
         )
         for function in functions
     ]

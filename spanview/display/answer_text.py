@@ -1,12 +1,12 @@
 """Where a trace's time went, in a line: `810 ms = 806 ms waiting before leaf ran (likely for a worker to start) + …`.
 
-The parts are rounded to the last digit of the whole, so that they add up to it.
+Each part is rounded to the last digit of the whole, and left out where that leaves nothing of it. What is left of the
+whole goes to `otherwise` alone, where there is such a part: so no named part is longer than it was.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.answer import Doing
@@ -14,17 +14,19 @@ from spanview.analysis.ray_names import short_names
 from spanview.display.call_text import NOT_YET_SEEN, meanwhile_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import queues_text
-from spanview.display.units import count, duration, last_digit, rounded, shares
+from spanview.display.units import count, duration, last_digit, nearest, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.analysis.answer import Answer, AnswerPart, TypicalAnswers, UnseenCalls
     from spanview.analysis.meanwhile import Meanwhile
+    from spanview.analysis.serve_nested import NestedQueue
 
 _MAX_NAME_LENGTH: Final = 60
 _MOST_PARTS: Final = 4
 _BETWEEN: Final = "   "
+_OTHERWISE: Final = "otherwise"
 _WAITS: Final = frozenset((Doing.WAITING,))
 """What it is worth to say the cause of, rather than what else there was."""
 _OF_REQUEST: Final = {
@@ -42,6 +44,7 @@ _IN_REQUEST: Final = {
 _BRIEFLY: Final = {
     Doing.WAITING: "waiting",
     Doing.RETRYING: "waiting",
+    Doing.LIVING: "in an actor's life",
     Doing.QUEUED: "queued",
     Doing.SUBMITTING: "submitting",
     Doing.FAILING: "failing",
@@ -124,13 +127,7 @@ class _Line:
         self._short = short
         self._open_calls = open_calls
         self._step = last_digit(answer.total_ns)
-        pieces = [[queue.ns for queue in part.queues] or [part.ns] for part in answer.parts]
-        rounded = iter(shares(answer.total_ns, [ns for several in pieces for ns in several]))
-        shown = [(part, [*islice(rounded, len(several))]) for part, several in zip(answer.parts, pieces, strict=True)]
-        self._shown = [(part, sum(several)) for part, several in shown if sum(several)]
-        self._queues = [
-            queue._replace(ns=ns) for part, several in shown for queue, ns in zip(part.queues, several, strict=False)
-        ]
+        self._shown = [part for part in answer.parts if nearest(part.ns, self._step)]
         self.total = duration(answer.total_ns)
 
     def sums(self) -> list[str]:
@@ -171,23 +168,26 @@ class _Line:
             return self._nothing
         if len(shown) == 1:
             return self._only(
-                _IN_REQUEST[shown[0][0].doing]
+                _IN_REQUEST[shown[0].doing]
                 if answer.is_request
-                else self._phrase(*shown[0], detailed, is_brief=is_brief)
+                else self._phrase(shown[0], detailed, is_brief=is_brief)
             )
         if answer.is_request:
             # They come in the order of time, and none is too small to tell where a request was.
             texts = [
-                f"{_OF_REQUEST[part.doing]} {rounded(ns)}"
-                + (queues_text(self._queues, rounded) if detailed and part.doing is Doing.QUEUED else "")
-                for part, ns in shown
+                f"{_OF_REQUEST[part.doing]} {self._rounded(part.ns)}"
+                + (queues_text(self._queues_of(part), self._rounded) if detailed and part.queues else "")
+                for part in shown
             ]
         else:
             kept = shown if len(shown) <= most else shown[: most - 1]
-            texts = [f"{rounded(ns)} {self._phrase(part, ns, detailed, is_brief=is_brief)}" for part, ns in kept]
+            texts = [f"{self._rounded(part.ns)} {self._phrase(part, detailed, is_brief=is_brief)}" for part in kept]
             if rest := shown[len(kept) :]:
-                words = {_BRIEFLY.get(part.doing, "otherwise") for part, _ in rest}
-                texts.append(f"{rounded(sum(ns for _, ns in rest))} {words.pop() if len(words) == 1 else 'otherwise'}")
+                words = {_BRIEFLY.get(part.doing, _OTHERWISE) for part in rest}
+                word = words.pop() if len(words) == 1 else _OTHERWISE
+                named = sum(nearest(part.ns, self._step) for part in kept)
+                left = answer.total_ns - named if word == _OTHERWISE else sum(part.ns for part in rest)
+                texts.append(f"{self._rounded(left)} {word}")
         return f"{self.total} = {' + '.join(texts)}"
 
     @property
@@ -199,17 +199,19 @@ class _Line:
         """Return the total and its largest part, without names where that is to be brief."""
         if not self._shown:
             return self._nothing
-        alike: dict[object, list[tuple[AnswerPart, int]]] = defaultdict(list)
-        for part, ns in self._shown:
-            alike[_BRIEFLY.get(part.doing, part)].append((part, ns))
-        largest = max(alike.values(), key=lambda shown: sum(ns for _, ns in shown))
-        part, ns = largest[0][0], sum(ns for _, ns in largest)
+        alike: dict[object, list[AnswerPart]] = defaultdict(list)
+        for shown in self._shown:
+            alike[_BRIEFLY.get(shown.doing, shown)].append(shown)
+        # That an actor lived is no answer where something else took time as well.
+        answers = [parts for parts in alike.values() if parts[0].doing is not Doing.LIVING] or [*alike.values()]
+        largest = max(answers, key=lambda parts: sum(part.ns for part in parts))
+        part, ns = largest[0], sum(part.ns for part in largest)
         if self._answer.is_request:
             phrase = _IN_REQUEST[part.doing]
         else:
             has_word = (is_brief or len(largest) > 1) and part.doing in _BRIEFLY
-            phrase = _BRIEFLY[part.doing] if has_word else self._phrase(part, ns)
-        return f"{self.total}, {rounded(ns)} of it {phrase}" if len(alike) > 1 else self._only(phrase)
+            phrase = _BRIEFLY[part.doing] if has_word else self._phrase(part)
+        return f"{self.total}, {self._rounded(ns)} of it {phrase}" if len(alike) > 1 else self._only(phrase)
 
     def _only(self, phrase: str) -> str:
         """Return the total where one part alone is long enough to be shown."""
@@ -247,13 +249,15 @@ class _Line:
         return self._name(names[0]) if len(names) == 1 else count(len(names), "call")
 
     def _name(self, name: str) -> str:
-        return sanitise(self._short.get(name, name), _MAX_NAME_LENGTH) or "(no name)"
+        # What went on meanwhile may be in another trace, whose names are not among those that are shown.
+        short = self._short.get(name) or short_names([name]).get(name, name)
+        return sanitise(short, _MAX_NAME_LENGTH) or "(no name)"
 
-    def _phrase(self, part: AnswerPart, ns: int, detailed: Collection[Doing] = (), *, is_brief: bool = False) -> str:
+    def _phrase(self, part: AnswerPart, detailed: Collection[Doing] = (), *, is_brief: bool = False) -> str:
         """Return what a part was spent on, with what is known of its longest if its kind is among some."""
         text, detail = self._words(part), ""
         if part.doing in detailed:
-            detail = self._cause(part) if is_brief else self._detail(part, ns)
+            detail = self._cause(part) if is_brief else self._detail(part)
         return f"{text} ({detail})" if detail else text
 
     def _words(self, part: AnswerPart) -> str:
@@ -268,6 +272,9 @@ class _Line:
                 return f"waiting before {who} ran"
             case Doing.RETRYING:
                 return f"waiting between attempts{f' of {name}' if same else ''}"
+            case Doing.LIVING:
+                of, who = (name, "its actor") if same else ("constructors", "their actors")
+                return f"between attempts of {of}, while {who} lived"
             case Doing.QUEUED:
                 return "in Serve's queue" if one else "in Serve's queues"
             case Doing.SUBMITTING:
@@ -290,7 +297,10 @@ class _Line:
 
     def _rounded(self, ns: int) -> str:
         """Return a time to the last digit of the whole, and no less than that."""
-        return rounded(max(1, round(ns / self._step)) * self._step)
+        return rounded(max(self._step, nearest(ns, self._step)))
+
+    def _queues_of(self, part: AnswerPart) -> list[NestedQueue]:
+        return [queue for queue in part.queues if nearest(queue.ns, self._step)]
 
     def _meanwhile(self, meanwhile: Meanwhile, part: AnswerPart) -> str:
         name, time = self._name(meanwhile.name), self._rounded(meanwhile.ns)
@@ -303,7 +313,7 @@ class _Line:
         text = self._meanwhile(meanwhile, part)
         return text if part.spans == 1 else f"longest: {self._name(part.longest)}; {text}"
 
-    def _detail(self, part: AnswerPart, ns: int) -> str:
+    def _detail(self, part: AnswerPart) -> str:
         """Return what is known of the longest of what shares a part; empty where that says nothing more."""
         name, longest = self._name(part.longest), self._rounded(part.longest_ns)
         match part.doing:
@@ -315,7 +325,7 @@ class _Line:
                     reasons = [*reasons, text] if part.reason is not None and part.reason.is_known else [text]
                 return ", ".join(filter(None, (of_several if part.spans > 1 else "", "; ".join(reasons))))
             case Doing.RUNNING if part.names > 1 and part.longest:
-                is_nearly_all = part.longest_ns >= ns - self._step
+                is_nearly_all = part.longest_ns >= part.ns - self._step
                 return f"{'mostly' if is_nearly_all else longest} in {name}"
             case _:
                 return ""

@@ -23,6 +23,10 @@ NOT_YET_SEEN: Final = "not yet seen to run"
 """What is said of calls without an attempt that may still run, as far as processes show."""
 
 
+_LEAST_SHARE: Final = 0.005
+"""Of waiting; less would be 0%."""
+
+
 def without_attempt_text(calls: int, open_calls: int) -> str:
     """Return how many calls of a trace have no attempt, and how many of these may still run."""
     if 0 < calls <= open_calls:
@@ -31,19 +35,23 @@ def without_attempt_text(calls: int, open_calls: int) -> str:
     return f"{count(calls, 'call')} without attempt{may_run}"
 
 
-def mostly_for_text(function: Function, *, is_brief: bool = False) -> str:
-    """Return what its calls mostly waited for, with that share of their time; empty if that is nothing.
-
-    Args:
-        function: The function.
-        is_brief: Whether to leave out how many calls that were.
-    """
-    if (mostly := function.mostly_for) is None:
+def waited_for_text(function: Function) -> str:
+    """Return what its calls waited for: `192 s waiting: 60 s likely for a free worker, 132 s cause unknown`."""
+    if not function.waited_for:
         return ""
-    calls, ns = function.waited_for[mostly]
-    share = f"{duration(ns)} of {duration(function.total_wait_ns)} waiting"
-    by = "" if is_brief else f", by {calls:,} of {count(function.calls, 'call')},"
-    return f"{share}{by} was {mostly.label}"
+    parts = function.wait_parts
+    if len(parts) == 1:
+        return f"{duration(function.total_wait_ns)} waiting, {parts[0][0].label}"
+    texts = [f"{duration(ns)} {waited_for.label}" for waited_for, ns in parts]
+    return f"{duration(function.total_wait_ns)} waiting: {', '.join(texts)}"
+
+
+def waited_for_shares(function: Function) -> str:
+    """Return the shares of its waiting in fewer words, all of them likely: `free worker 31%, unknown 69%`."""
+    if not function.waited_for:
+        return ""
+    shares = [(waited_for.brief, ns / function.total_wait_ns) for waited_for, ns in function.wait_parts]
+    return ", ".join(f"{text} {share:.0%}" for text, share in shares if share >= _LEAST_SHARE)
 
 
 def cold_starts_text(functions: Iterable[Function]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.display.units import count, rounded, shares
+from spanview.display.units import count
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -43,13 +43,6 @@ def completeness_text(*, is_complete: bool, without_end: int) -> str:
 
 
 def path_text(path: CriticalPath, spans: int) -> str:
-    """Return how long a critical path runs and waits, how many spans it leads through, and why it isn't sure."""
-    from spanview.analysis.critical import Blame
-
-    times = dict.fromkeys(Blame, 0)
-    for segment in path.segments:
-        times[segment.kind] += segment.end_ns - segment.start_ns
-    # With the digits that the answer has, which says the same.
-    own, waits = map(rounded, shares(sum(times.values()), [times[Blame.SELF], times[Blame.WAIT]]))
+    """Return how many spans a critical path leads through, and why it isn't sure; its times are the answer's."""
     doubts = f"; not sure: {path.reason}" if path.reason else ""
-    return f"critical path: {own} running, {waits} waiting, {count(spans, 'span')}{doubts}"
+    return f"critical path: {count(spans, 'span')}{doubts}"

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timezone
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from spanview.model.times import NO_TIME, NS_PER_SECOND
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _MINUTE: Final = 60
 _HOUR: Final = 3600
@@ -93,24 +90,9 @@ def last_digit(ns: int) -> int:
     return NS_PER_SECOND if round(ns / NS_PER_SECOND) < _HOUR else NS_PER_SECOND * _MINUTE
 
 
-def _shown(ns: int) -> int:
-    """Return a time as `duration` rounds it: halves go up or down there as the digits of a float do."""
-    for _, size in _UNITS:
-        number = _three_digits(ns / size)
-        if float(number) < (_MINUTE if size == NS_PER_SECOND else 1000):
-            return round(float(number) * size)
-    seconds = round(ns / NS_PER_SECOND)
-    return NS_PER_SECOND * (seconds if seconds < _HOUR else seconds // _MINUTE * _MINUTE)
-
-
-def shares(total: int, parts: Sequence[int]) -> list[int]:
-    """Return parts of a time rounded to the last digit that `duration` shows of it, so that they add up to it."""
-    step = last_digit(total)
-    units = [part // step for part in parts]
-    by_remainder = sorted(range(len(parts)), key=lambda index: units[index] * step - parts[index])
-    for index in by_remainder[: max(0, round(_shown(total) / step) - sum(units))]:
-        units[index] += 1
-    return [unit * step for unit in units]
+def nearest(ns: int, step: int) -> int:
+    """Return the multiple of a step that a time is nearest to, as the last digit of another time may be one."""
+    return (ns + step // 2) // step * step
 
 
 def rounded(ns: int) -> str:

@@ -64,7 +64,8 @@ def test_a_call_that_runs() -> None:
     assert answer.total_ns == 9_000_000_000
     assert not answer.doubts
     assert {part.doing: part.ns for part in answer.parts} == {
-        Doing.RUNNING: 9_000_000_000 - 3_800_000,
+        Doing.RUNNING: 9_000_000_000 - 4_000_000,
         Doing.WAITING: 3_800_000,
+        Doing.SUBMITTING: 200_000,
     }
     assert answer_of(store, 0).doubts == "1 span has no end"

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from builders import EPOCH_NS, MICROSECOND, Builder, file_of, store_of_files
+from builders import EPOCH_NS, MICROSECOND, Builder, file_of, store_of_files, trace_row
 from quick.folders import otlp_line
 from spanview.analysis.answer import Doing, answer_of, typical_answers
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.meanwhile import meanwhile_of
-from spanview.analysis.ray_names import RAN, function_of
+from spanview.analysis.ray_names import RAN, function_of, short_names
 from spanview.analysis.waited_for import AllAttempts, WaitedFor, reason_text, wait_reasons
 from spanview.display.answer_text import answer_texts, typical_texts
 from spanview.display.span_in_tree import SpanInTree
@@ -99,12 +99,12 @@ def reason_of_last(store: Store) -> str:
         ("1 m.f < 0-1\n2 m.f > 2-9", ""),
         ("1 f < 0-1\n2 f > 900-910", "likely for a worker to start: its process ran nothing before"),
         # Too quick for a start, and too long.
-        ("1 f < 0-1\n2 f > 30-910", "for what isn't known"),
-        ("1 f < 0-1\n2 f > 20000-20010", "for what isn't known"),
+        ("1 f < 0-1\n2 f > 30-910", "cause unknown"),
+        ("1 f < 0-1\n2 f > 20000-20010", "cause unknown"),
         # Something ran there before: it may have been waited for, as an argument or for the worker.
-        ("1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912", "for what isn't known"),
-        ("1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 1000-1001", "for what isn't known"),
-        ("1 f < 0-1\n1 g < 1-2\n1 h < 2-3\n2 f > 900-910\n2 g > 911-920\n2 h > 921-922", "for what isn't known"),
+        ("1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912", "cause unknown"),
+        ("1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 1000-1001", "cause unknown"),
+        ("1 f < 0-1\n1 g < 1-2\n1 h < 2-3\n2 f > 900-910\n2 g > 911-920\n2 h > 921-922", "cause unknown"),
         (
             "7 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912",
             "likely for a free worker: f ran there until then",
@@ -112,7 +112,7 @@ def reason_of_last(store: Store) -> str:
         # Two workers started, and one is free.
         (
             "1 a < 0-1\n1 b < 0-1\n1 f < 0-1\n1 g < 1-2\n2 a > 800-890\n3 b > 850-860\n2 f > 900-940\n2 g > 941-942",
-            "for what isn't known",
+            "cause unknown",
         ),
         (
             "1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902",
@@ -169,12 +169,12 @@ def reason_of_last(store: Store) -> str:
         # An actor that runs several methods at once wasn't waited for.
         (
             f"{_ACTOR}1 A.g < 3-4\n1 A.h < 3-4\n1 A.f < 4-5\n2 A.g > 4-90\n2 A.h > 5-80\n2 A.f > 91-92",
-            "for what isn't known",
+            "cause unknown",
         ),
         # Both workers run something; what ran there may be an argument as well, unless it is the same function's.
         (
             f"{_EARLIER}1 g < 10-11\n1 h < 10-11\n1 f < 11-12\n2 g > 13-90\n3 h > 13-99\n2 f > 91-92",
-            "for what isn't known",
+            "cause unknown",
         ),
         (
             f"{_EARLIER}1 f#1 < 10-11\n1 h < 10-11\n1 f < 11-12\n2 f#1 > 13-90\n3 h > 13-99\n2 f > 91-92",
@@ -193,29 +193,29 @@ def reason_of_last(store: Store) -> str:
                 f"{_EARLIER}1 h < 10-11\n1 f#1 < 11-12\n1 f#2 < 11-12\n1 f < 12-13\n"
                 "3 h > 13-60\n2 f#1 > 13-90\n3 f#2 > 61-99\n2 f > 91-92"
             ),
-            "for what isn't known",
+            "cause unknown",
         ),
         # Its argument came as late, from another one.
         (
             f"{_EARLIER}1 f#1 < 10-11\n1 h < 10-11\n1 f < 11-12\n2 f#1 > 13-90\n3 h > 13-88\n2 f > 91-92",
-            "for what isn't known",
+            "cause unknown",
         ),
-        (f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 91-92", "for what isn't known"),
+        (f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 91-92", "cause unknown"),
         (
             f"{_EARLIER}1 g < 10-11\n1 h < 10-11\n1 f < 11-12\n2 g > 13-50\n2 h > 51-90\n2 f > 91-92",
-            "for what isn't known",
+            "cause unknown",
         ),
         (
             f"{_EARLIER}1 f#1 < 10-11\n1 f#2 < 10-11\n1 f < 11-12\n2 f#1 > 13-50\n2 f#2 > 51-90\n2 f > 91-92",
             "likely for a free worker: f ran there until then",
         ),
         # Too long after what ran there.
-        (f"{_EARLIER}7 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 130-131", "for what isn't known"),
-        (f"{_ACTOR}1 A.g < 4-5\n1 A.f < 5-6\n2 A.g > 6-90\n2 A.f > 130-131", "for what isn't known"),
+        (f"{_EARLIER}7 g < 10-11\n1 f < 11-12\n2 g > 13-90\n2 f > 130-131", "cause unknown"),
+        (f"{_ACTOR}1 A.g < 4-5\n1 A.f < 5-6\n2 A.g > 6-90\n2 A.f > 130-131", "cause unknown"),
         # Two run at once, and f takes the place of g elsewhere.
         (
             f"{_EARLIER}1 c < 3-4\n4 c > 5-6\n1 g < 9-9\n1 h < 9-9\n1 f < 11-12\n2 g > 13-90\n3 h > 13-99\n4 f > 91-92",
-            "for what isn't known",
+            "cause unknown",
         ),
         # Its worker ran something for most of the wait, but had long been free.
         (
@@ -224,7 +224,7 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             f"{_EARLIER}{_SERVING}7 h < 9-10\n1 B.g < 10-11\n1 f < 11-12\n2 h > 13-395\n4 B.g > 13-396\n2 f > 400-401",
-            "for what isn't known",
+            "cause unknown",
         ),
         # Another process submitted g, so f can't have its result.
         (
@@ -236,9 +236,9 @@ def reason_of_last(store: Store) -> str:
             f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-90\n3 f > 91-92",
             "likely for its arguments: g, which the same caller had submitted before, had just ended",
         ),
-        (f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-90\n3 f > 191-192", "for what isn't known"),
-        (f"{_EARLIER}1 f < 10-11\n1 g < 11-12\n2 g > 13-90\n3 f > 91-92", "for what isn't known"),
-        (f"{_EARLIER}1 f#1 < 10-11\n1 f#2 < 11-12\n2 f#1 > 13-90\n3 f#2 > 91-92", "for what isn't known"),
+        (f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n2 g > 13-90\n3 f > 191-192", "cause unknown"),
+        (f"{_EARLIER}1 f < 10-11\n1 g < 11-12\n2 g > 13-90\n3 f > 91-92", "cause unknown"),
+        (f"{_EARLIER}1 f#1 < 10-11\n1 f#2 < 11-12\n2 f#1 > 13-90\n3 f#2 > 91-92", "cause unknown"),
     ],
 )
 def test_drawings(drawing: str, text: str) -> None:
@@ -255,7 +255,7 @@ def test_a_process_goes_on_in_a_further_file(file: str, text: str) -> None:
     """What ran in the file before it, ran in that process."""
     drawing = f"n-1-1717000000 g < 0-1\nn-2-1717000000 g > 2-3\nn-1-1717000000 f < 4-5\n{file} f > 900-910"
     reason = reason_of_last(store_of_drawing(drawing, ending=".jsonl"))
-    assert reason.partition(":")[0] == (text or "for what isn't known")
+    assert reason.partition(":")[0] == (text or "cause unknown")
 
 
 _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
@@ -319,7 +319,7 @@ def _says_what_went_on(store: Store, text: str) -> None:
     (row,) = (row for row in range(len(spans)) if spans.end_ns[row] in ends)
     trace = spans.trace[row]
     tree = store.tree(trace)
-    open_text = "for what isn't known"
+    open_text = "cause unknown"
     said = answer_texts(answer_of(store, trace))[0]
     assert f"waiting before {function_of(names[spans.name[row]])} ran ({text or open_text})" in said
     facts = timing_facts(SpanInTree(store.span(row), store, trace, tree, tree.rows.index(row)))
@@ -337,9 +337,9 @@ _CHAIN: Final = f"{_EARLIER}1 f < 10-11\n1 g < 11-12\n1 h < 12-13\n"
         (f"{_CHAIN}4 f > 600-610\n2 g > 611-650\n3 h > 651-652", "f waited 587 ms, likely for a worker to start"),
         (f"{_CHAIN}4 f > 200-210\n2 g > 211-650\n3 h > 651-652", "g ran 439 ms"),
         (f"{_CHAIN}4 f > 200-380\n2 g > 381-650\n3 h > 651-652", ""),
-        # What waited for what isn't known: what went on meanwhile.
+        # What waited, cause unknown: what went on meanwhile.
         (f"{_CHAIN}2 f > 13-400\n2 g > 460-490\n3 h > 491-492", "f ran 387 ms"),
-        (f"{_CHAIN}2 f > 13-200\n2 g > 460-490\n3 h > 491-492", "g waited 447 ms, for what isn't known"),
+        (f"{_CHAIN}2 f > 13-200\n2 g > 460-490\n3 h > 491-492", "g waited 447 ms, cause unknown"),
         # An attempt that others preceded waited for a retry.
         (f"{_CHAIN}2 g > 13-20\n2 g > 300-490\n3 h > 491-492", ""),
         (f"{_ACTOR}{_QUEUED}2 A.f#1 > 12-112\n2 A.f#2 > 113-213\n2 A.f#3 > 214-314", "2 other calls of it ran 200 ms"),
@@ -410,6 +410,14 @@ def test_one_of_two_typical_traces_has_a_cause() -> None:
         assert typical_texts(pair)[-1].startswith("median ")
 
 
+def test_names_of_other_traces_are_short_in_an_answer_too() -> None:
+    """What went on meanwhile is mostly in another trace than the one whose names are shown."""
+    store = store_of_drawing("1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902")
+    shown = short_names(["A.f ray.remote", "A.f ray.remote_worker"])
+    text = answer_texts(answer_of(store, trace_row(store, 2)), shown)[0]
+    assert "meanwhile A.__init__ waited 798 ms, likely for a worker to start" in text
+
+
 def test_the_answer_says_what_the_longest_wait_was_for() -> None:
     """A call that is not the first one of its worker didn't wait for that one to start."""
     store = store_of_drawing("1 f < 0-1\n7 g < 1-2\n2 f > 900-910\n2 g > 911-912")
@@ -420,7 +428,7 @@ def test_the_answer_says_what_the_longest_wait_was_for() -> None:
 
 
 def test_functions_sum_it_up() -> None:
-    """By function, how many calls waited for what, and how long; half of the time makes it `mostly`."""
+    """By function, how many calls waited for what, and how long; with what isn't known it is all of their waiting."""
     store = load_store(FIXTURES / "ray-tasks-bundled-hook" / "spans")
     calls = calls_of(store)
     reasons = wait_reasons(store, [call.attempts[0] for call in calls if call.attempts])
@@ -432,10 +440,10 @@ def test_functions_sum_it_up() -> None:
     functions = functions_of(store, calls)
     found = {(one.function, kind): count for one in functions for kind, (count, _) in one.waited_for.items()}
     assert found == expected
-    mostly = {one.function: one.mostly_for for one in functions}
-    assert mostly["Counter.__init__"] is WaitedFor.WORKER_START
-    assert mostly["Async.work"] is WaitedFor.CREATION
-    assert mostly["__main__.leaf"] is mostly["__main__.die"] is None
+    first = {one.function: one.wait_parts[0][0] for one in functions if one.waited_for}
+    assert first["Counter.__init__"] is WaitedFor.WORKER_START
+    assert first["Async.work"] is WaitedFor.CREATION
+    assert all(sum(ns for _, ns in one.wait_parts) == one.total_wait_ns for one in functions)
     assert functions[0].to_json()["waited_for"]["worker_start"] == {"calls": 3, "total_wait_ns": 3_877_556_000}
 
 

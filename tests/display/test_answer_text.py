@@ -1,6 +1,6 @@
 """Where a trace's time went, in a line: drawings, and what is said of them.
 
-driver 0-100                          100 µs = 60 µs waiting before f ran + 40 µs running
+driver 0-100                          100 µs = 60 µs waiting before f ran + 38 µs running + 2 µs submitting f
   m.f ray.remote 10-12
     m.f ray.remote_worker 72-90
 """
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from builders import Builder, store_of
 from spanview.analysis.answer import answer_of, typical_answers
 from spanview.display.answer_text import answer_texts, typical_texts
-from spanview.display.units import last_digit, rounded, shares
+from spanview.display.units import last_digit, nearest, rounded
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -56,12 +56,12 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
         ),
         (
             "driver 0-100\n" + of_call("m.f", "10-12", "72-90"),
-            "100 µs = 60 µs waiting before f ran + 40 µs running (22 µs in driver)",
+            "100 µs = 60 µs waiting before f ran + 38 µs running (20 µs in driver) + 2 µs submitting f",
         ),
         # Nobody knows who submitted a call that is the root.
         (
             of_call("m.f", "0-40", "980-1000", indent=0),
-            "1 ms = 940 µs waiting before f ran + 60 µs running",
+            "1 ms = 940 µs waiting before f ran + 40 µs submitting f + 20 µs running",
         ),
         (
             of_call("m.f", "0-100", "900-1000", indent=0),
@@ -69,14 +69,38 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
         ),
         (
             "driver 0-300\n" + of_call("m.f", "0-1", "50-51") + of_call("m.g", "51-52", "290-295"),
-            "300 µs = 287 µs waiting before 2 calls ran (longest: g, 238 µs) + 13 µs running (7 µs in driver)",
+            (
+                "300 µs = 287 µs waiting before 2 calls ran (longest: g, 238 µs) + 11 µs running (5 µs in driver) "
+                "+ 2 µs submitting 2 calls"
+            ),
         ),
         (
             "run 0-300\n" + of_call("f", "0-2", "✖ 2-60", "200-290"),
             (
-                "300 µs = 140 µs waiting between attempts of f + 102 µs running (90 µs in f) "
-                "+ 58 µs in a failed attempt of f"
+                "300 µs = 140 µs waiting between attempts of f + 100 µs running (90 µs in f) "
+                "+ 58 µs in a failed attempt of f + 2 µs submitting f"
             ),
+        ),
+        # A restarted actor lived until then: what was waited for comes first.
+        (
+            of_call("m.A.__init__", "0-20", "300-310", "900-1000", indent=0),
+            (
+                "1 ms = 280 µs waiting before A.__init__ ran "
+                "+ 590 µs between attempts of A.__init__, while its actor lived "
+                "+ 110 µs running + 20 µs submitting A.__init__"
+            ),
+        ),
+        (
+            of_call("m.A.__init__", "0-20", "✖ 300-310", "900-1000", indent=0),
+            (
+                "1 ms = 590 µs waiting between attempts of A.__init__ + 280 µs waiting before A.__init__ ran "
+                "+ 100 µs running + 30 µs otherwise"
+            ),
+        ),
+        # No named part gets what rounding leaves.
+        (
+            "run 0-10000\n  a 0-3333\n  b 3333-6666\n  c 6666-9999",
+            "10 ms = 3.3 ms in a + 3.3 ms in b + 3.3 ms in c",
         ),
         (of_call("m.f", "0-2", indent=0), "2 µs, all submitting f   not sure: f left no attempt"),
         ("a 0-10\nb 20-100", "100 µs = 80 µs in b + 20 µs before b began   not sure: there are 2 roots"),
@@ -135,7 +159,7 @@ def test_a_cause_goes_before_further_parts() -> None:
     drawing = "driver 0-1000000\n" + of_call("m.f", "0-10", "700010-750000") + of_call("m.g", "20-30", "751000-760000")
     drawing += of_call("m.h", "760000-760010", "✖ 770000-790000", "900000-910000")
     texts = answer_texts(answer_of(store_of(*drawn(drawing)), 0))
-    longest = "1 s = 760 ms waiting before 2 calls ran (longest: g, 750 ms, for what isn't known)"
+    longest = "1 s = 760 ms waiting before 2 calls ran (longest: g, 750 ms, cause unknown)"
     assert texts[1].startswith(f"{longest} + ")
     assert f"{longest} + 240 ms otherwise" in texts
     assert texts.index(f"{longest} + 240 ms otherwise") < texts.index(
@@ -145,10 +169,16 @@ def test_a_cause_goes_before_further_parts() -> None:
 
 def test_waits_are_waiting_together_too() -> None:
     """Parts that are put together have the word that they share, and the largest kind of time is named last."""
-    drawing = "run 0-300\n" + of_call("m.f", "0-2", "60-200", "280-300")
+    drawing = "run 0-300\n" + of_call("m.f", "0-0", "60-200", "280-300")
     texts = answer_texts(answer_of(store_of(*drawn(drawing)), 0))
-    assert "300 µs = 162 µs running + 138 µs waiting" in texts
-    assert texts[-1] == "300 µs, 162 µs of it running"
+    assert "300 µs = 160 µs running + 140 µs waiting" in texts
+    assert texts[-1] == "300 µs, 160 µs of it running"
+
+
+def test_that_an_actor_lived_is_no_answer() -> None:
+    """However long it did: where there is least room, what was waited for is left."""
+    store = store_of(*drawn(of_call("m.A.__init__", "0-20", "300-310", "900-1000", indent=0)))
+    assert answer_texts(answer_of(store, 0))[-1] == "1 ms, 280 µs of it waiting"
 
 
 def test_of_many_traces_the_median_and_the_slowest() -> None:
@@ -181,15 +211,14 @@ def test_a_trace_that_runs_is_neither_the_median_nor_the_slowest() -> None:
     assert typical_texts(alone, of="2 traces") == ["2 traces, of those that ended: 20 µs, all in a"]
 
 
-@given(st.lists(st.integers(0, 10**15), min_size=1, max_size=8))
-@example([1_211_000, 1_065_000, 19_000])
-@example([1_010_000, 283_000, 92_000])
-def test_shares_add_up(parts: list[int]) -> None:
-    """Rounded parts add up to what is shown of the whole, and none is further from its value than one last digit."""
-    total = sum(parts)
-    shown, step = shares(total, parts), last_digit(total)
-    assert rounded(sum(shown)) == rounded(total)
-    assert all(abs(part - ns) < step for part, ns in zip(parts, shown, strict=True))
+@given(st.integers(0, 10**15), st.integers(0, 10**15))
+@example(3_180_000_000, 83_000)
+def test_parts_are_rounded_each_for_itself(whole: int, part: int) -> None:
+    """None is further from its value than half of the last digit of the whole."""
+    step = last_digit(whole)
+    shown = nearest(part, step)
+    assert shown % step == 0
+    assert 2 * abs(shown - part) <= step
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from builders import Builder, store_of
 from spanview.analysis.calls import Function
 from spanview.analysis.waited_for import WaitedFor
-from spanview.display.call_text import call_text, cold_starts_text, mostly_for_text
+from spanview.display.call_text import call_text, cold_starts_text, waited_for_shares, waited_for_text
 from spanview.display.span_in_tree import SpanInTree
 
 if TYPE_CHECKING:
@@ -82,17 +82,29 @@ def test_what_is_not_known_is_not_said() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sums", "text"),
+    ("sums", "text", "shares"),
     [
         (
-            {WaitedFor.WORKER_START: (6, 38_700_000_000), WaitedFor.UNKNOWN: (12, 1_900_000_000)},
-            "38.7 s of 40.6 s waiting, by 6 of 18 calls, was likely for a worker to start",
+            {
+                WaitedFor.UNKNOWN: (12, 97_000_000),
+                WaitedFor.CREATION: (3, 35_000_000),
+                WaitedFor.FREE_WORKER: (2, 60_000_000),
+            },
+            "192 ms waiting: 60 ms likely for a free worker, 35 ms for its actor to be created, 97 ms cause unknown",
+            "free worker 31%, creation 18%, unknown 51%",
         ),
-        ({WaitedFor.CREATION: (1, 10**9), WaitedFor.UNKNOWN: (1, 1)}, ""),
-        ({}, ""),
+        # Of a part of a wait the cause is known.
+        (
+            {WaitedFor.WORKER_START: (18, 188_000_000)},
+            "192 ms waiting: 188 ms likely for a worker to start, 4 ms cause unknown",
+            "worker start 98%, unknown 2%",
+        ),
+        ({WaitedFor.ARGUMENTS: (1, 192_000_000)}, "192 ms waiting, likely for its arguments", "arguments 100%"),
+        ({WaitedFor.UNKNOWN: (1, 1)}, "192 ms waiting, cause unknown", "unknown 100%"),
+        ({}, "", ""),
     ],
 )
-def test_the_time_counts_not_the_calls(sums: WaitSums, text: str) -> None:
-    """Few calls can have waited nearly all of the time."""
-    function = Function("f", calls=18, total_wait_ns=40_600_000_000, waited_for=sums)
-    assert mostly_for_text(function) == text
+def test_all_that_calls_waited_for(sums: WaitSums, text: str, shares: str) -> None:
+    """What is known comes first, however much isn't; together it is all of their waiting."""
+    function = Function("f", calls=18, total_wait_ns=192_000_000, waited_for=sums)
+    assert (waited_for_text(function), waited_for_shares(function)) == (text, shares)

@@ -205,7 +205,7 @@ async def test_what_went_on_while_a_call_waited() -> None:
         await look.press("A")
         await look.until_shown("TOTAL WAIT")
         await look.press("enter")
-        await look.until_shown("waited 179 ms, for what isn't known; meanwhile g ran 97 ms")
+        await look.until_shown("waited 179 ms, cause unknown; meanwhile g ran 97 ms")
 
 
 async def test_what_is_no_call_and_what_has_no_run() -> None:

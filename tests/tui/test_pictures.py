@@ -141,7 +141,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "groups": ("TRACES", "P95", "GET /p"),
     "filter": ("╱ name~Async duration>10ms", "7 of 31 traces"),
     "trace": ("‹ pipeline", "│   leaf  ", "119 ms = 103 ms waiting before 2 calls ran", "┈"),
-    "critical": ("critical path: 16 ms running", "•"),
+    "critical": ("critical path: ", "•"),
     "span": ("‹ pipeline › __main__.leaf", "ray.function"),
     "error": ("✖ KeyError", "prog_tasks.py:67 fail"),
     "statistics": ("statistics of 31 traces", "TOTAL ▾"),

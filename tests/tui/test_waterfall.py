@@ -158,7 +158,7 @@ async def lit(*documents: Document, keys: tuple[str, ...] = ()) -> list[int]:
     """Return how many cells of the time side of each row are lit as the critical path."""
     async with looking_at(*documents, size=(91, 24)) as look:
         await look.press("enter", *keys, "c")
-        await look.until_shown("critical path: ", " running, ")
+        await look.until_shown("critical path: ", " span")
         waterfall = look.screen.query_one(Waterfall)
         width = waterfall.line_width
         rows = [waterfall._bar(node, Split.of(width).time) for node, _ in waterfall.model.rows]

@@ -20,7 +20,7 @@ from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED, rays_own_names
 from spanview.analysis.reasons import reasons_of, without_attempt
 from spanview.analysis.telling import part
-from spanview.display.call_text import cold_starts_text, mostly_for_text, without_attempt_text
+from spanview.display.call_text import cold_starts_text, waited_for_shares, waited_for_text, without_attempt_text
 from spanview.display.cells import fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.units import count, count_or_blank, duration
@@ -94,10 +94,6 @@ def _runs(function: Function) -> Sequence[int]:
     return function.known_runs_ns
 
 
-def _mostly(function: Function) -> str:
-    return "" if function.mostly_for is None else function.mostly_for.brief
-
-
 _NO_ATTEMPT: Final = _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=12, goes=1)
 _NO_END: Final = _counted("NO END", lambda function: function.no_end, key="no end", width=9)
 _FAILED: Final = _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=1)
@@ -123,7 +119,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         ranks=Ranks.TIMES,
         goes=5,
     ),
-    TableColumn("MOSTLY FOR", 20, _mostly, gap=2, aligns_left=True, comes=8),
+    TableColumn("LIKELY FOR", 36, waited_for_shares, gap=2, aligns_left=True, comes=8),
     _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
     _timed("WAIT", "p50", _waits, 50, comes=1),
     _timed("WAIT", "p95", _waits, 95, goes=2),
@@ -208,11 +204,11 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
     notes += [f"{function.existing:,} already existed, no calls"] if function.existing else []
     if function.errors > function.failed - function.submit_errors:
         notes.append(f"{function.errors:,} of {count(function.attempts, 'attempt')} failed")
-    notes += [mostly] if (mostly := mostly_for_text(function)) else []
+    notes += [waited] if (waited := waited_for_text(function)) else []
     notes += [cold] if (cold := cold_starts_text([function])) else []
     texts = ["   ".join(notes[:number]) for number in range(len(notes), 0, -1)]
-    if mostly and notes[0] == mostly:
-        texts.append(mostly_for_text(function, is_brief=True))
+    if waited and notes[0] == waited:
+        texts.append(f"waiting, likely for: {waited_for_shares(function)}")
     return fitting(texts, cells) if texts else ""
 
 

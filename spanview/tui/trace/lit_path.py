@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.consistent import NO_TIMES
 from spanview.display.trace_words import path_text
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from spanview.analysis.critical import Segment
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
+
+_LEAST_SUBMITTING: Final = 0.05
+"""The share of the path from which calls are lit while they are submitted."""
 
 
 class LitPath:
@@ -71,15 +74,13 @@ class LitPath:
 def _callers(stitched: StitchedTrace, segments: Sequence[Segment]) -> dict[int, int]:
     """Return which node shows each submission of a call that is one node, where they take little of the path.
 
-    Then they count as running of the caller, as in the answer: else each call that was submitted would be on the path.
+    They are lit at their caller, which submitted them: else each call that was submitted would be on the path.
     """
-    from spanview.analysis.answer import LEAST_SUBMITTING
-
     rows, parents, submitted = stitched.unjoined.rows, stitched.unjoined.parents, {*stitched.submitted.values()}
     if not submitted:
         return {}
     chosen = [one for one in segments if one.node < len(rows) and rows[one.node] in submitted]
     total = sum(one.end_ns - one.start_ns for one in segments)
-    if sum(one.end_ns - one.start_ns for one in chosen) >= LEAST_SUBMITTING * total:
+    if sum(one.end_ns - one.start_ns for one in chosen) >= _LEAST_SUBMITTING * total:
         return {}
     return {one.node: stitched.shown_node(parents[one.node]) for one in chosen if parents[one.node] != ROOT}

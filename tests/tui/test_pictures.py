@@ -101,7 +101,7 @@ QUESTIONS = [
     # what somebody wants to know, the recording, the keys, and what answers it
     ("slowest trace and why", "ray-tasks-bundled-hook", "s enter", (" = ", "waiting before ")),
     ("newest failure's line of code", "ray-tasks-bundled-hook", "e", ('raise KeyError("nope")',)),
-    ("which function waited most, for what", "ray-tasks-docs-hook", "A", ("TOTAL WAIT ▾", "waiting", "was ")),
+    ("which function waited most, for what", "ray-tasks-docs-hook", "A", ("TOTAL WAIT ▾", "waiting", "likely for")),
     ("a request's queue", "serve", "H", ("QUEUE P50", " queue + ")),
     ("each request's queue", "serve", "H enter", ("QUEUE", "REQUEST ID")),
     (
@@ -140,7 +140,7 @@ MARKS: dict[str, tuple[str, ...]] = {
     "traces": ("31 traces", "START ▾", "pipeline"),
     "groups": ("TRACES", "P95", "GET /p"),
     "filter": ("╱ name~Async duration>10ms", "7 of 31 traces"),
-    "trace": ("‹ pipeline", "│   leaf  ", "119 ms = 103 ms waiting before 2 calls ran", "┈"),
+    "trace": ("‹ pipeline", "│   leaf  ", "119 ms = 104 ms waiting before 2 calls ran", "┈"),
     "critical": ("critical path: ", "•"),
     "span": ("‹ pipeline › __main__.leaf", "ray.function"),
     "error": ("✖ KeyError", "prog_tasks.py:67 fail"),

@@ -191,7 +191,7 @@ def test_calls_are_rows(windows: Windows, tmp_path: Path) -> None:
         assert answer.startswith(
             "1 ms = 500 µs waiting before f ran + 490 µs running (200 µs in f) + 10 µs submitting f   not sure: g left"
         )
-        assert path.startswith("critical path: 3 spans")
+        assert path.startswith("critical path: 4 spans")
         assert look.page.locator(".row .path[d^=M]").count() == 3
 
 

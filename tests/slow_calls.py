@@ -218,8 +218,14 @@ def _leaves(events: list[dict[str, Any]]) -> bool:
 
 
 def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole) -> dict[str, Any]:
-    existing = [pair for pair in pairs if whole.is_existing(*pair)]
-    pairs = [pair for pair in pairs if pair not in existing]
+    none = [pair for pair in pairs if whole.is_existing(*pair)]
+    none_ids = {(producer["trace_id"], producer["span_id"]) for producer, _ in none}
+    pairs = [pair for pair in pairs if pair not in none]
+    # What has the creating call below it created the actor.
+    above = {
+        (producer["trace_id"], producer["parent_id"]) for producer, _ in pairs if producer["name"] == name + _CALLED
+    }
+    existing = none_ids - above
     untraced = sum(whole.is_untraced(*pair) for pair in pairs)
     generator = whole.generator(name)
     cold = []

@@ -373,15 +373,15 @@ def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequ
 
     for row, why in reasons_of(store, calls).items():
         function = function_of(row)
-        is_existing = why.reason is Reason.EXISTING
-        function.calls -= is_existing
-        function.existing += is_existing
+        is_none = not why.is_call
+        function.calls -= is_none
+        function.existing += why.reason is Reason.EXISTING
         function.untraced += why.reason is Reason.UNTRACED
         if statuses[row] == ERROR:
-            function.submit_errors -= is_existing
-            function.failed -= is_existing
+            function.submit_errors -= is_none
+            function.failed -= is_none
         else:
-            function.no_attempt -= why.reason in {Reason.EXISTING, Reason.UNTRACED}
+            function.no_attempt -= why.is_harmless
     for row, wait_ns in cold_starts_of(store, calls).items():
         function = function_of(row)
         function.cold_starts += 1

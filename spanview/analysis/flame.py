@@ -11,7 +11,8 @@ c                          c                       1
      c                       c                     1
 
 A path is its parent path, the span's name and its service: `GET` of the cart is not `GET` of the catalogue. Proxies of
-Ray Serve are called after the route, not after each path that was requested, as in `root_groups`.
+Ray Serve are called after the route, not after each path that was requested, as in `root_groups`. A service without a
+name is called after its program alone: `unknown_service:python3.11` is `unknown_service:python`.
 The kind doesn't count; Ray's attempts stay under the call that they were submitted by, however late they ran.
 """
 
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 NO_NAME = -1
 """Stands for the name of a missing parent."""
+_NO_SERVICE: Final = "unknown_service:"
+"""What SDKs call a service without a name begins with this; the name of its program follows."""
 NOWHERE: Final = 2**32 - 1
 """No path: for spans in other traces, or newer ones."""
 _LEVELS_AT_ONCE: Final = 64
@@ -148,7 +151,7 @@ def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Fl
 
     forest, groups = forest_of(store, numbers), RootGroups(store)
     groups.find_routes(part(tell, 0.0, 0.3))
-    keys, indices = _path_indices(forest, _stand_ins(groups.groups, store.names.texts))
+    keys, indices = _path_indices(forest, _stand_ins(groups.groups, store.names.texts), _services(store))
     tell(0.5)
     missing = len(forest.missing())
     figures: list[tuple[int, int, Sequence[int], int]] = [(missing, 0, (), 0)] * len(keys)
@@ -177,7 +180,7 @@ def _in_order(
     Args:
         routes: What some names stand for instead of their texts, by number.
     """
-    services = store.services.texts
+    services = [*map(_service, store.services.texts)]
     names = {name: routes.get(name, store.names.texts[name]) for _, name, _ in keys if name != NO_NAME}
     totals = [sum(durations) for _, _, durations, _ in figures]
     below: defaultdict[int, list[int]] = defaultdict(list)
@@ -216,6 +219,17 @@ def _in_order(
     return paths, order
 
 
+def _service(text: str) -> str:
+    """Return a service's name, without the version of the program that one without a name is called after."""
+    return text.rstrip("0123456789.") if text.startswith(_NO_SERVICE) else text
+
+
+def _services(store: Store) -> Sequence[int]:
+    """Return for each service the number of the first one that is the same."""
+    firsts: dict[str, int] = {}
+    return [firsts.setdefault(_service(text), number) for number, text in enumerate(store.services.texts)]
+
+
 def _stand_ins(routes: Mapping[int, str], texts: Sequence[str]) -> dict[int, int]:
     """Return, for names with a route, the first name that has the same one, or is called so; both as numbers."""
     wanted = {*routes.values()}
@@ -223,7 +237,9 @@ def _stand_ins(routes: Mapping[int, str], texts: Sequence[str]) -> dict[int, int
     return {name: firsts.setdefault(route, name) for name, route in sorted(routes.items())}
 
 
-def _path_indices(forest: Forest, stand_ins: Mapping[int, int]) -> tuple[list[tuple[int, int, int]], NDArray[np.int64]]:
+def _path_indices(
+    forest: Forest, stand_ins: Mapping[int, int], same_services: Sequence[int]
+) -> tuple[list[tuple[int, int, int]], NDArray[np.int64]]:
     """Return the keys of call paths, parents before their children, and the index of each span's path among them.
 
     Roots make the first paths; the paths of parents, with the names and services of their children, make the next, and
@@ -231,6 +247,7 @@ def _path_indices(forest: Forest, stand_ins: Mapping[int, int]) -> tuple[list[tu
 
     Args:
         stand_ins: The numbers of names that count as another one.
+        same_services: For each service, the number of the one that it counts as.
 
     Returns:
         Parent path's index, name and service of each path; the indices of the spans' paths by position.
@@ -240,7 +257,7 @@ def _path_indices(forest: Forest, stand_ins: Mapping[int, int]) -> tuple[list[tu
     from spanview.index.forest import MISSING
 
     numbers: dict[tuple[int, int, int], int] = {}
-    name, service = forest.of("name").astype(np.int64), forest.of("service").astype(np.int64)
+    name, service = forest.of("name").astype(np.int64), np.array(same_services, np.int64)[forest.of("service")]
     if stand_ins:
         counted_as = np.arange(len(forest.store.names.texts))
         counted_as[[*stand_ins]] = [*stand_ins.values()]

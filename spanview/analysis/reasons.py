@@ -3,6 +3,7 @@
 spans                                                        reason
 -----                                                        ------
 A.__init__  A.__init__ again, same actor                     already existed: no call at all
+A.__init__  A.__init__ below it, same actor                  created the actor: the one below is the call
 f           status ERROR                                     submit failed
 A.f         each attempt of A.__init__ has failed            constructor failed
 A.f         an attempt of A had raised AsyncioActorExit      actor exited
@@ -62,6 +63,8 @@ class Reason(StrEnum):
 
     EXISTING = "already existed"
     """It isn't a call: `get_if_exists` found the actor."""
+    CREATED = "created the actor"
+    """It isn't a call: `get_if_exists` found no actor, and made the call below."""
     NOT_SUBMITTED = "submit failed"
     """Submitting it failed."""
     CONSTRUCTOR_FAILED = "constructor failed"
@@ -100,14 +103,22 @@ class Why:
         return self.reason in {Reason.CONSTRUCTOR_FAILED, Reason.ACTOR_EXITED, Reason.ARGUMENT_FAILED}
 
     @property
+    def is_call(self) -> bool:
+        """Whether it is a call at all."""
+        return self.reason not in {Reason.EXISTING, Reason.CREATED}
+
+    @property
     def is_harmless(self) -> bool:
         """Whether nothing suggests that something went wrong."""
-        return self.reason in {Reason.EXISTING, Reason.UNTRACED}
+        return not self.is_call or self.reason is Reason.UNTRACED
 
 
 OPEN_TEXT: Final = "it is waiting, is running, died, was cancelled, or could never start"
 """What may have happened to a call about which nothing more is known."""
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
+_CREATED: Final = Why(
+    Reason.CREATED, "not a call: get_if_exists found no actor, so the call below creates it", Certainty.CERTAIN
+)
 _NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
 
 
@@ -223,6 +234,8 @@ class _Reasons:
         """Whether any call of a function has an attempt, by the number of the name."""
         self._actors = self._actors_of({call.actor for call in self._actor_calls})
         self._last_run = self._last_submitted()
+        self._creating = set[int]()
+        """Those of the following that made the call below them, which created the actor."""
         self._existing = self._existing_of(lone_calls)
         self._last_routed = self._last_of_routings()
         self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}
@@ -341,7 +354,7 @@ class _Reasons:
         }
 
     def _existing_of(self, calls: Iterable[_CallWithoutAttempt]) -> set[int]:
-        """Return the PRODUCERs of constructors that constructed nothing, because the actor already existed."""
+        """Return the PRODUCERs of constructors that are no calls: the actor existed, or the one below made it."""
         spans, existing = self._store.spans, set[int]()
         constructors = [call for call in calls if call.is_constructor]
         if not constructors:
@@ -351,14 +364,14 @@ class _Reasons:
         is_one = (copy_of(spans.kind)[:size] == PRODUCER) & np.isin(copy_of(spans.name)[:size], [*names])
         by_id = {(spans.trace[row], spans.span_id[row]): row for row in np.flatnonzero(is_one).tolist()}
         above = {row: by_id.get((spans.trace[row], spans.parent_id[row])) for row in by_id.values()}
-        outer = {
-            parent for row, parent in above.items() if parent is not None and spans.name[parent] == spans.name[row]
+        inner = {
+            parent: row for row, parent in above.items() if parent is not None and spans.name[parent] == spans.name[row]
         }
         by_actor = defaultdict[str, list[_CallWithoutAttempt]](list)
         for call in constructors:
             if spans.status[call.row] == ERROR:
                 parent = above.get(call.row)
-                if parent in outer and spans.name[parent] == spans.name[call.row] and spans.status[parent] != ERROR:
+                if parent in inner and spans.name[parent] == spans.name[call.row] and spans.status[parent] != ERROR:
                     # Another caller created the actor first, and this one got it.
                     existing.add(call.row)
             elif call.actor:
@@ -366,11 +379,12 @@ class _Reasons:
         for actor, lone_calls in by_actor.items():
             ran = self._actors.get(actor)
             made = ran is not None and any(self._producer_of[row] != _NO_CALL for row in ran.constructors)
-            by_start = sorted(lone_calls, key=lambda call: (call.row in outer, spans.start_ns[call.row], call.row))
+            by_start = sorted(lone_calls, key=lambda call: (call.row in inner, spans.start_ns[call.row], call.row))
             existing |= {call.row for call in (by_start if made else by_start[1:])}
             maker = by_start[0].row
             if not made and ran is not None and ran.first_ns < spans.start_ns[maker]:
                 existing.add(maker)
+        self._creating = {row for row in existing & inner.keys() if inner[row] not in existing}
         return existing
 
     def _was_refused(self, call: _CallWithoutAttempt) -> bool:
@@ -391,6 +405,8 @@ class _Reasons:
     # -- answers -----------------------------------------------------------------------------------------------------
 
     def _why(self, call: _CallWithoutAttempt) -> Why:
+        if call.row in self._creating:
+            return _CREATED
         if call.row in self._existing:
             return _EXISTING
         if self._store.spans.status[call.row] == ERROR:

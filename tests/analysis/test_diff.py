@@ -109,6 +109,21 @@ def test_names_in_other_places_and_services_are_other_paths() -> None:
     ]
 
 
+def test_versions_of_a_program_are_one_service_without_a_name() -> None:
+    """Each SDK's default name says which program runs, some with its version; within a side, too."""
+    sides = [["unknown_service:python", "unknown_service:python3.11", "cart2"], ["unknown_service:python3.12", "cart"]]
+    a, b = (
+        flame(store_of(*(Builder().span("a", span=number, service=name) for number, name in enumerate(names, 1))))
+        for names in sides
+    )
+    merged = diff(a, b)
+    assert {(path.service, path.sides("count")) for path in merged.paths} == {
+        ("unknown_service:python", (2, 1)),
+        ("cart2", (1, 0)),
+        ("cart", (0, 1)),
+    }
+
+
 def test_missing_parents_meet_each_other() -> None:
     """Parents that no file holds are one path on both sides, and no spans."""
     merged = diff_of([Builder().span("a", parent=70)], [Builder().span("a", parent=71)])

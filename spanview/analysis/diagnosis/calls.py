@@ -46,9 +46,9 @@ _OPEN_TEXT_OF_MANY: Final = "are waiting, are running, died, were cancelled, or 
 
 def no_attempt(facts: Facts) -> Finding:
     """Find calls without an error that no worker has written an attempt of, and that weren't left out by tracing."""
-    existing = sum(why.reason is Reason.EXISTING for why in facts.reasons.values())
+    none = sum(not why.is_call for why in facts.reasons.values())
     whys = without_attempt(facts.store, facts.reasons)
-    rows, calls = [*whys], int((facts.submitted & ~facts.of_merged_runs).sum()) - existing
+    rows, calls = [*whys], int((facts.submitted & ~facts.of_merged_runs).sum()) - none
     counts = Counter(why.label for why in whys.values() if why.reason is not Reason.UNKNOWN)
     known = [f"{label} ({count:,})" for label, count in counts.most_common()]
     left = len(rows) - counts.total()

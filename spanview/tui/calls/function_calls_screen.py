@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from heapq import nlargest, nsmallest
@@ -105,7 +106,7 @@ class _Listed:
     """Those of all functions."""
     order: RowOrder
     count: int
-    """Of all of the function."""
+    """Of all of the function, without those that a call of `get_if_exists` is below."""
     existing: int
     """Those that are none, since the actor already existed."""
     first: list[Call]
@@ -410,12 +411,13 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         choose = nlargest if order.descending else nsmallest
         first = choose(MOST_CALLS, calls, key=lambda call: (rank(call, starts), sign * call.row))
         reasons = reasons_of(self._store, all_calls) if any(not call.attempts for call in calls) else {}
-        existing = sum(call.row in reasons and reasons[call.row].reason is Reason.EXISTING for call in calls)
+        none = Counter(reasons[call.row].reason for call in calls if call.row in reasons)
+        existing, number = none[Reason.EXISTING], len(calls) - none[Reason.CREATED]
         names = call_group_names({call.function for call in first}, CallsBy.FUNCTION)
         attempts = AllAttempts(self._store)
         waited_for = attempts.reasons_of([call.attempts[0] for call in first if call.attempts])
         generators = generators_of(self._store)
-        return _Listed(all_calls, order, len(calls), existing, first, reasons, attempts, waited_for, generators, names)
+        return _Listed(all_calls, order, number, existing, first, reasons, attempts, waited_for, generators, names)
 
     def _indices_in(self, calls: Calls) -> Sequence[int]:
         """Return the indices of the calls of the group."""

@@ -33,6 +33,16 @@ SMALL: Final = {
 }
 """What keeps a session small."""
 
+CALLS: Final = """
+@ray.remote
+def double(number):
+    return 2 * number
+
+
+assert ray.get([double.remote(number) for number in range(3)]) == [0, 2, 4]
+"""
+"""A program that calls a function three times, once Ray is there."""
+
 # Runs a program as `python FILE` does, with some options added to its `ray.init`, and without two processes that trace
 # nothing, a third of what it costs to start a Ray: the dashboard's, and that which asks for more machines.
 _PYTHON: Final = """
@@ -95,9 +105,10 @@ class RaySession:
 
     Args:
         folder: Where the programs stand and run.
+        python: What runs them, in the shell.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, python: str = sys.executable) -> None:
         self.folder = folder
         self._began = time.time()
         self._was_there = BUNDLED_FOLDER.exists()
@@ -106,10 +117,10 @@ class RaySession:
         self._tools = folder / "tools"
         self._tools.mkdir()
         (self._tools / "as_python.py").write_text(_PYTHON)
-        ray = Path(sys.executable).with_name("ray")
+        ray = Path(python).with_name("ray")
         flags = " ".join(f"--{name.replace('_', '-')}={str(value).lower()}" for name, value in SMALL.items())
-        python = f'"{sys.executable}" "{self._tools / "as_python.py"}"'
-        for name, command in (("python", f'{python} "$@"'), ("ray", f'{python} "{ray}" "$@" --port=0 {flags}')):
+        start = f'"{python}" "{self._tools / "as_python.py"}"'
+        for name, command in (("python", f'{start} "$@"'), ("ray", f'{start} "{ray}" "$@" --port=0 {flags}')):
             tool = self._tools / name
             tool.write_text(f"#!/bin/sh\nexec {command}\n")
             tool.chmod(0o755)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +23,9 @@ import pytest
 from packaging.requirements import Requirement
 
 from every_screen import WAYS
+from pages import RECIPES
 from programs import environment_with, spanview
+from ray_sessions import CALLS, RaySession, need
 from receivers import JSON, Receiver, document, request_of, span
 from served import Served, open_tab
 from spanview.docs import PAGES
@@ -37,6 +40,8 @@ pytestmark = pytest.mark.xdist_group("lowest")
 
 ROOT: Final = Path(__file__).parent.parent
 RECORDING: Final = ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans"
+_LARGE_IDS: Final = ROOT / "fixtures" / "session-with-logs"
+"""All its calls are below spans whose ids are above 2**63."""
 _UV: Final = (sys.executable, "-m", "uv")
 """In a third of the time that pip takes for the same."""
 COMMANDS: Final[tuple[Sequence[str], ...]] = (
@@ -79,20 +84,24 @@ def lowest() -> list[str]:
         *project["build-system"]["requires"],
     ]
     for requirement in map(Requirement, needed):
-        (bound,) = requirement.specifier
-        assert bound.operator == ">=", requirement
+        bounds = {bound.operator: bound.version for bound in requirement.specifier}
+        assert {">="} <= bounds.keys() <= {">=", "<"}, requirement
         if requirement.marker is None or requirement.marker.evaluate():
-            pinned.append(f"{requirement.name}=={bound.version}")
+            pinned.append(f"{requirement.name}=={bounds['>=']}")
     return pinned
 
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an interpreter that has the lowest versions, and nothing but these and what they need."""
-    folder = tmp_path_factory.mktemp("lowest") / "venv"
-    run([*_UV, "venv", "-q", "-p", sys.executable, folder], ROOT)
-    interpreter = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    words = [*_UV, "pip", "install", "-q", "--system-certs", "-p", str(interpreter), *lowest()]
+    return with_nothing_but(*lowest(), folder=tmp_path_factory.mktemp("lowest"))
+
+
+def with_nothing_but(*requirements: str, folder: Path) -> Path:
+    """Return the interpreter of a new environment in a folder that has some packages, and what they need."""
+    run([*_UV, "venv", "-q", "-p", sys.executable, folder / "venv"], ROOT)
+    interpreter = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    words = [*_UV, "pip", "install", "-q", "--system-certs", "-p", str(interpreter), *requirements]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if "Failed to fetch" in done.stderr:
         pytest.skip("uv reaches no index here, so nothing can be installed")
@@ -132,12 +141,40 @@ async def test_a_tab_shows_the_viewer_with_the_lowest_versions(python: Path) -> 
             await tab.until("⏎ open", "path")
 
 
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_commands_print_the_same_with_the_lowest_versions(python: Path, words: Sequence[str]) -> None:
+@pytest.mark.parametrize(
+    ("recording", "words"),
+    [
+        *((RECORDING, words) for words in COMMANDS),
+        *((_LARGE_IDS, words) for words in COMMANDS if words[0] != "diff"),
+    ],
+)
+def test_commands_print_the_same_with_the_lowest_versions(python: Path, recording: Path, words: Sequence[str]) -> None:
     """No command depends on what only later versions do."""
-    old = spanview(*words, RECORDING, program=[str(python), "-m", "spanview"], environment={"PYTHONPATH": str(ROOT)})
-    assert old == spanview(*words, RECORDING)
+    old = spanview(*words, recording, program=[str(python), "-m", "spanview"], environment={"PYTHONPATH": str(ROOT)})
+    assert old == spanview(*words, recording)
     assert old.output
+
+
+def test_spanview_alone_needs_no_sdk(python: Path) -> None:
+    """What these tests run has no SDK of OpenTelemetry, which is for programs that write spans."""
+    program = "from importlib.util import find_spec; print(find_spec('opentelemetry.sdk'))"
+    assert run([python, "-c", program], ROOT) == "None\n"
+
+
+@pytest.mark.ray
+@pytest.mark.timeout(600)
+def test_the_lines_of_the_readme_write_spans(tmp_path: Path) -> None:
+    """In an empty environment, what the README says to install is all that its hook needs."""
+    need("ray")
+    (extra,) = re.findall(r"pip install 'spanview(\[\w+])'", RECIPES["hook-install"])
+    interpreter = with_nothing_but(f"{ROOT}{extra}", folder=tmp_path)
+    with RaySession(tmp_path, str(interpreter)) as session:
+        session.write("program.py", RECIPES["hook"] + CALLS)
+        done = session.run("python program.py")
+        assert done.returncode == 0, done.stdout + done.stderr
+        words = ("-m", "spanview", "stats", "--by", "ray", "--json", session.folder_of("spans"))
+        (function,) = json.loads(run([interpreter, *words], tmp_path))["functions"]
+    assert (function["function"], function["calls"], function["attempts"]) == ("__main__.double", 3, 3)
 
 
 def test_spans_are_received_with_the_lowest_versions(

@@ -25,7 +25,7 @@ import spanview as package
 from hooked import left_in
 from pages import RECIPES, TEXTS
 from programs import spanview
-from ray_sessions import RaySession, need, with_hook
+from ray_sessions import CALLS, RaySession, need, with_hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,14 +34,6 @@ if TYPE_CHECKING:
 
     from spanview.index.trace import Node, Trace
 
-CALLS: Final = """
-@ray.remote
-def double(number):
-    return 2 * number
-
-
-assert ray.get([double.remote(number) for number in range(3)]) == [0, 2, 4]
-"""
 THREAD: Final = """
 import threading
 
@@ -130,7 +122,17 @@ def session(tmp_path: Path, _ray: None) -> Iterator[RaySession]:
 
 
 TESTED: Final = {
-    *("hook", "bundled-hook", "ray-start", "docs_hook.py", "my_tracing.py", "run-with-hook", "own-spans", "message"),
+    *(
+        "hook-install",
+        "hook",
+        "bundled-hook",
+        "ray-start",
+        "docs_hook.py",
+        "my_tracing.py",
+        "run-with-hook",
+        "own-spans",
+        "message",
+    ),
     *("serve-environment", "serve-default", "serve-exporter", "app.py", "client"),
 }
 

@@ -97,5 +97,5 @@ def _number(variable: str) -> int:
 
 def _advice(error: Exception) -> str:
     if isinstance(error, ImportError) and (error.name or "").startswith("opentelemetry"):
-        return f"{error}. Install opentelemetry-sdk where Ray runs."
+        return f"{error}. Install OpenTelemetry's SDK where Ray runs: pip install 'spanview[ray]'"
     return f"{type(error).__name__}: {error}"

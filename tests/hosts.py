@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.workers import is_same_host
-from spanview.analysis.writers import Life, RayWorker
+from spanview.analysis.writers import Life, RayWorker, WorkerExit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,7 @@ class FakeHost:
     """When processes began that are younger than some spans."""
     written: dict[str, int] = field(default_factory=dict)
     """When files were written last."""
-    exits: dict[str, str] = field(default_factory=dict)
+    exits: dict[str, WorkerExit] = field(default_factory=dict)
     """What Ray says of the ends of workers."""
     host: str = "here"
 
@@ -46,10 +46,10 @@ class FakeHost:
         is_older = seen_ns >= self.began_ns.get(pid, 0)
         return Life.HOLDS if pid in self.alive and is_older else Life.GONE
 
-    def exit_of(self, path: str, worker_id: str) -> str:
+    def exit_of(self, path: str, worker_id: str, session: str) -> WorkerExit | None:  # noqa: ARG002
         """Return what Ray says of a worker's end."""
         assert path
-        return self.exits.get(worker_id, "")
+        return self.exits.get(worker_id)
 
     def written_ns(self, path: str) -> int:
         """Return when a file was written last."""

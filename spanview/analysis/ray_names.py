@@ -11,6 +11,7 @@ part where it runs. People know them as `leaf` and `A.ok`.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -32,6 +33,8 @@ CONSTRUCTED: Final = f"__init__{SUBMITTED}"
 """The ending of the name of a span that submits an actor's constructor."""
 RAN: Final = " ray.remote_worker"
 """The ending of the name of a span that is an attempt."""
+SESSION_NAME: Final = re.compile(r"session_[\w.-]+", re.ASCII)
+"""Matches what a session is called, as the folder of its logs and the attribute `ray.session` have it."""
 _MOST_PARTS: Final = 8
 """So many parts tell nearly all functions apart; then the whole path is shown."""
 

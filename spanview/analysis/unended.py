@@ -4,13 +4,16 @@ the process that the span names              its file                           
 -------------------------------------------  -------------------------------------  ----------------------------------
 it, on this host, had that id then           –                                      runs
 is alive
+was ended in order, as Ray's log says        –                                      was stopped
 ran on another host, or isn't named          –                                      unknown
 was seen alive, and has ended                –                                      is lost
 isn't there                                  was written last when the last span    is lost, likely
                                              in it, or beside it, started or ended
 isn't there                                  was written later, as a copy is        unknown: its end may be elsewhere
 
-What was found lost stays lost, also where the files that showed it are gone: the next session of Ray takes their path.
+A call of Ray's own, as of Serve's controller, which listens until its process ends, was stopped, likely, where it would
+be lost and Ray says nothing. What was found lost or stopped stays so, also where the files that showed it are gone: the
+next session of Ray takes their path.
 Until when a lost span ran isn't known, but when its process was last known to: as it was seen, or by its last span.
 
 beside it: what starts is in `n-7-1717000000.started.jsonl`, what has ended in `n-7-1717000000.jsonl`.
@@ -27,6 +30,7 @@ from itertools import compress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from spanview.analysis.ray_names import function_of, is_rays_own
 from spanview.analysis.writers import Life, Writers
 from spanview.index.processes import file_of_process
 from spanview.model.times import NO_TIME
@@ -34,7 +38,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping
 
-    from spanview.analysis.writers import Host
+    from spanview.analysis.writers import Host, WorkerExit
     from spanview.index.store import Store
 
 MAX_UNENDED: Final = 1_000
@@ -50,6 +54,8 @@ class Fate(Enum):
 
     RUNS = "running"
     LOST = "lost"
+    STOPPED = "stopped"
+    """Its process was ended in order, while it ran."""
     UNKNOWN = "no end"
 
 
@@ -129,8 +135,8 @@ class UnendedSpans:
         self._host = host
         self._row_count = 0
         self._rows = array("I")
-        self._lost: dict[int, Unended] = {}
-        """What was found lost, by row."""
+        self._over: dict[int, Unended] = {}
+        """What was found lost or stopped, by row."""
         self._last_ns: tuple[int, dict[str, int]] = -1, {}
         """For a version of the store, when the last span of each process started or ended, by its file."""
 
@@ -150,11 +156,12 @@ class UnendedSpans:
         return {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
 
     def _remembered(self, row: int, now_ns: int) -> Unended:
-        now, lost = self._of(row, now_ns), self._lost.get(row)
-        if now.fate is Fate.LOST and (lost is None or lost.is_likely):
-            self._lost[row] = now
+        now, over = self._of(row, now_ns), self._over.get(row)
+        # Ray's log may say only afterwards that a process was ended in order.
+        if now.fate is Fate.STOPPED or (now.fate is Fate.LOST and (over is None or over.is_likely)):
+            self._over[row] = now
             return now
-        return now if lost is None or now.fate is Fate.RUNS else lost
+        return now if over is None or now.fate is Fate.RUNS else over
 
     def _rows_of(self, traces: Container[int] | None) -> list[int]:
         spans = self._store.spans
@@ -171,29 +178,32 @@ class UnendedSpans:
         if writer is None:
             return Unended(Fate.UNKNOWN, "not known which process it is of")
         who = f"its process, pid {writer.pid},"
-        worker = self._writers.facts_of(row).worker
         life = self._writers.life(row, writer)
         if life.is_alive:
             return Unended(Fate.RUNS, f"{who} is alive", writer.pid, seen_ns=now_ns)
-        if self._writers.was_alive(row, writer):
-            if self._writers.has_ended(row, writer, _READING_DELAY_S):
-                seen_ns = max(self._writers.seen_ns(row, writer), self._last_of(row))
-                return Unended(Fate.LOST, f"{who} has ended{self._exit_of(row, worker)}", writer.pid, seen_ns=seen_ns)
+        was_alive = self._writers.was_alive(row, writer)
+        if was_alive and not self._writers.has_ended(row, writer, _READING_DELAY_S):
             return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=now_ns)
-        if life is not Life.GONE:
+        seen_ns = max(self._writers.seen_ns(row, writer), self._last_of(row))
+        told = self._exit_of(row)
+        if told is not None and told.is_in_order:
+            return Unended(Fate.STOPPED, f"Ray ended {who} because {told.text}", writer.pid, seen_ns=seen_ns)
+        if not was_alive and life is not Life.GONE:
             where = f" on {writer.host}" if writer.host else ""
             return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)
-        if writer.is_named and self._is_original(row):
-            said = self._exit_of(row, worker)
-            reason = f"{who} has ended{said}" if said else f"{who} isn't running"
-            return Unended(Fate.LOST, reason, writer.pid, is_likely=not said, seen_ns=self._last_of(row))
+        if was_alive or (writer.is_named and self._is_original(row)):
+            if told is not None:
+                return Unended(Fate.LOST, f"{who} has ended, as Ray says: {told.text}", writer.pid, seen_ns=seen_ns)
+            reason = f"{who} has ended" if was_alive else f"{who} isn't running"
+            is_own = is_rays_own(function_of(self._store.names.texts[self._store.spans.name[row]]))
+            fate = Fate.STOPPED if is_own else Fate.LOST
+            return Unended(fate, reason, writer.pid, is_likely=is_own or not was_alive, seen_ns=seen_ns)
         return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)
 
-    def _exit_of(self, row: int, worker: str) -> str:
-        """Return what Ray says of a worker's end, to be put behind it; empty where it says nothing."""
-        path = self._store.sources[self._store.spans.source[row]].path
-        said = self._host.exit_of(path, worker) if worker else ""
-        return f", as Ray says: {said}" if said else ""
+    def _exit_of(self, row: int) -> WorkerExit | None:
+        """Return what Ray says of the end of a span's worker; None where it says nothing."""
+        facts, path = self._writers.facts_of(row), self._store.sources[self._store.spans.source[row]].path
+        return self._host.exit_of(path, facts.worker, facts.session) if facts.worker else None
 
     def _is_original(self, row: int) -> bool:
         """Return whether a span is in the file that its process wrote, as far as the times of the files tell."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from spanview.analysis.workers import writer_of
 from spanview.model.times import NO_TIME
@@ -47,6 +47,15 @@ class RayWorker:
     """The job that it works for, empty where it isn't known."""
 
 
+class WorkerExit(NamedTuple):
+    """How a worker of Ray's ended, as Ray says."""
+
+    text: str
+    """In a few words; from a file, and so to be sanitised."""
+    is_in_order: bool = False
+    """Whether Ray ended it, because nobody needed it any more or somebody asked for it."""
+
+
 class Host(Protocol):
     """Knows the processes of this host."""
 
@@ -67,12 +76,13 @@ class Host(Protocol):
     def written_ns(self, path: str) -> int:
         """Return when a file was written last, in nanoseconds since 1970; for a copy that is when it was copied."""
 
-    def exit_of(self, path: str, worker_id: str) -> str:
-        """Return what Ray's files say of the end of a worker; empty where they say nothing.
+    def exit_of(self, path: str, worker_id: str, session: str) -> WorkerExit | None:
+        """Return what Ray's files say of the end of a worker; None where they say nothing.
 
         Args:
             path: A file of its spans.
             worker_id: The worker's.
+            session: The name of its session, empty where it isn't known.
         """
 
     def logs_of(self, pid: int) -> str:
@@ -92,6 +102,8 @@ class RecordFacts:
     job: str
     worker: str
     """The id of the Ray worker that wrote it, empty where it isn't known."""
+    session: str
+    """The name of that worker's session, empty where it isn't known."""
 
 
 class Writers:
@@ -128,12 +140,15 @@ class Writers:
             # A task that an actor submits may have the actor's own id.
             is_task = attributes.get("ray.remote") == "function"
             actor, job = ("" if is_task else attributes.get("ray.actor_id")), attributes.get("ray.job_id")
-            worker = attributes.get("ray.worker_id") or span.resource.attributes.get("ray.worker_id")
+            resource = span.resource.attributes
+            worker = attributes.get("ray.worker_id") or resource.get("ray.worker_id")
+            session = resource.get("ray.session")
             facts = self._record_facts[row] = RecordFacts(
                 writer_of(span, path, self._host.host),
                 actor if isinstance(actor, str) else "",
                 job if isinstance(job, str) else "",
                 worker if isinstance(worker, str) else "",
+                session if isinstance(session, str) else "",
             )
         return facts
 

@@ -58,7 +58,8 @@ def run(options: Options) -> int:
     else:
         traces = {*selection.traces(store)}
         part = part_of(store, traces)
-    report = diagnose(part, session=latest_session(options.environment), unended=unended_in(part))
+    session = latest_session(options.environment)
+    report = diagnose(part, session=session, unended=unended_in(part, session=session))
     if traces is not None:
         # That few requests are left says nothing of how many were traced.
         report = replace(report, findings=[finding for finding in report.findings if finding.kind is not Kind.SAMPLING])

@@ -19,6 +19,7 @@ from spanview.display.shades import ERROR, WARNING
 from spanview.display.units import count_or_blank, duration
 from spanview.formats.jsontext import dumps_strict
 from spanview.model.problems import QueryError
+from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def run(options: Options) -> int:
     traces = None if selection.is_everything else selection.traces(store)
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)
-    if options.format != JSON and (fates := fates_text(unended_in(store).values())):
+    unended = {} if options.format == JSON else unended_in(store, session=latest_session(options.environment))
+    if fates := fates_text(unended.values()):
         say(f"spans without an end are counted, and left out of durations: {fates}")
     if options.by in {"ray", "serve"}:
         _print(_by_ray(store, traces) if options.by == "ray" else _by_serve(store, traces), options)

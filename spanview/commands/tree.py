@@ -14,6 +14,7 @@ from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.display.tree_text import trace_title, tree_lines
 from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
+from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def _lines(store: Store, trace: int, options: Options) -> Iterator[str]:
         yield from bar_lines(store, trace, options.width, paint_for(options))
     else:
         tree = store.tree(trace)
-        paint, unended = paint_for(options), unended_in(store, trace)
+        paint, unended = paint_for(options), unended_in(store, trace, latest_session(options.environment))
         yield trace_title(store, trace, tree, paint=paint, unended=unended)
         yield from tree_lines(store, trace, tree, paint, unended)
 

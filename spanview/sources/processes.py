@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.diagnosis.finding import SESSION
 from spanview.analysis.workers import is_same_host
 from spanview.analysis.writers import Life, RayWorker
 from spanview.index.processes import job_of_file
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import psutil
+
+    from spanview.analysis.writers import WorkerExit
 
 _CACHE_DURATION_S: Final = 1.0
 _LIFE_KEPT_S: Final = 0.5
@@ -85,15 +88,20 @@ class _ProcessInfo:
 
 
 class Processes:
-    """Asks the system about processes, about each twice a second at the most."""
+    """Asks the system about processes, about each twice a second at the most.
+
+    Args:
+        session: The folder of Ray's latest session; the others stand beside it.
+    """
 
     host: Final = platform.node()
     """The name of this host."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: str = SESSION) -> None:
+        self._sessions = os.path.dirname(session)
         self._known: dict[int, tuple[float, _ProcessInfo | None]] = {}
         """When each was asked, by the monotonic clock, and the answer, None for those that are gone."""
-        self._exits: dict[str, tuple[float, str]] = {}
+        self._exits: dict[str, tuple[float, WorkerExit | None]] = {}
         """When it was looked for, and what was found, by worker."""
         self._workers: tuple[float, Sequence[RayWorker]] | None = None
 
@@ -129,17 +137,18 @@ class Processes:
         # A copy that keeps the time of writing can't keep the other one, which Windows doesn't have.
         return stat.st_mtime_ns if sys.platform == "win32" else max(stat.st_mtime_ns, stat.st_ctime_ns)
 
-    def exit_of(self, path: str, worker_id: str) -> str:
-        """Return what Ray's files say of the end of a worker; empty where they say nothing.
+    def exit_of(self, path: str, worker_id: str, session: str) -> WorkerExit | None:
+        """Return what Ray's files say of the end of a worker; None where they say nothing.
 
         Args:
             path: A file of its spans.
             worker_id: The worker's.
+            session: The name of its session, empty where it isn't known.
         """
         now = time.monotonic()
-        asked_at, said = self._exits.get(worker_id, (0.0, ""))
+        asked_at, said = self._exits.get(worker_id, (0.0, None))
         if not asked_at or (not said and now - asked_at > _CACHE_DURATION_S):
-            said = exit_of(path, worker_id)
+            said = exit_of(path, worker_id, self._sessions, session)
             self._exits[worker_id] = now, said
         return said
 

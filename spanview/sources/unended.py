@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from spanview.analysis.diagnosis.finding import SESSION
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -28,11 +29,12 @@ def let_ask(store: Store) -> None:
     store.ask_lives = running
 
 
-def unended_in(store: Store, trace: int | None = None) -> Mapping[int, Unended]:
+def unended_in(store: Store, trace: int | None = None, session: str = SESSION) -> Mapping[int, Unended]:
     """Return what has become of spans without an end, by row.
 
     Args:
         trace: The trace's row in the trace table; None for all traces.
+        session: The folder of Ray's latest session.
     """
     rows = range(len(store.spans)) if trace is None else store.rows_of_trace(trace)
     if NO_TIME not in map(store.spans.end_ns.__getitem__, rows):
@@ -40,4 +42,4 @@ def unended_in(store: Store, trace: int | None = None) -> Mapping[int, Unended]:
     from spanview.analysis.unended import UnendedSpans
     from spanview.sources.processes import Processes
 
-    return UnendedSpans.of_store(store, Processes()).all(None if trace is None else (trace,))
+    return UnendedSpans.of_store(store, Processes(session)).all(None if trace is None else (trace,))

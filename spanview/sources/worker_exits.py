@@ -1,9 +1,12 @@
-"""What Ray's files say of the end of a worker: a line that the GCS, on the head node, logs within milliseconds of it.
+"""What Ray's files say of the end of a worker: that its raylet ended it in order, or that the GCS was told of its exit.
 
-… Reporting worker exit, worker id = 2f9c01…, node id = …, exit_type = SYSTEM_ERROR, exit_detail = Worker unexpectedly
-exits with a connection error code 2. End of file. Some common causes include: …
+raylet.out      … Killing leased worker because its job finished. worker_id=2f9c01… job_id=01000000
+gcs_server.out  … Reporting worker exit, worker id = 2f9c01…, node id = …, exit_type = SYSTEM_ERROR, exit_detail =
+                Worker unexpectedly exits with a connection error code 2. End of file. Some common causes include: …
 
-Source: `GcsWorkerManager::HandleReportWorkerFailure` in ray/src/ray/gcs/gcs_worker_manager.cc.
+The raylet logs first why it ends a worker, or that one has gone; the GCS, on the head node, within milliseconds.
+
+Source: ray/src/ray/raylet/node_manager.cc, and `HandleReportWorkerFailure` in ray/src/ray/gcs/gcs_worker_manager.cc.
 """
 
 from __future__ import annotations
@@ -13,30 +16,65 @@ import re
 import stat
 from typing import Final
 
+from spanview.analysis.ray_names import SESSION_NAME
+from spanview.analysis.writers import WorkerExit
 from spanview.sources.descriptors import read_at
 from spanview.sources.details import OPEN_FLAGS
 
-_LOG: Final = "gcs_server.out"
+_LOG, _RAYLET_LOG = "gcs_server.out", "raylet.out"
 _MAX_READ_BYTES: Final = 8 * 1024 * 1024
-"""Of the end of the log: what ended lately is there."""
+"""Of the end of a log: what ended lately is there."""
 _WORKER_ID: Final = re.compile(r"[0-9a-f]{56}")
 _EXIT: Final = re.compile(rb"exit_type = (\w+), exit_detail = ([^\n]*?)(?:\. |\.?\n|$)")
+_GONE: Final = b"graceful=false"
+"""In the line of a worker whose connection broke: whatever the raylet does after that is no cause of it."""
+_IN_ORDER: Final = {
+    b"because its job finished": "its job had finished",
+    b"because its owner": "its owner had ended",
+    b"Stop: sending SIGTERM": "its node was stopped",
+    b"KillLocalActor": "its actor was killed, or had no more users",
+    b"graceful=true, disconnect_type=1": "it had nothing more to do",
+    b"graceful=true, disconnect_type=3": "it left by itself",
+}
+"""What a raylet's line has that ended a worker, and why it did, the more exact before the others."""
 
 
-def exit_of(path: str, worker_id: str) -> str:
-    """Return how a worker ended, in words of Ray's; empty where no file says so.
+def exit_of(path: str, worker_id: str, sessions: str, session: str) -> WorkerExit | None:
+    """Return how a worker ended; None where no file says so.
 
     Args:
-        path: The file of its spans, in the folder `logs/spans` of its session.
+        path: The file of its spans, which may be in the folder `logs/spans` of its session.
         worker_id: Its id, in 56 hex digits.
+        sessions: The folder of Ray's sessions on this host.
+        session: The name of the worker's; empty where it isn't known.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(path)))
-    if not _WORKER_ID.fullmatch(worker_id) or os.path.basename(folder) != "logs":
-        return ""
+    if os.path.basename(folder) != "logs":
+        folder = os.path.join(sessions, session, "logs") if SESSION_NAME.fullmatch(session) else ""
+    if not folder or not _WORKER_ID.fullmatch(worker_id):
+        return None
+    if cause := _cause_in(_end_of(os.path.join(folder, _RAYLET_LOG)), b"worker_id=" + worker_id.encode()):
+        return WorkerExit(cause, is_in_order=True)
     log = _end_of(os.path.join(folder, _LOG))
     place = log.rfind(b"Reporting worker exit, worker id = " + worker_id.encode())
     match = _EXIT.search(log[place : log.find(b"\n", place) + 1 or None]) if place >= 0 else None
-    return "" if match is None else f"{match[1].decode()}, {match[2].decode('utf-8', 'replace')}"
+    if match is None:
+        return None
+    kind, detail = match[1].decode(), match[2].decode("utf-8", "replace")
+    return WorkerExit(f"{kind}, {detail}", is_in_order=kind.startswith("INTENDED_"))
+
+
+def _cause_in(log: bytes, worker: bytes) -> str:
+    """Return why a raylet has ended a worker, in words; empty where it hasn't, as far as its log says."""
+    lines, place = list[bytes](), log.find(worker)
+    while place >= 0:
+        end = log.find(b"\n", place)
+        line = log[log.rfind(b"\n", 0, place) + 1 : end if end >= 0 else None]
+        if _GONE in line:
+            break
+        lines.append(line)
+        place = log.find(worker, place + len(line))
+    return next((cause for mark, cause in _IN_ORDER.items() if any(mark in line for line in lines)), "")
 
 
 def _end_of(path: str) -> bytes:

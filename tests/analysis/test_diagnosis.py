@@ -667,6 +667,22 @@ def test_advice_names_the_session_that_was_read(path: str, session: str, told: s
     assert SESSION not in finding.advice
 
 
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("session_2026-11-22_17-49-44_1_9", "/x/ray/session_2026-11-22_17-49-44_1_9"),
+        ("session_1; rm -r /", "/x/ray/session_latest"),
+        ("../session_1", "/x/ray/session_latest"),
+        (7, "/x/ray/session_latest"),
+    ],
+)
+def test_advice_names_the_session_of_the_spans(name: object, folder: str) -> None:
+    """Where paths name no session, spans do: its folder stays when another session has begun."""
+    store = store_of(Builder().span("f ray.remote", kind="PRODUCER", resource={"ray.session": name}))
+    (finding,) = diagnose(store, session="/x/ray/session_latest").findings
+    assert f" {folder}/logs`" in f"{finding.advice}`"
+
+
 def test_check_names_the_session_below_ray_tmpdir(tmp_path: Path) -> None:
     """`RAY_TMPDIR` says where sessions are, for files that are from none."""
     (tmp_path / "1.txt").write_bytes(file_of([Builder().span("f ray.remote", kind="PRODUCER")]))
@@ -717,6 +733,22 @@ def test_what_runs_is_no_finding_and_what_was_killed_is_a_warning() -> None:
     assert finding.evidence[0].row == 0
     assert finding.advice.startswith("Process 7 ended before Stock.reserve: likely killed")
     assert finding.setting == f"tail /tmp/ray/session_latest/logs/worker-{worker}-*"
+
+
+def test_what_was_ended_in_order_is_an_info() -> None:
+    """It isn't a loss, and there is nothing to look for; beside one that was lost, it is counted."""
+    build = Builder()
+    store = store_of(*(build.span("A.listen ray.remote_worker", duration=None) for _ in range(2)))
+    stopped = Unended(Fate.STOPPED, "Ray ended its process, pid 7, because its job had finished", 7)
+    report = diagnose(store, unended={0: stopped, 1: stopped})
+    (finding,) = report.findings
+    assert (finding.severity, report.is_bad) == (Severity.INFO, False)
+    assert finding.detail == "2 records have no end: 2 whose processes were ended in order."
+    assert finding.advice.startswith("Nothing went wrong")
+    lost = Unended(Fate.LOST, "its process, pid 8, has ended", 8)
+    (finding,) = diagnose(store, unended={0: stopped, 1: lost}).findings
+    assert finding.severity is Severity.WARNING
+    assert "1 lost with its process, 1 whose process was ended in order." in finding.detail
 
 
 def test_spans_without_ids_are_named_by_their_place() -> None:

@@ -5,6 +5,7 @@ the span 1 names      process 7                its file was written     so it
 process 7, here       is alive                 –                        runs
 process 7, here       is younger               with the last span       is lost, likely
 process 7, here       isn't there              with the last span       is lost, likely
+process 7             was ended by Ray         –                        was stopped
 process 7, here       isn't there              later                    unknown
 process 7, elsewhere  is alive                 –                        unknown
 no process            –                        –                        unknown
@@ -24,7 +25,7 @@ from hosts import FakeHost
 from programs import spanview
 from spanview.analysis.running import Running
 from spanview.analysis.unended import Fate, UnendedSpans, fates_text, known_until, unended_text
-from spanview.analysis.writers import Life
+from spanview.analysis.writers import Life, WorkerExit
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
 from spanview.sources.processes import Processes
@@ -105,8 +106,18 @@ def said(store: Store, host: FakeHost) -> str:
         ),
         (
             HERE | {"ray.worker_id": "2f9c"},
-            FakeHost(written={ENDED: LAST_NS}, exits={"2f9c": "SYSTEM_ERROR, End of file"}),
+            FakeHost(written={ENDED: LAST_NS}, exits={"2f9c": WorkerExit("SYSTEM_ERROR, End of file")}),
             "lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR, End of file",
+        ),
+        (
+            HERE | {"ray.worker_id": "2f9c"},
+            FakeHost(exits={"2f9c": WorkerExit("its job had finished", is_in_order=True)}),
+            "stopped: Ray ended its process, pid 7, because its job had finished",
+        ),
+        (
+            HERE | {"ray.worker_id": "2f9c", "host.name": "elsewhere"},
+            FakeHost({7}, exits={"2f9c": WorkerExit("its node was stopped", is_in_order=True)}),
+            "stopped: Ray ended its process, pid 7, because its node was stopped",
         ),
         (HERE, FakeHost(), "no end: its process, pid 7, isn't running here, but the file may be a copy"),
         (
@@ -216,26 +227,121 @@ def test_when_a_file_was_written(tmp_path: Path) -> None:
     assert Processes().written_ns(str(tmp_path / "2.jsonl")) == 0
 
 
+@pytest.mark.parametrize(
+    ("function", "exits", "text"),
+    [
+        ("ServeController.listen_for_change", {}, "stopped, likely: its process, pid 7, isn't running"),
+        ("Controller.listen_for_change", {}, "lost, likely: its process, pid 7, isn't running"),
+        (
+            "ServeController.listen_for_change",
+            {"2f9c": WorkerExit("SYSTEM_ERROR, End of file")},
+            "lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR, End of file",
+        ),
+    ],
+)
+def test_a_call_of_rays_own(function: str, exits: dict[str, WorkerExit], text: str) -> None:
+    """It waits until its process ends, which is no loss unless Ray says so."""
+    listens = Builder().span(
+        f"{function} ray.remote_worker",
+        span=1,
+        start=10,
+        duration=None,
+        kind="CONSUMER",
+        resource=HERE | {"ray.worker_id": "2f9c"},
+    )
+    store = store_with({ENDED: [ended()], STARTED: [listens]})
+    assert said(store, FakeHost(written={ENDED: LAST_NS}, exits=exits)) == text
+
+
+def test_a_log_that_says_later_why_a_process_ended() -> None:
+    """What was taken for lost was stopped, and stays so when the log is gone."""
+    resource = HERE | {"ray.worker_id": "2f9c"}
+    store = store_with({ENDED: [ended(resource)], STARTED: [begun(resource)]})
+    host, clock = FakeHost({7}), Clock()
+    spans = UnendedSpans.of_store(store, host, clock)
+    spans.all()
+    host.end({7})
+    spans.all()
+    clock.now = 0.6
+    assert [unended.fate for unended in spans.all().values()] == [Fate.LOST]
+    host.exits["2f9c"] = WorkerExit("its job had finished", is_in_order=True)
+    assert [unended.fate for unended in spans.all().values()] == [Fate.STOPPED]
+    host.exits.clear()
+    assert [unended.fate for unended in spans.all().values()] == [Fate.STOPPED]
+
+
+WORKER: Final = "2f9c01" + "0" * 50
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        (("Killing leased worker because its job finished. ID",), "its job had finished"),
+        (
+            (
+                "Received KillLocalActor RPC ID",
+                "Killing leased worker because its owner died. ID",
+                "Disconnecting worker, graceful=true, disconnect_type=1, ID",
+                "Failed to send exit request. Killing it using SIGKILL instead. ID",
+            ),
+            "its owner had ended",
+        ),
+        (
+            ("Received KillLocalActor RPC ID", "Disconnecting worker, graceful=true, disconnect_type=1, ID"),
+            "its actor was killed, or had no more users",
+        ),
+        (("Stop: sending SIGTERM to pgid=7 ID", "Stop: sending SIGKILL to pgid=7 ID"), "its node was stopped"),
+        (("Disconnecting worker, graceful=true, disconnect_type=3, ID",), "it left by itself"),
+        (
+            (
+                "Disconnecting worker, graceful=false, disconnect_type=0, ID",
+                "DisconnectClient: sending SIGTERM to pgid=7 ID",
+                "Received KillLocalActor RPC ID",
+            ),
+            None,
+        ),
+        (("Disconnecting worker, graceful=true, disconnect_type=0, ID",), None),
+        (("Started worker process with pid 7 ID", "Stop: sending SIGTERM to pgid=8 OTHER"), None),
+    ],
+)
+def test_a_worker_that_its_raylet_ended(tmp_path: Path, lines: Sequence[str], cause: str | None) -> None:
+    """The raylet's log says why; what it does after a worker has gone is no reason."""
+    folder = tmp_path / "session_2026-11-24_05-52-40_1_1" / "logs"
+    (folder / "spans").mkdir(parents=True)
+    (tmp_path / "spans").mkdir()
+    text = "\n".join(f"[1 I 1 1] (raylet) node_manager.cc:1: {line} job_id=01000000" for line in lines)
+    named = text.replace("ID", f"worker_id={WORKER}").replace("OTHER", f"worker_id={'3' * 56}")
+    (folder / "raylet.out").write_text(f"[state-dump] 1\n{named}\n")
+    expected = None if cause is None else WorkerExit(cause, is_in_order=True)
+    assert Processes().exit_of(str(folder / "spans" / "7.jsonl"), WORKER, "") == expected
+    # Where spans are in a folder of their own, they name the session.
+    there = Processes(str(tmp_path / "session_latest"))
+    path = str(tmp_path / "spans" / "7.jsonl")
+    assert there.exit_of(path, WORKER, folder.parent.name) == expected
+    for session in ("", "session_2", "../" + folder.parent.name):
+        assert Processes(str(tmp_path / "session_latest")).exit_of(path, WORKER, session) is None
+
+
 def test_how_a_worker_ended(tmp_path: Path) -> None:
     """The log of the head node says it, for the worker that is asked about, and in its session only."""
-    worker = "2f9c01" + "0" * 50
     spans = tmp_path / "logs" / "spans"
     spans.mkdir(parents=True)
     log, path = tmp_path / "logs" / "gcs_server.out", str(spans / "7.jsonl")
-    assert not Processes().exit_of(path, worker)
+    assert Processes().exit_of(path, WORKER, "") is None
     line = "W x.cc:70: Reporting worker exit, worker id = {}, node id = 1, exit_type = {}, exit_detail = {}"
     log.write_text(
         line.format("3" * 56, "INTENDED_USER_EXIT", "It went.\n")
-        + line.format(worker, "SYSTEM_ERROR", "Worker exits with code 2. End of file. Some causes.\n")
+        + line.format(WORKER, "SYSTEM_ERROR", "Worker exits with code 2. End of file. Some causes.\n")
         + line.format("4" * 56, "USER_ERROR", "Other.\n")
     )
-    assert Processes().exit_of(path, worker) == "SYSTEM_ERROR, Worker exits with code 2"
-    assert Processes().exit_of(path, "4" * 56) == "USER_ERROR, Other"
-    assert not Processes().exit_of(path, "5" * 56)
-    assert not Processes().exit_of(str(tmp_path / "7.jsonl"), worker)
+    assert Processes().exit_of(path, "3" * 56, "") == WorkerExit("INTENDED_USER_EXIT, It went", is_in_order=True)
+    assert Processes().exit_of(path, WORKER, "") == WorkerExit("SYSTEM_ERROR, Worker exits with code 2")
+    assert Processes().exit_of(path, "4" * 56, "") == WorkerExit("USER_ERROR, Other")
+    assert Processes().exit_of(path, "5" * 56, "") is None
+    assert Processes().exit_of(str(tmp_path / "7.jsonl"), WORKER, "") is None
     log.unlink()
     log.symlink_to("/etc/passwd")
-    assert not Processes().exit_of(path, worker)
+    assert Processes().exit_of(path, WORKER, "") is None
 
 
 def test_a_process_that_the_span_names() -> None:

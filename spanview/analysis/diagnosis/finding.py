@@ -145,7 +145,8 @@ RULES: Final = {
     ),
     Kind.LONE_REPLICAS: Rule(
         "a replica's span has no proxy above it: its request wasn't sampled, or came through a handle",
-        f"{_FULL_SAMPLING}; calls by a handle have no proxy.",
+        f"Calls by a handle have no proxy, and lack nothing. Where none was used: {_FULL_SAMPLING[0].lower()}"
+        f"{_FULL_SAMPLING[1:]}, unless that was done.",
     ),
     Kind.NO_PROXY_FILE: Rule(
         "a folder has files of replicas, but no file of a proxy",
@@ -250,7 +251,7 @@ RULES: Final = {
     ),
     Kind.FOREIGN: Rule(
         "a file isn't empty, but has no span that spanview knows",
-        "`spanview check --json` says under problems where. Give the folder of the spans alone as PATH.",
+        "The problems listed with these findings say what each file has. Give the folder of the spans alone as PATH.",
         certainty=Certainty.CERTAIN,
     ),
     Kind.MISSING_ROOTS: Rule(
@@ -273,7 +274,8 @@ RULES: Final = {
     ),
     Kind.NO_END: Rule(
         "a span has no end and doesn't count in durations: its process ended before it could write the end (a warning "
-        "if this host's processes show it), or the end is in another file. Running spans aren't counted",
+        "if this host's processes show it, unless Ray ended it in order), or the end is in another file. Running spans "
+        "aren't counted",
         "Such spans were written when they started, for example by spanview's hook. Look at the logs of the processes "
         "that were lost with them.",
         certainty=Certainty.CERTAIN,

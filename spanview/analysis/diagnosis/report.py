@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.diagnosis import calls, files, serve, traces
 from spanview.analysis.diagnosis.facts import Facts
 from spanview.analysis.diagnosis.finding import RULES, SESSION, Finding, Kind
+from spanview.analysis.ray_names import SESSION_NAME
 from spanview.analysis.telling import unheard
 from spanview.analysis.unended import NO_UNENDED
 from spanview.model.problems import Severity, Summary
@@ -61,7 +62,7 @@ def diagnose(
     """Return what a store holds and what is wrong with it; it may grow meanwhile.
 
     Args:
-        session: The folder of the Ray session that advice names where the files' paths don't say.
+        session: The folder of Ray's latest session, which advice names where neither paths nor spans name another.
         unended: What has become of spans without an end, by row, as far as that was asked.
     """
     facts = Facts(store, unended)
@@ -71,8 +72,7 @@ def diagnose(
         tell(number / len(DETECTORS))
         finding = detect(facts)
         if finding is not None and finding.count:
-            of_evidence = (session_of(place.file) for place in finding.evidence)
-            own = next(filter(None, of_evidence), "") or (min(sessions) if len(sessions) == 1 else session)
+            own = _named_by(finding, store, session) or (min(sessions) if len(sessions) == 1 else session)
             findings.append(replace(finding, session=own))
     findings.sort(key=lambda finding: _BY_SEVERITY.index(finding.severity))
     return Report(_summary(facts), findings, facts.problems, facts.running)
@@ -86,6 +86,20 @@ def spans_in_finding(store: Store, kind: Kind) -> frozenset[int]:
     """
     finding = DETECTORS[kind](Facts(store))
     return frozenset() if finding is None else frozenset(finding.rows)
+
+
+def _named_by(finding: Finding, store: Store, latest: str) -> str:
+    """Return the folder of the Ray session that the evidence is from, as paths or spans name it; empty if none does.
+
+    Args:
+        latest: The folder of Ray's latest session; the others stand beside it.
+    """
+    if of_path := next(filter(None, (session_of(place.file) for place in finding.evidence)), ""):
+        return of_path
+    rows = (place.row for place in finding.evidence if place.row >= 0)
+    names = (store.span(row).resource.attributes.get("ray.session") for row in rows)
+    name = next((name for name in names if isinstance(name, str) and SESSION_NAME.fullmatch(name)), "")
+    return f"{latest.rpartition('/')[0]}/{name}" if name else ""
 
 
 def session_of(path: str) -> str:

@@ -82,6 +82,11 @@ def ids_reused(facts: Facts) -> Finding | None:
 
 _MAX_LOST_NAMED: Final = 3
 """Lost spans that are named."""
+_IN_ORDER: Final = {Fate.STOPPED, Fate.RUNS}
+_NOTHING_WENT_WRONG: Final = (
+    "Nothing went wrong: Ray ended these processes because nobody needed them any more, or the program asked for it. "
+    "How long the spans lasted isn't known."
+)
 
 
 def no_end(facts: Facts) -> Finding:
@@ -92,11 +97,14 @@ def no_end(facts: Facts) -> Finding:
     rows = [*lost, *(row for row, fate in fates.items() if fate not in {Fate.LOST, Fate.RUNS})]
     unknown = [*fates.values()].count(Fate.UNKNOWN)
     known = [number(len(lost), "lost with its process", "lost with their processes")] if lost else []
+    if stopped := [*fates.values()].count(Fate.STOPPED):
+        known.append(number(stopped, "whose process was ended in order", "whose processes were ended in order"))
     if unknown:
         known.append(number(unknown, "of an unknown process", "of unknown processes"))
     detail = f"{number(len(rows), 'record has', 'records have')} no end{': ' * bool(known)}{', '.join(known)}."
     if not lost:
-        return facts.of_spans(Kind.NO_END, rows, detail)
+        finding = facts.of_spans(Kind.NO_END, rows, detail)
+        return replace(finding, known_advice=_NOTHING_WENT_WRONG) if {*fates.values()} <= _IN_ORDER else finding
     named = [f"{_function(facts, row)}: {unended_text(facts.unended[row])}" for row in lost[:_MAX_LOST_NAMED]]
     more = f"; and {len(lost) - len(named):,} more" if len(lost) > len(named) else ""
     detail = f"{detail} {'; '.join(named)}{more}."

@@ -421,7 +421,7 @@ class SpanviewApp(App[None]):
         from spanview.analysis.running import Running
         from spanview.sources.processes import Processes
 
-        return Running(self._store, Processes())
+        return Running(self._store, Processes(self._opening.session))
 
     @cached_property
     def logs(self) -> Logs:

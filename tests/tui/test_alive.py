@@ -40,7 +40,7 @@ PATH = "spans/7.txt"
 def host(monkeypatch: pytest.MonkeyPatch) -> FakeHost:
     """Return the processes that are alive, to be changed."""
     fake = FakeHost({7, 8}, {8: "IDLE"})
-    monkeypatch.setattr(processes, "Processes", lambda: fake)
+    monkeypatch.setattr(processes, "Processes", lambda *_: fake)
     monkeypatch.setattr(traces_screen, "_GROWTH_MARK_S", 0.0)
     return fake
 
@@ -165,7 +165,7 @@ async def test_a_call_that_may_be_running(host: FakeHost) -> None:
         await look.press("A")
         await look.until_shown("1 call of 1 function", "1 call not yet seen to run")
         await look.press("enter")
-        await look.until_shown("◌ not yet seen to run", "not yet seen to run: it waits")
+        await look.until_shown("◌ not yet seen to run", "not yet seen to run: it is waiting")
         assert look.is_on(FunctionCallsScreen)
         await look.tell(FOLLOWING)
         await look.until_shown("◌ runs, likely: pid 8 is ray::f")

@@ -54,6 +54,7 @@ serve_nested       what a replica waited in queues of the deployments that it ca
 serve              Serve's requests: proxy, routing and replica as one
 serve_pairs        the two traces of one FastAPI request
 serve_groups       requests by application, deployment, route and status
+known_calls        what is known of all calls, found out once for many traces
 answer             where the time of a trace went, in a few parts that add up to it
 failures           failed spans, the newest first, each where it began
 silent             what failed, though no error says so

@@ -27,9 +27,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.known_calls import KnownCalls
 from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray_names import RAN, call_names
-from spanview.analysis.serve import Part, part_of_name, serve_requests
+from spanview.analysis.serve import Part, part_of_name
 from spanview.analysis.serve_nested import NestedQueue, summed
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
@@ -38,13 +39,13 @@ from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.analysis.critical import Segment
     from spanview.analysis.meanwhile import Meanwhile
     from spanview.analysis.ray_names import NameNumbers
     from spanview.analysis.telling import Tell
-    from spanview.analysis.waited_for import AllAttempts, WaitReason
+    from spanview.analysis.waited_for import WaitReason
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -173,7 +174,7 @@ def answer_of(
     trace: int,
     tree: TraceTree | None = None,
     until: Mapping[int, int] = NO_TIMES,
-    attempts: AllAttempts | None = None,
+    known: KnownCalls | None = None,
 ) -> Answer:
     """Return where a trace's time went, as the module defines it.
 
@@ -181,10 +182,11 @@ def answer_of(
         trace: The trace's row in the trace table.
         tree: Its tree, where that is stitched already.
         until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
-        attempts: All attempts of the store, for whoever asks of many traces.
+        known: What is known of all calls of the store, for whoever asks of many traces.
     """
     tree = store.tree(trace) if tree is None else tree
-    return _of_request(store, trace) or _of_path(store, trace, tree, until, attempts)
+    known = KnownCalls(store) if known is None else known
+    return _of_request(store, trace, known) or _of_path(store, trace, tree, until, known)
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
@@ -212,22 +214,23 @@ def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tel
         return None
     chosen = chosen[np.lexsort((chosen, ends[chosen] - starts[chosen]))]
     median, slowest = int(chosen[rank_of(len(chosen), 50)]), int(chosen[-1])
-    of_median = answer_of(store, median)
+    known = KnownCalls(store)
+    of_median = answer_of(store, median, known=known)
     tell(0.5)
-    of_slowest = of_median if median == slowest else answer_of(store, slowest)
+    of_slowest = of_median if median == slowest else answer_of(store, slowest, known=known)
     return TypicalAnswers(len(chosen), of_median, of_slowest, without_end)
 
 
 # -- a request of Serve ------------------------------------------------------------------------------------------------
 
 
-def _of_request(store: Store, trace: int) -> Answer | None:
+def _of_request(store: Store, trace: int, known: KnownCalls) -> Answer | None:
     """Return the parts of a trace that is one request of Serve; None for all others."""
     spans, table = store.spans, store.trace_table
     root = table.root_row[trace]
     if root == NO_ROW or part_of_name(store.names.texts[spans.name[root]]) not in {Part.PROXY, Part.ROUTE}:
         return None
-    request = next((request for request in serve_requests(store, [trace]) if root in request.rows), None)
+    request = known.request_of(root)
     rows = {} if request is None else dict(zip(request.parts, request.rows, strict=True))
     if request is None or not {Part.ROUTE, Part.REPLICA} <= rows.keys():
         return None
@@ -268,17 +271,15 @@ class _Piece(NamedTuple):
     ns: int
 
 
-def _of_path(
-    store: Store, trace: int, tree: TraceTree, until: Mapping[int, int], attempts: AllAttempts | None
-) -> Answer:
+def _of_path(store: Store, trace: int, tree: TraceTree, until: Mapping[int, int], known: KnownCalls) -> Answer:
     """Return what the critical path of a trace shows."""
     spans, texts = store.spans, store.names.texts
-    path = critical_path(tree, spans, texts, until)
+    path = critical_path(tree, spans, store.names, until)
     numbers = call_names(store)
     has_calls = any(map((numbers[0] | numbers[1]).__contains__, map(spans.name.__getitem__, tree.rows)))
     sorter = _Sorter(store, tree, numbers, has_calls=has_calls)
     pieces = [sorter.piece(segment) for segment in path.segments]
-    parts = _parts(store, tree, pieces, attempts)
+    parts = _parts(store, tree, pieces, known)
     before = path.segments[0].start_ns - store.trace_table.start_ns[trace] if path.segments else 0
     if before > 0:
         root = sorter.root_of(path.segments[0].node)
@@ -292,8 +293,8 @@ def _of_path(
         tuple(parts),
         has_calls=has_calls,
         doubts=path.reason,
-        unseen_calls=_unseen_calls(store, trace, tree, numbers[0]) if numbers[0] and has_calls else UnseenCalls(),
-        generators=_generators(store, tree, pieces, numbers[1]),
+        unseen_calls=_unseen_calls(store, tree, numbers[0], known) if numbers[0] and has_calls else UnseenCalls(),
+        generators=_generators(store, tree, pieces, numbers[1], known),
     )
 
 
@@ -377,7 +378,7 @@ class _Sorter:
 _WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.LIVING, Doing.QUEUED))
 
 
-def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], attempts: AllAttempts | None) -> list[AnswerPart]:
+def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], known: KnownCalls) -> list[AnswerPart]:
     """Return the pieces of each doing as one part."""
     by_doing = defaultdict[Doing, list[_Piece]](list)
     for piece in pieces:
@@ -388,13 +389,11 @@ def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], attempts: Al
         if doing is Doing.SPANS:
             parts += _by_name(store, several, total)
         elif several:
-            parts.append(_part(store, tree, doing, several, attempts))
+            parts.append(_part(store, tree, doing, several, known))
     return parts
 
 
-def _part(
-    store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece], attempts: AllAttempts | None
-) -> AnswerPart:
+def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece], known: KnownCalls) -> AnswerPart:
     """Return pieces of one doing as a part."""
     is_wait, texts = doing in _WAITS, store.names.texts
     sums = defaultdict[int, int](int)
@@ -405,7 +404,7 @@ def _part(
     reason = meanwhile = None
     if doing is Doing.WAITING:
         since = min(piece.start_ns for piece in pieces if piece.node == longest)
-        reason, meanwhile = _waited_for(store, tree, longest, since, attempts)
+        reason, meanwhile = _waited_for(store, tree, longest, since, known)
     return AnswerPart(
         doing,
         sum(sums.values()),
@@ -419,20 +418,18 @@ def _part(
 
 
 def _waited_for(
-    store: Store, tree: TraceTree, node: int, since_ns: int, attempts: AllAttempts | None
+    store: Store, tree: TraceTree, node: int, since_ns: int, known: KnownCalls
 ) -> tuple[WaitReason | None, Meanwhile | None]:
     """Return what an attempt waited for, and what went on since the path waits for it."""
     from spanview.analysis.meanwhile import meanwhile_of
-    from spanview.analysis.waited_for import AllAttempts
 
     row = tree.rows[node]
     if store.spans.kind[row] != CONSUMER:
         return None, None
-    attempts = AllAttempts(store) if attempts is None else attempts
-    reason = attempts.reasons_of([row]).get(row)
+    reason = known.wait_reason_of(row)
     if reason is None:
         return None, None
-    return reason, meanwhile_of(store, attempts, row, reason, since_ns)
+    return reason, meanwhile_of(store, known.attempts, row, reason, since_ns)
 
 
 def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerPart]:
@@ -457,30 +454,26 @@ def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerP
 # -- what the path leaves open -----------------------------------------------------------------------------------------
 
 
-def _unseen_calls(store: Store, trace: int, tree: TraceTree, submits: set[int]) -> UnseenCalls:
+def _unseen_calls(store: Store, tree: TraceTree, submits: Collection[int], known: KnownCalls) -> UnseenCalls:
     spans, texts = store.spans, store.names.texts
     parents = {*tree.parents}
     alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
     if not any(spans.name[row] in submits and spans.status[row] != ERROR for row in alone):
         return UnseenCalls()
-    from spanview.analysis.calls import calls_of
-    from spanview.analysis.reasons import Reason, reasons_of, without_attempt
+    from spanview.analysis.reasons import Reason, without_attempt
 
-    reasons = reasons_of(store, calls_of(store, [trace]))
+    reasons = known.reasons_among(tree.rows)
     whys = without_attempt(store, reasons)
     untraced = sorted(row for row, why in reasons.items() if why.reason is Reason.UNTRACED)
     without, left_out = (tuple(texts[spans.name[row]] for row in rows) for rows in (whys, untraced))
     return UnseenCalls(without, left_out, sum(why.never_ran for why in whys.values()))
 
 
-def _generators(store: Store, tree: TraceTree, pieces: Iterable[_Piece], runs: set[int]) -> tuple[str, ...]:
+def _generators(
+    store: Store, tree: TraceTree, pieces: Iterable[_Piece], runs: Collection[int], known: KnownCalls
+) -> tuple[str, ...]:
     """Return the names of attempts on a path that are generators."""
     texts, spans = store.names.texts, store.spans
     rows = [tree.rows[piece.node] for piece in pieces if not tree.is_missing(piece.node)]
     names = dict.fromkeys(spans.name[row] for row in rows if spans.kind[row] == CONSUMER and spans.name[row] in runs)
-    if not names:
-        return ()
-    from spanview.analysis.generators import generators_of
-
-    generators = generators_of(store)
-    return tuple(texts[name] for name in names if texts[name].removesuffix(RAN) in generators)
+    return tuple(texts[name] for name in names if texts[name].removesuffix(RAN) in known.attempts.generators)

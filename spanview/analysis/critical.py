@@ -37,18 +37,18 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.consistent import NO_TIMES, consistent
-from spanview.analysis.serve import Part, part_of_name
+from spanview.analysis.serve import Part, numbers_of
 from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from spanview.analysis.consistent import ConsistentTrace
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
-    from spanview.index.table import SpanTable
+    from spanview.index.table import Interned, SpanTable
     from spanview.index.tree import TraceTree
 
 
@@ -100,7 +100,7 @@ class Share:
 
 
 def critical_path(
-    tree: TraceTree, spans: SpanTable, names: Sequence[str], until: Mapping[int, int] = NO_TIMES
+    tree: TraceTree, spans: SpanTable, names: Interned, until: Mapping[int, int] = NO_TIMES
 ) -> CriticalPath:
     """Return the critical path of a trace, as the module defines it.
 
@@ -108,10 +108,10 @@ def critical_path(
     and everything else that isn't sure is said in `reason`, and raises nothing.
 
     Args:
-        names: The texts of the names in that table.
+        names: The names in that table.
         until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
     """
-    stretches, reason = _path(tree, spans, _serve_names(names), until)
+    stretches, reason = _path(tree, spans, names, until)
     return CriticalPath(tuple([Segment(*stretch) for stretch in reversed(stretches)]), reason)
 
 
@@ -129,13 +129,12 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     counts: defaultdict[int, int] = defaultdict(int)
     unsure: defaultdict[int, int] = defaultdict(int)
     chosen = range(len(table)) if traces is None else traces
-    serve_names = _serve_names(store.names.texts)
     for index, trace in enumerate(chosen):
         tell(index / len(chosen))
         if not table.trace_id(trace):
             continue
         tree = store.tree(trace)
-        stretches, reason = _path(tree, spans, serve_names)
+        stretches, reason = _path(tree, spans, store.names)
         names = set()
         for node, start, end, kind in stretches:
             if not tree.is_missing(node):
@@ -152,33 +151,27 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
 
 
-def _serve_names(names: Sequence[str]) -> dict[int, Part]:
-    """Return the numbers of the names that routings and replicas of Ray Serve have."""
-    parts = {number: part_of_name(name) for number, name in enumerate(names)}
-    return {number: part for number, part in parts.items() if part in (Part.ROUTE, Part.REPLICA)}
-
-
 def _path(
-    tree: TraceTree, spans: SpanTable, serve_names: Mapping[int, Part], until: Mapping[int, int] = NO_TIMES
+    tree: TraceTree, spans: SpanTable, names: Interned, until: Mapping[int, int] = NO_TIMES
 ) -> tuple[list[_Stretch], str]:
     """Return the stretches of a trace's path, the latest first, and why it isn't sure."""
     trace = consistent(tree, spans, until)
     if max(trace.ends, default=NO_TIME) == NO_TIME:
         return [], "no span has a time"
-    queued = _queued(tree, spans, serve_names) if serve_names else frozenset()
+    replicas, routes = numbers_of(names, Part.REPLICA), numbers_of(names, Part.ROUTE)
+    queued = _queued(tree, spans, replicas, routes) if replicas and routes else frozenset()
     return _stretches(trace, queued), trace.doubts
 
 
-def _queued(tree: TraceTree, spans: SpanTable, serve_names: Mapping[int, Part]) -> frozenset[int]:
-    """Return the nodes that are replicas below their routings."""
-    parts = [serve_names.get(spans.name[row]) for row in tree.rows]
+def _queued(tree: TraceTree, spans: SpanTable, replicas: Container[int], routes: Container[int]) -> frozenset[int]:
+    """Return the nodes that are replicas below their routings, by the numbers of the names that both have."""
     return frozenset(
         node
-        for node, part in enumerate(parts)
-        if part is Part.REPLICA
+        for node, row in enumerate(tree.rows)
+        if spans.name[row] in replicas
         and (parent := tree.parents[node]) != ROOT
         and not tree.is_missing(parent)
-        and parts[parent] is Part.ROUTE
+        and spans.name[tree.rows[parent]] in routes
     )
 
 

@@ -33,7 +33,7 @@ import numpy as np
 from spanview.analysis.forest_selftime import stretches_in
 from spanview.analysis.intervals import Covered, most_at_once_of_each
 from spanview.analysis.ray_names import call_names
-from spanview.analysis.serve import Part, part_of_name
+from spanview.analysis.serve import Part, numbers_of
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -313,7 +313,8 @@ def _own_stretches(
     if not len(crossing):
         return None
     above = parents[crossing]
-    kinds, replicas, routes = forest.of("kind"), *_names_of_serve(store)
+    kinds = forest.of("kind")
+    replicas, routes = ([*numbers_of(store.names, part)] for part in (Part.REPLICA, Part.ROUTE))
     names = forest.of("name")
     called = (kinds[crossing] == CONSUMER) & (kinds[above] == PRODUCER)
     routed = np.isin(names[crossing], replicas) & np.isin(names[above], routes)
@@ -329,15 +330,6 @@ def _own_stretches(
     lanes = lane[owners[spans]]
     order = spans[np.lexsort((begins[spans], lanes))]
     return _Stretches(np.sort(lanes), begins[order], stops[order])
-
-
-def _names_of_serve(store: Store) -> tuple[list[int], list[int]]:
-    """Return the numbers of the names of replicas' spans, and of routings."""
-    parts = [part_of_name(name) for name in [*store.names.texts]]
-    replicas, routes = (
-        [number for number, part in enumerate(parts) if part is wanted] for wanted in (Part.REPLICA, Part.ROUTE)
-    )
-    return replicas, routes
 
 
 def _lane(key: Key, number: int, positions: Places, columns: _Columns, max_concurrency: int) -> Lane:

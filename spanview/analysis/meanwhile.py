@@ -84,7 +84,7 @@ def meanwhile_of(
 def _unexplained(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) -> Meanwhile | None:
     """Return what went on while an attempt waited for what isn't known."""
     until_ns = store.spans.start_ns[attempt]
-    calls, earlier = attempts.called_before(attempts.call_of(attempt))
+    calls, earlier = attempts.called_before(attempt, since_ns)
     ran = _ran(store, earlier, since_ns, until_ns)
     if ran is not None:
         return ran

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.index.table import Interned
 
-NameNumbers: TypeAlias = tuple[set[int], set[int]]
+NameNumbers: TypeAlias = tuple[frozenset[int], frozenset[int]]
 """Of the names of spans that submit calls, and of those that are attempts."""
 SUBMITTED: Final = " ray.remote"
 """The ending of the name of a span that submits a call."""
@@ -59,13 +59,16 @@ _OWN_CLASSES: Final = frozenset(
 
 def call_names(store: Store) -> NameNumbers:
     """Return the numbers of the names of spans that submit calls, and of those that are attempts."""
-    submits, runs = set[int](), set[int]()
-    for number, text in enumerate(store.names.texts):
-        if text.endswith(SUBMITTED):
-            submits.add(number)
-        elif text.endswith(RAN):
-            runs.add(number)
-    return submits, runs
+    return store.names.where(_submits_call), store.names.where(_runs_call)
+
+
+def _submits_call(name: str) -> bool:
+    """Return whether a span with this name submits a call."""
+    return name.endswith(SUBMITTED)
+
+
+def _runs_call(name: str) -> bool:
+    return name.endswith(RAN)
 
 
 def started_attempts(store: Store) -> Places:

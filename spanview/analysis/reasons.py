@@ -316,10 +316,9 @@ class _Reasons:
     def _last_of_routings(self) -> dict[tuple[int, int], int]:
         """Return when each routing of Serve last called a replica, by the routing's trace and span id."""
         spans = self._store.spans
-        numbers = {number for number, text in enumerate(self._store.names.texts) if is_serve_call(text)}
         last = dict[tuple[int, int], int]()
         rows = self._all_calls.rows
-        for row in rows[np.isin(copy_of(spans.name)[rows], [*numbers])].tolist():
+        for row in rows[np.isin(copy_of(spans.name)[rows], [*self._store.names.where(is_serve_call)])].tolist():
             key = spans.trace[row], spans.parent_id[row]
             last[key] = max(last.get(key, NO_TIME), spans.start_ns[row])
         return last

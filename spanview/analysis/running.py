@@ -59,7 +59,6 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
-    from spanview.analysis.ray_names import NameNumbers
     from spanview.analysis.workers import Writer
     from spanview.analysis.writers import Host, RayWorker
     from spanview.index.store import Store
@@ -221,8 +220,6 @@ class Running:
         self._candidates: list[int] = []
         """Traces without a root, or with more calls than attempts, the newest."""
         self._gaps: dict[int, _Gaps] = {}
-        self._names: tuple[int, NameNumbers] = 0, (set(), set())
-        """How many names there were, and the numbers of those that calls and attempts have."""
         self._not_run: dict[int, float] = {}
         """Since when no worker has run calls, by row and the clock."""
         self._calls_by_title: dict[str, tuple[int, float, list[int]]] = {}
@@ -365,7 +362,7 @@ class Running:
         return known
 
     def _find_gaps(self, trace: int, version: int) -> _Gaps:
-        spans, (submits, runs) = self._store.spans, self._names[1]
+        spans, (submits, runs) = self._store.spans, call_names(self._store)
         rows = self._store.rows_of_trace(trace)
         span_ids = {spans.span_id[row] for row in rows}
         children = defaultdict[int, list[int]](list)
@@ -525,7 +522,7 @@ class Running:
         if title == IDLE:
             return True
         texts = self._store.names.texts
-        functions = (texts[number].removesuffix(SUBMITTED) for number in self._names[1][0])
+        functions = (texts[number].removesuffix(SUBMITTED) for number in call_names(self._store)[0])
         return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
 
     def _calls_of_title(self, row: int, title: str) -> list[int]:
@@ -568,10 +565,8 @@ class Running:
 
     def _take_in_new_spans(self) -> None:
         """Take in the spans that have arrived."""
-        store, spans, table = self._store, self._store.spans, self._store.trace_table
-        texts, count, traces = store.names.texts, len(spans.next_row), len(table)
-        if len(texts) != self._names[0]:
-            self._names = len(texts), call_names(store)
+        spans, table, texts = self._store.spans, self._store.trace_table, self._store.names.texts
+        count, traces = len(spans.next_row), len(table)
         self._more_calls.extend(array("i", bytes(4 * (traces - len(self._more_calls)))))
         changed = set(range(self._trace_count, traces))
         for row in range(self._row_count, count):

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum, StrEnum
+from functools import partial
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.index.forest import Forest
     from spanview.index.store import Store
-    from spanview.index.table import SpanTable
+    from spanview.index.table import Interned, SpanTable
     from spanview.model.span import Span
 
 _NAME: Final = re.compile(
@@ -161,6 +162,18 @@ def part_of_name(name: str) -> Part | None:
     return None if match is None else (Part.PROXY, Part.ROUTE, Part.REPLICA)[(match.lastindex or 1) - 1]
 
 
+def numbers_of(names: Interned, part: Part) -> frozenset[int]:
+    """Return the numbers of the names that spans of a part have."""
+    return names.where(_TESTS[part])
+
+
+def _is_of(part: Part, name: str) -> bool:
+    return part_of_name(name) is part
+
+
+_TESTS: Final = {part: partial(_is_of, part) for part in Part}
+
+
 def queue_between(spans: SpanTable, route_row: int, replica_row: int) -> int | None:
     """Return the queue of a replica below its routing, in nanoseconds, by their rows; None where a start is missing."""
     queue_ns = time_between(spans.start_ns[route_row], spans.start_ns[replica_row])
@@ -213,9 +226,7 @@ def _served_calls(spans: SpanTable, requests: Iterable[Request], callers: Mappin
 
 def _chains(store: Store, traces: Iterable[int] | None) -> tuple[dict[int, dict[Part, int]], dict[int, int]]:
     """Return the spans of each request by part, and the replica that it is below; both keyed by its outermost row."""
-    numbers = {
-        number: part for number, name in enumerate([*store.names.texts]) if (part := part_of_name(name)) is not None
-    }
+    numbers = {number: part for part in Part for number in numbers_of(store.names, part)}
     if not numbers:
         return {}, {}
     import numpy as np

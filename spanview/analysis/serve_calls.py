@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.serve import Part, part_of_name
+from spanview.analysis.serve import Part, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -35,12 +35,10 @@ def is_serve_call(name: str) -> bool:
     return _CALL.fullmatch(name) is not None
 
 
-def numbers_of_serve(store: Store) -> tuple[set[int], set[int]]:
+def numbers_of_serve(store: Store) -> tuple[frozenset[int], frozenset[int]]:
     """Return the numbers of the names of such calls, and of replicas' spans; both empty if either is."""
-    texts = store.names.texts
-    calls = {number for number, text in enumerate(texts) if is_serve_call(text)}
-    replicas = {number for number, text in enumerate(texts) if part_of_name(text) is Part.REPLICA} if calls else set()
-    return (calls, replicas) if replicas else (set(), set())
+    calls, replicas = store.names.where(is_serve_call), numbers_of(store.names, Part.REPLICA)
+    return (calls, replicas) if calls and replicas else (frozenset(), frozenset())
 
 
 def served_in(forest: Forest, candidates: Places) -> tuple[Places, Places]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.diagnosis.finding import Certainty
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
@@ -210,14 +212,26 @@ class AllAttempts:
         rows = started_attempts(store)
         processes, starts = (copy_of(column)[rows] for column in (spans.process, spans.start_ns))
         order = np.lexsort((rows, starts, processes))
+        self._by_row = np.argsort(order)
+        """The attempts in the order of their rows."""
         self._rows, self._processes, self._starts = rows[order], processes[order], starts[order]
         ends, self._names = (copy_of(column)[self._rows] for column in (spans.end_ns, spans.name))
         self._ends = np.where(ends == NO_TIME, self._starts, np.maximum(ends, self._starts))
         self._callers = self._producers()
+        callers, self._called, self._submitted = (
+            copy_of(column)[self._callers] for column in (spans.process, spans.start_ns, spans.end_ns)
+        )
+        self._callers_processes = callers.astype(np.int64)
+        """Who submitted each attempt's call. It says nothing where no file holds the call; nor do its times."""
         self._times = np.sort(np.append(self._starts, self._ends))
         self._set_processes()
         self._tasks = self._is_task()
         self._set_levels()
+
+    @property
+    def rows(self) -> Places:
+        """The rows of all of them."""
+        return self._rows
 
     # -- what is known of all ----------------------------------------------------------------------------------------
 
@@ -282,13 +296,13 @@ class AllAttempts:
         # A worker that goes on within a handover was never free.
         goes_on = np.append(processes[1:] == processes[:-1], False)[: len(processes)]
         lasts = np.where(goes_on, np.minimum(ends + _MOST_HANDOVER_NS, np.append(starts[1:], 0)[: len(starts)]), ends)
-        self._levels = Levels.of(starts, np.maximum(lasts, ends))
+        levels = Levels.of(starts, np.maximum(lasts, ends))
+        self._level_times, self._level_counts = levels.times, np.append(0, levels.counts)
         self._began = np.sort(starts[np.unique(processes, return_index=True)[1]])
 
     def _level_before(self, ns: NDArray[Any]) -> Places:
         """Return how many workers ran a task right before each of some times, or had just ended one."""
-        indices = np.searchsorted(self._levels.times, ns, "left")
-        levels: Places = np.append(0, self._levels.counts)[indices]
+        levels: Places = self._level_counts[np.searchsorted(self._level_times, ns, "left")]
         return levels
 
     def _room_before(self, ns: NDArray[Any]) -> Places:
@@ -311,12 +325,11 @@ class AllAttempts:
         Args:
             rows: Of these attempts.
         """
-        chosen = np.flatnonzero(np.isin(self._rows, np.asarray(rows, np.int64)) & self._are_known())
-        submitted, starts = copy_of(self._store.spans.end_ns)[self._callers[chosen]], self._starts[chosen]
-        has_waited = (submitted != NO_TIME) & (starts - np.minimum(submitted, starts) >= _LEAST_NS)
-        chosen, submitted, starts = chosen[has_waited], submitted[has_waited], starts[has_waited]
+        chosen = self._indices_of(np.asarray(rows, np.int64))
+        chosen = chosen[self._have_waited[chosen]]
         if not len(chosen):
             return NO_REASONS
+        submitted, starts = self._submitted[chosen], self._starts[chosen]
         firsts, waits = self._firsts[chosen], starts - submitted
         made, previous = self._constructors[chosen], np.where(chosen > firsts, chosen - 1, chosen)
         is_task, is_made = self._tasks[chosen], self._made[chosen]
@@ -389,21 +402,42 @@ class AllAttempts:
 
     def reason_of(self, row: int) -> WaitReason | None:
         """Return what one attempt waited for; None where it hardly waited, or another one of its call preceded it."""
-        index, known = self._index_of(row), self._callers
-        others = self._starts[(known == known[index]) & (known != _NO_CALL)]
-        is_first = not (others < self._starts[index]).any()
+        index = self._index_of(row)
+        is_first = self._callers[index] == _NO_CALL or self._starts[index] <= self._starts[self._of_call(index)].min()
         return self.reasons_of([row]).get(row) if is_first else None
 
     def _index_of(self, row: int) -> int:
-        (index,) = np.flatnonzero(self._rows == row)
+        (index,) = self._indices_of(np.array([row]))
         return int(index)
 
-    def _are_known(self) -> Flags:
-        """Return of which attempts the call is known, and which process ran them."""
+    def _indices_of(self, rows: Places) -> Places:
+        """Return which attempts have some rows, ascending, each once; rows of other spans are left out."""
+        places = np.searchsorted(self._rows, rows, sorter=self._by_row)
+        is_within = places < len(self._rows)
+        indices = self._by_row[places[is_within]]
+        found: Places = np.unique(indices[self._rows[indices] == rows[is_within]])
+        return found
+
+    def _of_call(self, index: int) -> Places:
+        """Return all attempts of an attempt's call, which is known."""
+        call = int(self._callers[index])
+        first, last = np.searchsorted(self._callers, (call, call + 1), sorter=self._by_call)
+        return self._by_call[first:last]
+
+    @cached_property
+    def _by_call(self) -> Places:
+        """The attempts by their calls."""
+        return np.argsort(self._callers, kind="stable")
+
+    @cached_property
+    def _have_waited(self) -> Flags:
+        """Which attempts waited, as far as their calls are known, and the processes that ran them."""
         processes = self._store.processes
-        told = [number for number in range(len(processes)) if is_told(processes, number)]
-        are_known: Flags = (self._callers != _NO_CALL) & np.isin(self._processes, told)
-        return are_known
+        told = [number for number in np.unique(self._processes).tolist() if is_told(processes, number)]
+        are_known = (self._callers != _NO_CALL) & (self._submitted != NO_TIME) & np.isin(self._processes, told)
+        waits = self._starts - np.minimum(self._submitted, self._starts)
+        have_waited: Flags = are_known & (waits >= _LEAST_NS)
+        return have_waited
 
     def call_of(self, attempt: int) -> int:
         """Return the row of the call of an attempt that has a reason.
@@ -413,17 +447,31 @@ class AllAttempts:
         """
         return int(self._callers[self._index_of(attempt)])
 
-    def called_before(self, call: int) -> tuple[Places, Places]:
-        """Return the calls that a call's process had submitted before it, one for each of their attempts, and these.
+    @cached_property
+    def _by_caller(self) -> tuple[Places, Places, Places]:
+        """The attempts whose calls are known, by who submitted these, then when; and both of each."""
+        known = np.flatnonzero(self._callers != _NO_CALL)
+        order = known[np.lexsort((self._called[known], self._callers_processes[known]))]
+        return order, self._callers_processes[order], self._called[order]
+
+    def called_before(self, attempt: int, since_ns: int) -> tuple[Places, Places]:
+        """Return the calls that the process of an attempt's call had submitted before, once for each of their attempts.
 
         Args:
-            call: The row of its PRODUCER.
+            attempt: The row of the attempt.
+            since_ns: Calls are left out of which no attempt started, or ended, after this time.
+
+        Returns:
+            The rows of the calls, and those of the attempts.
         """
-        spans, known = self._store.spans, np.flatnonzero(self._callers != _NO_CALL)
-        calls = self._callers[known]
-        processes, starts = copy_of(spans.process)[calls], copy_of(spans.start_ns)[calls]
-        is_before = (processes == spans.process[call]) & (starts < spans.start_ns[call])
-        return calls[is_before], self._rows[known[is_before]]
+        order, processes, called = self._by_caller
+        index = self._index_of(attempt)
+        process = int(self._callers_processes[index])
+        first, last = np.searchsorted(processes, (process, process + 1))
+        chosen = order[first : first + np.searchsorted(called[first:last], self._called[index])]
+        recent = np.unique(self._callers[chosen[self._ends[chosen] > since_ns]])
+        chosen = np.sort(chosen[np.isin(self._callers[chosen], recent)])
+        return self._callers[chosen], self._rows[chosen]
 
     def _is_queued(self, chosen: Places, previous: Places, has_many: Flags) -> Flags:
         """Return whether tasks waited for the workers that others ran in right before, not for the results of these.
@@ -437,13 +485,12 @@ class AllAttempts:
         # Several calls of one function more often wait for a free worker than for each other.
         is_same = self._names[previous] == self._names[chosen]
         is_queued: Flags = has_many & (is_same | (level >= room)) | (level >= room) & (room > 1)
-        return is_queued | ~self._same_caller_before(self._callers[previous], chosen)
+        return is_queued | ~self._same_caller_before(previous, chosen)
 
-    def _same_caller_before(self, calls: Places, chosen: Places) -> Flags:
-        """Return whether calls were submitted by the callers of attempts, before their own calls."""
-        spans, own = self._store.spans, self._callers[chosen]
-        processes, starts = copy_of(spans.process), copy_of(spans.start_ns)
-        same: Flags = (calls != _NO_CALL) & (processes[calls] == processes[own]) & (starts[calls] < starts[own])
+    def _same_caller_before(self, others: Places, chosen: Places) -> Flags:
+        """Return whether the calls of others were submitted by the callers of attempts, before their own calls."""
+        is_same = self._callers_processes[others] == self._callers_processes[chosen]
+        same: Flags = (self._callers[others] != _NO_CALL) & is_same & (self._called[others] < self._called[chosen])
         return same
 
     def _results_before(self, chosen: Places, submitted: NDArray[Any], most_ns: int, steps: int) -> Places:
@@ -482,13 +529,11 @@ class AllAttempts:
         if not len(chosen):
             return ends
         known, last = self._ended_before(chosen)
-        processes, own = copy_of(self._store.spans.process), self._callers[chosen]
+        processes = self._callers_processes
         for step in range(_LAST_ENDS_OF_PREPARED if len(known) else 0):
             candidates = known[np.maximum(last - step, 0)]
             ended = self._ends[candidates]
-            is_open &= (
-                (last - step >= 0) & (processes[self._callers[candidates]] == processes[own]) & (ended > submitted)
-            )
+            is_open &= (last - step >= 0) & (processes[candidates] == processes[chosen]) & (ended > submitted)
             fits = self._may_be_argument(candidates, chosen) & (self._processes[candidates] != self._processes[chosen])
             is_last = step == _LAST_ENDS_OF_PREPARED - 1
             ends = np.where(is_open & (fits | is_last), ended, ends)
@@ -500,20 +545,30 @@ class AllAttempts:
     def _may_be_argument(self, candidates: Places, chosen: Places) -> Flags:
         """Return whether attempts' results may be arguments of others, one of each, as far as their calls show."""
         is_other = (candidates != chosen) & (self._names[candidates] != self._names[chosen])
-        may_be: Flags = is_other & self._same_caller_before(self._callers[candidates], chosen)
+        may_be: Flags = is_other & self._same_caller_before(candidates, chosen)
         return may_be
 
     def _ended_before(self, chosen: Places) -> tuple[Places, Places]:
         """Return attempts with results, by caller and end; and where those are that ended last before some began."""
-        texts, generators = self._store.names.texts, generators_of(self._store)
+        known, keys = self._by_end
+        starts = self._keys(self._callers_processes[chosen], self._starts[chosen], "left")
+        return known, np.searchsorted(keys, starts, "right") - 1
+
+    @cached_property
+    def _by_end(self) -> tuple[Places, Places]:
+        """The attempts with results, by caller and end; and the numbers that order them so."""
+        texts = self._store.names.texts
         # A generator's span ends long before its results are there.
-        made = [name for name in np.unique(self._names).tolist() if texts[name].removesuffix(RAN) in generators]
+        made = [name for name in np.unique(self._names).tolist() if texts[name].removesuffix(RAN) in self.generators]
         known = np.flatnonzero((self._callers != _NO_CALL) & ~self._made & ~np.isin(self._names, made))
-        processes = copy_of(self._store.spans.process)
-        keys = self._keys(processes[self._callers[known]], self._ends[known], "left")
+        keys = self._keys(self._callers_processes[known], self._ends[known], "left")
         order = np.argsort(keys, kind="stable")
-        starts = self._keys(processes[self._callers[chosen]], self._starts[chosen], "left")
-        return known[order], np.searchsorted(keys[order], starts, "right") - 1
+        return known[order], keys[order]
+
+    @cached_property
+    def generators(self) -> Mapping[str, Certainty]:
+        """The functions that are generators, as `generators_of` returns them."""
+        return generators_of(self._store)
 
 
 def reason_text(store: Store, reason: WaitReason) -> str:

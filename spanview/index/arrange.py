@@ -107,7 +107,6 @@ def _number_texts(texts: Interned, column: NDArray[Any]) -> Places:
     kept = [texts.texts[number] for number in numbers.tolist()]
     cut = {new_number for new_number, number in enumerate(numbers.tolist()) if number in texts.cut}
     texts.clear()
-    texts.texts.clear()
     for text in kept:
         _ = texts[text]
     texts.cut = cut

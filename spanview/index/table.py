@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 NUMPY_FROM_SPANS: Final = 50_000
 """Spans of a store from which on commands and the first screen import numpy, which takes 0.09 s of processor time.
@@ -43,13 +43,15 @@ class Interned(dict[str, int]):
     in full.
     """
 
-    __slots__ = ("cut", "texts")
+    __slots__ = ("_tested", "cut", "texts")
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: list[str] = []
         self.cut: set[int] = set()
         """The numbers of the texts that aren't kept whole."""
+        self._tested: dict[Callable[[str], bool], tuple[int, frozenset[int]]] = {}
+        """By test, how many texts it has seen, and the numbers of those for which it holds."""
 
     def __missing__(self, text: str) -> int:
         number = self[text] = len(self.texts)
@@ -70,6 +72,26 @@ class Interned(dict[str, int]):
         number = self[f"{begin}… {len(rest):,} characters, {digest}{space}{last}"]
         self.cut.add(number)
         return number
+
+    def where(self, test: Callable[[str], bool]) -> frozenset[int]:
+        """Return the numbers of the texts for which a test holds; it sees each text once, however often this is asked.
+
+        Args:
+            test: A function that stays: the numbers are kept by it.
+        """
+        seen, numbers = self._tested.get(test, (0, frozenset()))
+        size = len(self.texts)
+        if seen < size:
+            numbers |= {number for number in range(seen, size) if test(self.texts[number])}
+            self._tested[test] = size, numbers
+        return numbers
+
+    def clear(self) -> None:
+        """Forget all texts."""
+        super().clear()
+        self.texts.clear()
+        self.cut.clear()
+        self._tested.clear()
 
     def numbers(self, texts: Sequence[str]) -> list[int]:
         """Return the numbers of some texts of any length."""

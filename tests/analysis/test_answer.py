@@ -45,7 +45,7 @@ def test_recordings(recording: str) -> None:
             queue, handling, nested = request.queue_ns or 0, request.handling_ns or 0, request.nested_queue_ns or 0
             assert (parts[Doing.QUEUED], parts[Doing.HANDLING]) == (queue + nested, handling - nested)
             continue
-        path = critical_path(store.tree(trace), store.spans, store.names.texts)
+        path = critical_path(store.tree(trace), store.spans, store.names)
         assert sum(part.ns for part in answer.parts if part.doing in waits) == sum(
             segment.end_ns - segment.start_ns for segment in path.segments if segment.kind is Blame.WAIT
         )

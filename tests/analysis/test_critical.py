@@ -19,7 +19,7 @@ from slow_critical import SlowPath, length_of, nodes_of, sums_of
 from span_graphs import graphs, whole_traces
 from spanview.analysis.critical import Blame, critical_by_name, critical_path
 from spanview.analysis.waits import wait_of
-from spanview.index.table import SpanTable
+from spanview.index.table import Interned, SpanTable
 from spanview.index.tree import TraceTree
 from spanview.model.times import NO_TIME
 from spanview.sources.loading import load_store
@@ -117,7 +117,7 @@ DOUBTFUL = [
 
 def path_of(store: Store, trace: int = 0) -> CriticalPath:
     """Return the path of a trace."""
-    return critical_path(store.tree(trace), store.spans, store.names.texts)
+    return critical_path(store.tree(trace), store.spans, store.names)
 
 
 def written(store: Store, path: CriticalPath) -> str:
@@ -204,7 +204,8 @@ def test_no_times_at_all() -> None:
     assert (path.segments, length_of(path), nodes_of(path)) == ((), 0, set())
     assert path.reason == "no span has a time"
     assert (
-        critical_path(TraceTree(SpanTable(), [], lambda _: ("", 0, 0)), SpanTable(), []).reason == "no span has a time"
+        critical_path(TraceTree(SpanTable(), [], lambda _: ("", 0, 0)), SpanTable(), Interned()).reason
+        == "no span has a time"
     )
 
 
@@ -391,7 +392,7 @@ def test_very_deep(times: Callable[[int], tuple[int, int]], segments: int) -> No
         spans.start_ns.append(start)
         spans.end_ns.append(end)
     tree = TraceTree(spans, range(DEEP), lambda row: ("", 0, row))
-    path = critical_path(tree, spans, [])
+    path = critical_path(tree, spans, Interned())
     assert (len(path.segments), path.reason) == (segments, "")
     assert length_of(path) == max(spans.end_ns)
     assert len(nodes_of(path)) == DEEP

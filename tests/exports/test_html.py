@@ -14,20 +14,25 @@ import base64
 import hashlib
 import json
 import re
+from array import array
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
 from hypothesis import given, settings
 
-from builders import Builder, store_of
+from builders import Builder, file_of, store_of, store_of_files
 from html_blocks import blocks_of
 from span_graphs import forests, graphs
+from spanview.analysis import serve
+from spanview.analysis.serve import Part, part_of_name
 from spanview.exports.html import html_chunks
 from spanview.exports.losses import Losses
 from spanview.exports.trace_tree import trace_tree_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import pytest
 
     from builders import Document
     from spanview.index.store import Store
@@ -141,3 +146,64 @@ def test_no_traces() -> None:
     store = store_of()
     kinds = [kind for kind, _, _ in blocks_of(page_of(store))]
     assert kinds == ["overview", "rows"]
+
+
+class Looked(array):  # type: ignore[type-arg] # it can't be subscribed at run time
+    """A column that counts how often it is copied whole, which is how numpy looks at one."""
+
+    whole = 0
+
+    def __getitem__(self, index: Any) -> Any:
+        Looked.whole += index == slice(None)
+        return super().__getitem__(index)
+
+
+def _many_traces(count: int) -> Store:
+    """Return traces with calls that waited, calls without an attempt, requests, and calls that were tried again."""
+    build, files = Builder(), dict[str, list[Any]]()
+
+    def add(path: str, name: str, times: tuple[int, int], **fields: Any) -> None:
+        start, end = (200_000 * fields["trace"] + us for us in times)
+        files.setdefault(path, []).append(build.span(name, start=start, duration=end - start, **fields))
+
+    for trace in range(1, count + 1):
+        call: dict[str, Any] = {"trace": trace, "span": 1, "kind": "PRODUCER", "attributes": {"ray.remote": "function"}}
+        ran = {**call, "kind": "CONSUMER", "parent": 1}
+        match trace % 4:
+            case 0:
+                add("spans/1.txt", "f ray.remote", (0, 10), **call)
+                add("spans/2.txt", "f ray.remote_worker", (120_000, 130_000), **{**ran, "span": 2})
+            case 1:
+                add("spans/1.txt", "g ray.remote", (0, 10), **call)
+            case 2:
+                add("spans/1.txt", "f ray.remote", (0, 10), **call)
+                for number in (2, 3):
+                    times = 60_000 * number, 60_000 * number + 9_000
+                    add(f"spans/{number}.txt", "f ray.remote_worker", times, **{**ran, "span": number})
+            case _:
+                add("spans/4.txt", "proxy_http_request App GET /", (0, 9_000), trace=trace, span=1)
+                add("spans/4.txt", "route_to_replica App __call__", (10, 8_000), trace=trace, span=2, parent=1)
+                add("spans/5.txt", "replica_handle_request App __call__", (90, 7_000), trace=trace, span=3, parent=2)
+    return store_of_files({path: file_of(documents) for path, documents in files.items()})
+
+
+def test_what_is_known_of_calls_is_found_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page of eight times the traces looks no more often at all spans, nor at a name again."""
+
+    def looks(count: int) -> tuple[int, int]:
+        store = _many_traces(count)
+        for name in ("span_id", "parent_id", "trace", "name", "kind", "process", "start_ns", "end_ns", "status"):
+            column = getattr(store.spans, name)
+            setattr(store.spans, name, Looked(column.typecode, column))
+        tested = list[str]()
+
+        def part_of(name: str) -> Part | None:
+            tested.append(name)
+            return part_of_name(name)
+
+        monkeypatch.setattr(serve, "part_of_name", part_of)
+        Looked.whole = 0
+        assert len(blocks_of(page_of(store))) > 2
+        return Looked.whole, len(tested)
+
+    assert looks(8) == looks(64)

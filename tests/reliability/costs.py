@@ -200,7 +200,7 @@ def _export(store: Store) -> None:
 
 def _trees(store: Store) -> None:
     for trace in store.traces_in_order():
-        critical_path(store.tree(trace), store.spans, store.names.texts)
+        critical_path(store.tree(trace), store.spans, store.names)
 
 
 def _compare(store: Store) -> None:

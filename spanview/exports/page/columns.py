@@ -10,17 +10,15 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.answer import answer_of
-from spanview.analysis.calls import calls_of
 from spanview.analysis.critical import Blame, critical_path
 from spanview.analysis.joined import joined
+from spanview.analysis.known_calls import KnownCalls
 from spanview.analysis.ray_names import call_names, short_names
-from spanview.analysis.reasons import reasons_of
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.serve_calls import served_in_tree
 from spanview.analysis.silent import silent_failures
 from spanview.analysis.unended import known_until, unended_text
 from spanview.analysis.unseen import guesses
-from spanview.analysis.waited_for import AllAttempts
 from spanview.analysis.waits import wait_of
 from spanview.display.answer_text import whole_answer_text
 from spanview.display.trace_words import count_without_end, name_without_root, path_text
@@ -83,10 +81,10 @@ class Columns:
         """Of what few rows have, by the number of the row: `mark` stands behind a name, `note` is said of a placeholder
         or of a span without an end, `own` are stretches in which nothing runs below a row that has something there."""
         self._submits, _ = call_names(store)
-        self._attempts = AllAttempts(store) if self._submits else None
-        self._reasons = reasons_of(store, calls_of(store, traces))
+        self._known = KnownCalls(store, traces)
+        reasons = self._known.reasons_among(row for trace in traces for row in store.rows_of_trace(trace))
         # Which processes run is asked where something is followed: this is what the files say.
-        self._failures, _ = silent_failures(store, traces, lambda _: None)
+        self._failures, _ = silent_failures(store, traces, lambda _: None, reasons=reasons)
         self._guessed = 0
         numbers = {store.spans.name[row] for trace in traces for row in store.rows_of_trace(trace)}
         self._short = short_names(map(store.names.texts.__getitem__, sorted(numbers)))
@@ -123,7 +121,7 @@ class Columns:
         """Add a trace, and its rows."""
         store, table, texts = self._store, self._store.trace_table, self._store.names.texts
         first, origin, root = len(self._rows["depth"]), max(0, table.start_ns[trace]), table.root_row[trace]
-        path = critical_path(tree, store.spans, texts, self._until)
+        path = critical_path(tree, store.spans, store.names, self._until)
         name = texts[store.spans.name[root]] if root != NO_ROW else name_without_root(store, tree)
         services = {store.services.texts[store.spans.service[row]] for row in tree.rows} - {""}
         values = {
@@ -141,7 +139,7 @@ class Columns:
             "complete": tree.complete,
             "missing": len(tree.missing),
             "unended": count_without_end(store, tree),
-            "answer": whole_answer_text(answer_of(store, trace, tree, self._until, self._attempts), self._short),
+            "answer": whole_answer_text(answer_of(store, trace, tree, self._until, self._known), self._short),
             "path": path_text(path, len({segment.node for segment in path.segments})),
         }
         for column, value in values.items():
@@ -227,7 +225,7 @@ class Columns:
                 attempts = [child for child in attempts if kinds[tree.rows[child]] == CONSUMER]
                 marks |= {child: f"attempt {number:,}" for number, child in enumerate(attempts, 1)}
             elif not attempts and row not in served and row not in self._failures:
-                why = self._reasons.get(row)
+                why = self._known.reasons.get(row)
                 marks[node] = f"◌ {'no attempt seen' if why is None else why.label}"
         return marks
 

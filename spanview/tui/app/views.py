@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.ray_names import SUBMITTED
+from spanview.analysis.ray_names import SUBMITTED, call_names
 from spanview.display.units import count
 from spanview.tui.keys import View
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -12,6 +12,7 @@ from spanview.tui.widgets.view_bar import BarState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from textual.app import App
 
@@ -48,11 +49,7 @@ class Views:
         self._first_screen = first_screen
         self._store = store
         self._session = session
-        self._names = 0
-        """Of so many names it is known what they stand for."""
-        self._of_calls, self._of_requests = set[int](), set[int]()
-        """The numbers of these names."""
-        self._of_traces: tuple[Sequence[int], int, set[int]] | None = None
+        self._of_traces: tuple[Sequence[int], int, AbstractSet[int]] | None = None
         """Traces, how many spans there were in all, and the numbers of the names of theirs."""
 
     # -- the bar -------------------------------------------------------------------------------------------------------
@@ -83,30 +80,21 @@ class Views:
             return dict.fromkeys(_OF_LISTED, "no trace is listed: Esc takes the filter back")
         names = self._names_in(traces)
         where = "in this trace" if scope.trace is not None else "here" if traces is None else "in the listed traces"
-        if names.isdisjoint(self._of_calls):
+        if names.isdisjoint(call_names(store)[0]):
             missing[View.CALLS] = f"no Ray calls {where}: no span's name ends in `{SUBMITTED.strip()}`"
-        if names.isdisjoint(self._of_requests):
+        if names.isdisjoint(self._of_requests()):
             missing[View.REQUESTS] = f"no Ray Serve requests {where}"
         if len(store.trace_table) == 1:
             missing[View.COMPARE] = "there is only one trace: nothing to compare it with"
         return missing
 
-    def _names_in(self, traces: Sequence[int] | None) -> set[int]:
+    def _names_in(self, traces: Sequence[int] | None) -> AbstractSet[int]:
         """Return the numbers of the names that some traces have, or those of all that calls and requests have.
 
         Args:
             traces: The traces; None for all.
         """
-        from spanview.analysis.serve import part_of_name
-
-        texts = self._store.names.texts
-        for number in range(self._names, len(texts)):
-            if texts[number].endswith(SUBMITTED):
-                self._of_calls.add(number)
-            elif part_of_name(texts[number]) is not None:
-                self._of_requests.add(number)
-        self._names = len(texts)
-        whole = self._of_calls | self._of_requests
+        whole = call_names(self._store)[0] | self._of_requests()
         if traces is None or len(traces) > _MAX_TRACES_ASKED:
             return whole
         size, traces = len(self._store.spans), [*traces]
@@ -116,6 +104,12 @@ class Views:
             rows = (row for trace in traces for row in self._store.rows_of_trace(trace))
             self._of_traces = traces, size, {numbers[row] for row in rows} if is_small else whole
         return self._of_traces[2]
+
+    def _of_requests(self) -> AbstractSet[int]:
+        """Return the numbers of the names that spans of Ray Serve have."""
+        from spanview.analysis.serve import Part, numbers_of
+
+        return {number for part in Part for number in numbers_of(self._store.names, part)}
 
     # -- going ---------------------------------------------------------------------------------------------------------
 

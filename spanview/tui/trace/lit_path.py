@@ -33,7 +33,7 @@ class LitPath:
         from spanview.analysis.critical import Blame, critical_path
 
         self.stitched = stitched
-        path = critical_path(stitched.unjoined, store.spans, store.names.texts, until)
+        path = critical_path(stitched.unjoined, store.spans, store.names, until)
         # By node, then by time, in arrays: a path has stretches by the ten thousands.
         shown = {segment.node: stitched.shown_node(segment.node) for segment in path.segments}
         shown |= _callers(stitched, path.segments)

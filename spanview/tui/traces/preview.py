@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
+    from spanview.analysis.known_calls import KnownCalls
     from spanview.analysis.reasons import Why
     from spanview.analysis.silent import SilentFailure
     from spanview.analysis.unended import Unended
@@ -68,6 +69,7 @@ class Preview(Vertical):
         super().__init__()
         self._list = screen
         self._store = store
+        self._calls: KnownCalls | None = None
         self._work = Work(screen)
         self._timer: Timer | None = None
         self._shown: tuple[int, int, bool] | None = None
@@ -124,7 +126,7 @@ class Preview(Vertical):
         """Called in a thread: find out where the time went, and what has become of spans without an end."""
         from spanview.analysis.answer import answer_of
         from spanview.analysis.calls import calls_of
-        from spanview.analysis.reasons import reasons_of
+        from spanview.analysis.known_calls import KnownCalls
         from spanview.analysis.silent import silent_failures
         from spanview.analysis.unended import known_until
         from spanview.display.answer_text import answer_texts
@@ -133,13 +135,17 @@ class Preview(Vertical):
         unended = running.unended([trace]) if stitched.without_end else {}
         if len(store.spans) > _MAX_READ:
             return _Known(unended, [])
-        answer = answer_of(store, trace, stitched.unjoined, known_until(unended, stitched.whole.end_ns))
-        reasons = reasons_of(store, calls_of(store, [trace])) if stitched.has_calls else None
+        known, until = self._calls, known_until(unended, stitched.whole.end_ns)
+        if known is None or not known.is_current:
+            # The next trace is looked at soon: it has the same calls around it.
+            self._calls = known = KnownCalls(store)
+        answer = answer_of(store, trace, stitched.unjoined, until, known)
+        reasons = known.reasons_among(calls_of(store, [trace]).without_attempt)
         silent, open_calls = silent_failures(
             store, [trace], lambda row: running.assessment_of(row).is_open, reasons=reasons
         )
         texts = answer_texts(answer, stitched.short_names, len(open_calls))
-        return _Known(unended, texts, reasons or {}, silent, open_calls)
+        return _Known(unended, texts, reasons if stitched.has_calls else {}, silent, open_calls)
 
     def _show(self, made: tuple[TraceModel, Appearance, _Known]) -> None:
         from spanview.tui.trace.waterfall import RulerLine, Waterfall

@@ -78,6 +78,11 @@ def counts_text(groups: Iterable[RequestGroup]) -> str:
     )
 
 
+def what_text(requests: Iterable[Request]) -> str:
+    """Return what some requests are: calls, where all come from other deployments."""
+    return "call" if all(request.is_nested for request in requests) else "request"
+
+
 def sums_texts(group: RequestGroup) -> list[str]:
     """Return what the time of requests went to: `2.41 s in 25 requests = 1.61 s queue + …`; nothing if unknown.
 
@@ -90,9 +95,8 @@ def sums_texts(group: RequestGroup) -> list[str]:
     known, sums = sum(request.total_ns is not None for request in group.requests), group.sums
     if not any((sums.queue, sums.handling, sums.route, sums.other)):
         return [""]
-    what = "call" if all(request.is_nested for request in group.requests) else "request"
     queued = _nested_texts(group.nested_queues, sums.nested_queue)
-    counted = [f" in {count(known, what)}", *[""] * len(queued)]
+    counted = [f" in {count(known, what_text(group.requests))}", *[""] * len(queued)]
 
     def said(in_queues: str) -> str:
         parts = {

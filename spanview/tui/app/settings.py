@@ -71,7 +71,7 @@ class Settings:
     workers_reversed: bool = False
     without_rays_own: bool = False
     """Whether actors and tasks that are Ray's own are left out of workers and calls."""
-    serve_sort: str = "request"
+    serve_sort: str = "total p95"
     group_sort: str = "traces"
     """What groups are sorted by."""
     blocks_by: str = "total time"

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.analysis.serve_groups import serve_groups
-from spanview.display.serve_text import failure_text, other_text, request_text, seen_text, status_text
+from spanview.display.serve_text import failure_text, other_text, request_text, seen_text, status_text, what_text
 from spanview.display.units import count, duration, moment
 from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.tui.keys import On
@@ -120,7 +120,7 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
             "no request here failed",
         )
         self._key = group.key
-        self._count = group.count
+        self._requests: Sequence[Request] = group.requests
         self._known = group.requests, counted.chosen, counted.version
         self.live: Live[Sequence[Request]] = Live(self, counted.scope, self._find, self._take_requests)
 
@@ -150,15 +150,16 @@ class RequestsScreen(BaseScreen, on=On.SPANS):
         return next((group.requests for group in groups if group.key == self._key), ())
 
     def _take_requests(self, requests: Sequence[Request]) -> None:
-        self._count = len(requests)
+        self._requests = requests
         self.rows.show(requests[:MOST_REQUESTS], stay=True)
         self.refresh_frame()
 
     def title_text(self) -> str:
         """Return what is listed."""
-        most = f"the slowest {MOST_REQUESTS:,} of " if self._count > MOST_REQUESTS else ""
+        number = len(self._requests)
+        most = f"the slowest {MOST_REQUESTS:,} of " if number > MOST_REQUESTS else ""
         what = f"{request_text(self._key)}  {status_text(self._key)}{self.live.as_of}"
-        return f"‹ {what}   {most}{count(self._count, 'request')}"
+        return f"‹ {what}   {most}{count(number, what_text(self._requests))}"
 
     async def action_open(self) -> None:
         """Show the request in its trace."""

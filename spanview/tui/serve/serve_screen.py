@@ -49,20 +49,25 @@ def _timed(
         ns: int | None = getattr(spread_of(group), head.lower())
         return ns
 
+    def rank(group: RequestGroup) -> int | None:
+        """Take replicas whose callers were not seen by their handling, as far as totals go."""
+        ns = value(group)
+        return getattr(group.handling, head.lower()) if ns is None and family == "TOTAL" else ns
+
     return TableColumn(
         head,
-        max(_TIME, len(family) + len(" P50 ▾") if more.pop("begins", False) else 0),
+        max(_TIME, len(family) + len("  P50 ▾") if more.pop("begins", False) else 0),
         lambda group: duration(value(group)),
         family=family,
         key=f"{family.lower()} {head.lower()}",
-        value=value,
+        value=rank,
         ranks=Ranks.TIMES,
         **more,
     )
 
 
 def table_of(names: Mapping[RequestKey, Sequence[str]]) -> Table[RequestGroup]:
-    """Return the columns: queue and handling have room on any screen.
+    """Return the columns: the P95 of queue and handling have room on any screen.
 
     Args:
         names: What requests are called, the longest first.
@@ -81,24 +86,24 @@ def table_of(names: Mapping[RequestKey, Sequence[str]]) -> Table[RequestGroup]:
                 value=lambda group: names[group.key][0],
                 ranks=Ranks.NAMES,
             ),
-            TableColumn("STATUS", 9, lambda group: status_text(group.key), _style, gap=1, goes=4),
+            TableColumn("STATUS", 9, lambda group: status_text(group.key), _style, gap=1, goes=5),
             TableColumn(
                 "COUNT", 7, lambda group: f"{group.count:,}", key="count", value=lambda group: group.count, goes=3
             ),
             TableColumn("ERRORS", 11, failures_text, _style, key="errors", value=lambda group: group.errors, goes=1),
             _timed("TOTAL", "P50", lambda group: group.total, goes=2, begins=True),
-            _timed("TOTAL", "P95", lambda group: group.total, goes=2),
+            _timed("TOTAL", "P95", lambda group: group.total, goes=2, begins=True),
             _timed("TOTAL", "P99", lambda group: group.total, comes=2),
             _timed("TOTAL", "MAX", lambda group: group.total, comes=1),
             TableColumn(SCALE, HISTOGRAM, lambda group: histogram_text(group.histogram), "accent", gap=2, comes=4),
-            _timed("QUEUE", "P50", lambda group: group.queue, begins=True),
-            _timed("QUEUE", "P95", lambda group: group.queue),
+            _timed("QUEUE", "P50", lambda group: group.queue, goes=4, begins=True),
+            _timed("QUEUE", "P95", lambda group: group.queue, begins=True),
             _timed("HANDLING", "P50", lambda group: group.handling, begins=True),
             _timed("HANDLING", "P95", lambda group: group.handling),
             _timed("ROUTE", "P95", lambda group: group.route, comes=5, begins=True),
             _timed("OTHER", "P95", lambda group: group.other, comes=3, begins=True),
         ),
-        "request",
+        "total p95",
         _LEAST_NAME,
         _USUAL_NAME,
         least_beside=_LEAST_NAME,

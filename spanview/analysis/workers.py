@@ -23,7 +23,7 @@ ray.worker_id                     who wrote the span
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -34,7 +34,7 @@ from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Iterator
 
     from spanview.analysis.lanes import Lane
     from spanview.index.processes import SpanProcesses
@@ -92,6 +92,8 @@ class Worker:
     role: Role = Role.UNKNOWN
     job: str = ""
     """The job that it is the driver of."""
+    ids: frozenset[str] = field(default=frozenset(), compare=False)
+    """What tells it from all other processes: lanes that have one in common are of one process."""
 
 
 def is_of_one_process(path: str) -> bool:
@@ -212,7 +214,22 @@ def worker_of(store: Store, lane: Lane) -> Worker:
             actor, actor_id = (_text(attributes.get(key)) for key in ("ray.actor_class", "ray.actor_id"))
             worker = replace(worker, actor=actor, actor_id=actor_id, role=Role.ACTOR)
         worker = _in_serve(worker, span)
-    return worker
+    ids = {text for span in spans for text in _ids(span, worker.pid)}
+    if file is not None and is_of_one_process(path):
+        ids.add(store.processes.text(lane.process))
+    return replace(worker, ids=frozenset(ids))
+
+
+def _ids(span: Span, pid: str) -> Iterator[str]:
+    """Yield what tells the process of a span from all others, whichever file the span is in.
+
+    Processes that were forked can share an instance, those of two sessions of Ray the id of a worker.
+    """
+    node, worker, instance = (_first(span, (key,)) for key in ("ray.node_id", "ray.worker_id", "service.instance.id"))
+    if node and worker:
+        yield f"{node} {worker} {pid}"
+    if instance:
+        yield f"{instance} {pid}"
 
 
 def _in_serve(worker: Worker, span: Span) -> Worker:

@@ -3,6 +3,7 @@
 file                            resource                              process
 ----                            --------                              -------
 8714.jsonl                      service.instance.id=a1                8714.jsonl
+8714.jsonl.1                    service.instance.id=a1                8714.jsonl.1
 node7-8714-1717000000.2.jsonl   service.instance.id=a1                node7-8714-1717000000.jsonl
 received-20261123T133005Z.jsonl service.name=api, .instance.id=a1     api a1, also in the files that follow
 traces.json                     host.name=web-1, process.pid=12       web-1 12
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 END: Final = r"(?:\.gz|\.zst)?$"
 """Compressed, a file is still named after what wrote it."""
-_PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson|log){END}")
+_PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson|log)(?:\.[0-9]{{1,3}})?{END}")
 _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
 # The stem of ip-10-0-0-5-8714-1717000000.2.started.jsonl, and its ending.
 _OF_PROCESS: Final = re.compile(rf"(-[0-9]{{1,7}}-[0-9]{{9,20}})(?:\.[0-9]+)?(?:\.started)?(\.jsonl{END})")

@@ -343,6 +343,31 @@ def test_an_actor_that_was_restarted() -> None:
     assert "".join(cells.glyphs) == "█    ↻   ↻"
 
 
+def test_a_process_that_writes_several_files() -> None:
+    """It is one line, as far as its spans say that it is one process, and no other process took over."""
+    build, of_exporter = Builder(), {"service.instance.id": "e1"}
+
+    def of_ray(start: int, node: str = "ab") -> Document:
+        return ran(build, start=start, duration=10, pid="7", node_id=node * 14, worker_id="cd" * 14)
+
+    files = {
+        # Two hooks, and the second one's file was rotated twice.
+        "hook/7.txt": file_of([of_ray(0)]),
+        "mine/7.json": file_of([of_ray(40), build.span("mine", start=20, duration=10, resource=of_exporter)]),
+        "mine/7.json.1": file_of([build.span("mine", start=60, duration=10, resource=of_exporter)]),
+        "mine/7.json.2": file_of([build.span("mine", start=80, duration=20, resource=of_exporter, service="other")]),
+        # A process that was forked from it has its instance, one of another session its id.
+        "mine/8.json": file_of([build.span("mine", start=30, resource=of_exporter)]),
+        "later/7.txt": file_of([of_ray(200, "ef")]),
+    }
+    model = model_of(store_of_files(files))
+    assert [model.labels(index)[-1] for index in model.order] == ["worker 7", "worker 7", "8"]
+    index = model.order[0]
+    assert (model.lane(index).spans, model.lane(index).restarts) == (5, ())
+    cells = cells_of(model.lane(index), Window(EPOCH_NS, EPOCH_NS + 100_000), 10, model.shape.numbers)
+    assert "".join(cells.glyphs).replace("▏", "█") == "█ █ █ █ ██"
+
+
 def test_what_has_no_end() -> None:
     """It is hatched where nothing else runs, and gaps beside it are no longer than that at the most."""
     build = Builder()

@@ -25,7 +25,7 @@ from spanview.tui.widgets.window import Window
 from spanview.tui.workers.worker_bars import AWAITING, RUNNING, UNENDED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.intervals import Levels
@@ -41,6 +41,8 @@ _UNKNOWN_SERVICE: Final = "unknown_service"
 _NOTHING: Final = Window(0, 1)
 _GROWN: Final = 2
 """A process with so many times as many spans as it had is asked again who it is."""
+_TELLING: Final = (Role.REPLICA, Role.PROXY, Role.ACTOR, Role.DRIVER, Role.WORKER, Role.UNKNOWN)
+"""What spans of one process may say that it is, the most telling first."""
 _WORKERS_PER_REPORT: Final = 64
 """Processes that are asked who they are between two progress reports."""
 
@@ -167,14 +169,11 @@ class WorkersShape:
 
 
 def _joined(lanes: Sequence[Lane], identities: Identities, tell: Tell) -> tuple[list[Lane], list[Worker]]:
-    """Return lanes and who they are, with one lane for all processes of an actor."""
+    """Return lanes and who they are, with one lane a process, and one for all processes of an actor."""
     from spanview.analysis.lanes import joined
 
     groups: defaultdict[object, list[tuple[Lane, Worker]]] = defaultdict(list)
-    for number, lane in enumerate(lanes):
-        if not number % _WORKERS_PER_REPORT:
-            tell(number / len(lanes))
-        worker = identities.of(lane)
+    for lane, worker in _of_processes(lanes, identities, tell):
         is_actor = worker.role is Role.ACTOR and worker.actor_id
         groups[(worker.actor, worker.actor_id) if is_actor else key_of(lane)].append((lane, worker))
     of_each = []
@@ -182,6 +181,35 @@ def _joined(lanes: Sequence[Lane], identities: Identities, tell: Tell) -> tuple[
         newest = max(group, key=lambda item: item[0].start_ns)[1]
         of_each.append((group[0][0] if len(group) == 1 else joined([lane for lane, _ in group]), newest))
     return [lane for lane, _ in of_each], [worker for _, worker in of_each]
+
+
+def _of_processes(lanes: Sequence[Lane], identities: Identities, tell: Tell) -> Iterator[tuple[Lane, Worker]]:
+    """Yield a lane a process, and who it is: it may write to several files, rotate one, or have several services."""
+    from spanview.analysis.lanes import joined
+
+    processes: dict[str, list[tuple[Lane, Worker]]] = {}
+    """The lanes of processes, by each of their ids."""
+    for number, lane in enumerate(lanes):
+        if not number % _WORKERS_PER_REPORT:
+            tell(number / len(lanes))
+        worker = identities.of(lane)
+        of_process, ids = [(lane, worker)], {*worker.ids} or {str(key_of(lane))}
+        # What two of them were known by may be one process, as this lane shows.
+        for known in _each_once(processes[text] for text in ids if text in processes):
+            of_process += known
+        for text in ids.union(*(other.ids for _, other in of_process)):
+            processes[text] = of_process
+    for of_process in _each_once(processes.values()):
+        best = min((worker for _, worker in of_process), key=lambda worker: _TELLING.index(worker.role))
+        lane = of_process[0][0]
+        if len(of_process) > 1:
+            # It was one process all the time.
+            lane = replace(joined([lane for lane, _ in of_process]), restarts=())
+        yield lane, best
+
+
+def _each_once(groups: Iterable[list[tuple[Lane, Worker]]]) -> Iterable[list[tuple[Lane, Worker]]]:
+    return {id(group): group for group in groups}.values()
 
 
 def key_of(lane: Lane) -> Key:

@@ -102,7 +102,7 @@ QUESTIONS = [
     ("slowest trace and why", "ray-tasks-bundled-hook", "s enter", (" = ", "waiting before ")),
     ("newest failure's line of code", "ray-tasks-bundled-hook", "e", ('raise KeyError("nope")',)),
     ("which function waited most, for what", "ray-tasks-docs-hook", "A", ("TOTAL WAIT ▾", "waiting", "likely for")),
-    ("a request's queue", "serve", "H", ("QUEUE P50", " queue + ")),
+    ("a request's queue", "serve", "H", ("QUEUE P95", " queue + ")),
     ("each request's queue", "serve", "H enter", ("QUEUE", "REQUEST ID")),
     (
         "slowest against the others",

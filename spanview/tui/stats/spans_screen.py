@@ -13,17 +13,13 @@ from spanview.model.codes import ERROR
 from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.tui.keys import On
 from spanview.tui.traces.traces_model import has_services
-from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, name_text
-from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from textual.app import ComposeResult
 
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive, Ask
@@ -104,7 +100,7 @@ def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]
     return Table(columns, "duration", _LEAST_NAME)
 
 
-class SpansScreen(BaseScreen, on=On.SPANS):
+class SpansScreen(ReportScreen[int], on=On.SPANS):
     """Spans of several traces.
 
     Args:
@@ -114,25 +110,21 @@ class SpansScreen(BaseScreen, on=On.SPANS):
         ask: Finds them among the same anew.
     """
 
+    NOTES = 0
+
     def __init__(self, store: Store, spans: Spans, what: str, counted: AnyLive, ask: Ask[Spans]) -> None:
-        super().__init__()
-        self.rows: TableList[int] = TableList(table_of(store))
-        self.sorting = Sorting(self, self.rows)
-        self._store = store
-        self._next_failure = NextFailure(
-            self,
-            lambda: [*filter(self._has_failed, self.rows.items[self.rows.cursor :][:1])],
-            lambda: self.rows.move_on(self._has_failed),
-            "no span here has an error",
+        keys = RowKeys[int](
+            open=lambda row: self.viewer.open_trace(store.spans.trace[row], at_row=row),
+            copied=lambda row: (f"{store.spans.span_id[row]:016x}", "span id"),
+            failed=lambda row: [row] if keys.has_failed(row) else [],
+            has_failed=lambda row: store.spans.status[row] == ERROR,
+            nothing_failed="no span here has an error",
         )
+        super().__init__(TableList(table_of(store)), keys)
+        self._store = store
         self._what = what
         self._known = spans, counted.chosen, counted.version
         self.live: Live[Spans] = Live(self, counted.scope, ask, self._take_spans)
-
-    def body(self) -> ComposeResult:
-        """Make what stands between header and footer."""
-        yield self.rows.heads
-        yield self.rows
 
     def on_mount(self) -> None:
         """Take the keys, and show what is known."""
@@ -149,22 +141,3 @@ class SpansScreen(BaseScreen, on=On.SPANS):
         number = self.rows.row_count
         most = "the slowest " if number == MOST_SPANS else ""
         return f"‹ {self._what}{self.live.as_of}   {most}{count(number, 'span')}"
-
-    async def action_open(self) -> None:
-        """Show the span in its trace."""
-        row = self.rows.selected
-        if row is not None:
-            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
-
-    def _has_failed(self, row: int) -> bool:
-        return self._store.spans.status[row] == ERROR
-
-    async def action_error(self, _by: int) -> None:
-        """Open the selected span where it failed, or the next one that did."""
-        await self._next_failure.open()
-
-    def action_copy(self) -> None:
-        """Copy the span id."""
-        row = self.rows.selected
-        if row is not None:
-            self.viewer.copy(f"{self._store.spans.span_id[row]:016x}", "span id")

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from spanview.analysis.failures import failed_with, in_order_of_visits
 from spanview.analysis.grouping import GROUPINGS, Column, column_of
@@ -30,12 +29,10 @@ from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
 from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.answer_line import TypicalLine
-from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text
 from spanview.tui.widgets.prompt import Prompt
-from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.table import TableList
 
 if TYPE_CHECKING:
@@ -85,7 +82,7 @@ def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int
 _OF_SELF = "SELF: nothing below it ran: it computed, or waited"
 
 
-class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
+class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
     """Statistics.
 
     Args:
@@ -93,42 +90,41 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
     """
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
-        super().__init__()
         self._store = store
         self._counted: Counted | None = None
         self._by = GROUPINGS[0]
         """What is counted by, or was asked for."""
         self._tables: dict[str, Table[Group]] = {}
         """The columns by what is counted by: as long as these are the same, nothing moves."""
-        self.rows: TableList[Group] = TableList(self._table_by(self._by), lambda group: group.key)
+        keys = RowKeys[Group](
+            open=self._open_spans,
+            copied=self._copied,
+            failed=self._failed_of_group,
+            has_failed=lambda group: bool(group.errors),
+            nothing_failed="no span here has an error",
+            is_whole=True,
+        )
+        super().__init__(TableList(self._table_by(self._by), lambda group: group.key), keys, "statistics_sort")
         self.live: Live[Counted | str] = Live(self, scope, self._count_by(self._by), self._take_groups)
         self._answer_line = TypicalLine(self, store, scope)
         self.answer = self._answer_line.live
         self._own: tuple[str, ...] = ()
         """The key of an attribute that was counted by."""
-        self.sorting = Sorting(self, self.rows, "statistics_sort")
-        self._next_failure = NextFailure(
-            self,
-            self._failed_of_group,
-            lambda: self.rows.move_on(lambda group: bool(group.errors)),
-            "no span here has an error",
-            is_whole=True,
-        )
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield self._answer_line
         yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
-        yield self.rows.heads
-        yield self.rows
-        yield Static(Content(_OF_SELF), classes="heads", id="note")
+        yield from super().body()
 
     def on_mount(self) -> None:
         """Begin with the names."""
-        self.set_focus(self.rows)
-        self.take_settings()
-        self._count(self._by)
+        super().on_mount()
         self._answer_line.live.begin()
+
+    def note_text(self, cells: int) -> str:  # noqa: ARG002 - it is short
+        """Return what self time is."""
+        return _OF_SELF
 
     def title_text(self) -> str:
         """Return what is counted."""
@@ -223,38 +219,25 @@ class StatsScreen(BaseScreen, on=On.STATS, view=View.STATS):
         if has_ended:
             self.viewer.say("the counting was ended")
 
-    async def action_open(self) -> None:
-        """List the spans of the group, slowest first."""
-        await self.live.wait_for_answer()
-        group, counted = self.rows.selected, self._counted
-        if counted is not None and group is not None:
-            key = group.key
+    async def _open_spans(self, group: Group) -> None:
+        """List the spans of a group, slowest first."""
+        counted = self._counted
+        if counted is not None:
             store, by = self._store, "name" if counted.by == ON_PATH else counted.by
-            spans = Spans(spans_of(store, counted.column, key, self.live.chosen.traces, MOST_SPANS))
-            what = f"{sanitise(counted.by, 40)} {group_text(key, counted.by, 60)}"
-            screen = SpansScreen(store, spans, what, self.live, partial(_spans_of_group, store, by, key))
+            spans = Spans(spans_of(store, counted.column, group.key, self.live.chosen.traces, MOST_SPANS))
+            what = f"{sanitise(counted.by, 40)} {group_text(group.key, counted.by, 60)}"
+            screen = SpansScreen(store, spans, what, self.live, partial(_spans_of_group, store, by, group.key))
             await self.app.push_screen(screen)
 
-    def _failed_of_group(self) -> Sequence[int]:
-        """Return the failed spans of the selected group, in the order of visits."""
-        group, counted = self.rows.selected, self._counted
-        if group is None or counted is None:
+    def _failed_of_group(self, group: Group) -> Sequence[int]:
+        """Return the failed spans of a group, in the order of visits."""
+        counted = self._counted
+        if counted is None:
             return ()
         wanted = {number for number, text in enumerate(counted.column.texts) if text == group.key}
         failed = failed_with(self._store, counted.column.numbers, wanted, self.live.chosen.traces)
         return in_order_of_visits(self._store, failed, self.viewer.made_good)
 
-    async def action_error(self, _by: int) -> None:
-        """Open the next failure of the selected group, or of the next one with a failed span."""
-        await self.live.wait_for_answer()
-        await self._next_failure.open()
-
-    def action_copy(self) -> None:
-        """Copy the name of the group."""
-        group = self.rows.selected
-        if self._counted is not None and group is not None:
-            key, by = group.key, sanitise(self._counted.by, 40)
-            if key is None:
-                self.viewer.say(f"these spans have no {by}: there is nothing to copy")
-            else:
-                self.viewer.copy(key, by)
+    def _copied(self, group: Group) -> tuple[str, str] | str:
+        by = sanitise(self._counted.by if self._counted is not None else self._by, 40)
+        return f"these spans have no {by}: there is nothing to copy" if group.key is None else (group.key, by)

@@ -5,6 +5,7 @@ header       the lines at the top and the bottom
 view_bar     the bar of views under the header
 scope        which traces a screen is about
 work         work beside a screen, in a thread: the latest wins
+report_screen  a screen that lists the rows of a question
 failing      `e` on screens that count: the failures behind a row
 live         figures that stay true while spans come, computed anew by `work`
 paint        small things that several lists paint

@@ -1,0 +1,112 @@
+"""A screen that lists the rows of one question: heads, list, a line about the selected row, and the keys of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from textual.content import Content
+from textual.widgets import Static
+
+from spanview.tui.widgets.base_screen import BaseScreen
+from spanview.tui.widgets.failing import NextFailure
+from spanview.tui.widgets.sorting import Sorting
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from textual.app import ComposeResult
+
+    from spanview.tui.widgets.live import AnyLive
+    from spanview.tui.widgets.table import TableList
+
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True)
+class RowKeys(Generic[Row]):
+    """What the keys of rows act on."""
+
+    open: Callable[[Row], Awaitable[object]]
+    copied: Callable[[Row], tuple[str, str] | str]
+    """Returns the text that is copied of a row, and what it is; or why there is none."""
+    failed: Callable[[Row], Sequence[int]]
+    """Returns the spans that failed behind a row, by their rows in the span table, in the order of visits."""
+    has_failed: Callable[[Row], bool]
+    nothing_failed: str
+    """What is said where nothing failed behind any row."""
+    is_whole: bool = False
+    """Whether the rows are of all that the bar names."""
+
+
+class ReportScreen(BaseScreen, Generic[Row]):
+    """The rows of a question, kept up to date; what is special to the question is handed in, or overridden.
+
+    Args:
+        rows: The list.
+        keys: What the keys of rows act on.
+        setting: What keeps the order, by its name in `Settings`; empty where nothing does.
+    """
+
+    rows: TableList[Row]
+    live: AnyLive
+    NOTES = 1
+
+    def __init__(self, rows: TableList[Row], keys: RowKeys[Row], setting: str = "") -> None:
+        super().__init__()
+        self.rows = rows
+        self.row_keys = keys
+        self.sorting = Sorting(self, rows, setting)
+        self._next_failure = NextFailure(
+            self,
+            lambda: () if rows.selected is None else keys.failed(rows.selected),
+            lambda: rows.move_on(keys.has_failed),
+            keys.nothing_failed,
+            is_whole=keys.is_whole,
+        )
+
+    def body(self) -> ComposeResult:
+        """Make what stands between bar and footer."""
+        yield self.rows.heads
+        yield self.rows
+        if self.NOTES:
+            yield Static(Content(""), classes="heads", id="note")
+
+    def on_mount(self) -> None:
+        """Take the keys, and begin to count."""
+        self.set_focus(self.rows)
+        self.take_settings()
+        self.live.begin()
+
+    def note_text(self, cells: int) -> str:  # noqa: ARG002 - for screens with a note
+        """Return what is said of the selected row below the list, safe to print, in at most so many cells."""
+        return ""
+
+    def show_frame(self) -> None:
+        """Say what is to be said of the selected row beside its figures."""
+        super().show_frame()
+        if self.NOTES:
+            self.query_one("#note", Static).update(Content(self.note_text(self.size.width)), layout=False)
+
+    on_line_list_moved = BaseScreen.refresh_frame
+    """Say what is selected now."""
+
+    async def action_open(self) -> None:
+        """Open what is behind the selected row."""
+        await self.live.wait_for_answer()
+        if self.rows.selected is not None:
+            await self.row_keys.open(self.rows.selected)
+
+    async def action_error(self, _by: int) -> None:
+        """Open the next failure behind the selected row, or behind the next one with a failure."""
+        await self.live.wait_for_answer()
+        await self._next_failure.open()
+
+    def action_copy(self) -> None:
+        """Copy what there is to copy of the selected row."""
+        row = self.rows.selected
+        copied: Any = "there is nothing to copy here" if row is None else self.row_keys.copied(row)
+        if isinstance(copied, str):
+            self.viewer.say(copied)
+        else:
+            self.viewer.copy(*copied)

@@ -10,7 +10,11 @@ actor 5             |=A.__init__=||==A.f==|      the actor to be created; certai
 
 Spans name neither the arguments of a call nor the resources that it needs. So what a task waited for that ran when an
 earlier one of its caller, of another function, had just ended is unknown if all workers were busy: a worker, or the
-result. Of a wait for a worker's start or an actor's creation, only the time counts that was surely for nothing else:
+result. Where it ran in the worker of that other one, and others were free, it was the result if calls of the two did so
+again. A task that had waited for room would have run in a worker that got free, so the first one of a worker waited for
+its start, however long. An actor gets a worker of its own once there is room, so of a long wait only the time counts
+after as many tasks ran as ever did.
+Of a wait for a worker's start or an actor's creation, only the time counts that was surely for nothing else:
 after the last result that may have been an argument, and before the constructor's end. What other calls of its process
 waited for says nothing of it: its own wait ended with something else.
 """
@@ -49,7 +53,7 @@ _LEAST_NS: Final = 2 * _MILLISECOND
 _LEAST_START_NS: Final = 50 * _MILLISECOND
 """No worker starts in less: it was started ahead."""
 _MOST_START_NS: Final = 10_000 * _MILLISECOND
-"""A worker that takes longer may have waited for room."""
+"""An actor's worker that takes longer may have waited for room."""
 LEAST_SHARED_NS: Final = 50 * _MILLISECOND
 """In less, something else may have happened by chance."""
 _MOST_HANDOVER_NS: Final = 20 * _MILLISECOND
@@ -227,6 +231,7 @@ class AllAttempts:
         self._set_processes()
         self._tasks = self._is_task()
         self._set_levels()
+        self._follow_again = self._following_again()
 
     @property
     def rows(self) -> Places:
@@ -300,6 +305,24 @@ class AllAttempts:
         self._level_times, self._level_counts = levels.times, np.append(0, levels.counts)
         self._began = np.sort(starts[np.unique(processes, return_index=True)[1]])
 
+    def _following_again(self) -> Flags:
+        """Return which tasks waited until one of their callers' other functions had ended in the same worker, not once.
+
+        One may have waited for the room that a single call took up; where several calls of two functions do, one after
+        the other, the second function takes the results of the first.
+        """
+        spans, index = self._store.spans, np.arange(len(self._rows))
+        chosen = np.flatnonzero((self._firsts < index) & self._tasks & (self._callers != _NO_CALL))
+        previous = chosen - 1
+        follows = self._starts[chosen] - self._reached[previous] <= _MOST_HANDOVER_NS
+        follows &= self._tasks[previous] & self._may_be_argument(previous, chosen)
+        follows &= copy_of(spans.end_ns)[self._callers[chosen]] < self._ends[previous]
+        keys = self._names[previous].astype(np.int64) * len(self._store.names.texts) + self._names[chosen]
+        found, counts = np.unique(keys[follows], return_counts=True)
+        again = np.zeros(len(self._rows), np.bool_)
+        again[chosen[follows & np.isin(keys, found[counts > 1])]] = True
+        return again
+
     def _level_before(self, ns: NDArray[Any]) -> Places:
         """Return how many workers ran a task right before each of some times, or had just ended one."""
         levels: Places = self._level_counts[np.searchsorted(self._level_times, ns, "left")]
@@ -311,6 +334,15 @@ class AllAttempts:
         Those are no more than workers had run something by then, and no more than ever ran at once.
         """
         return np.minimum(np.searchsorted(self._began, ns, "left"), self._most)
+
+    def _full_until(self, ns: NDArray[Any]) -> NDArray[Any]:
+        """Return when as many tasks as ever ran at once did so last before each of some times; 0 for never."""
+        times, counts = self._level_times, self._level_counts[1:]
+        full = np.maximum.accumulate(np.where(counts >= max(1, self._most), np.arange(len(counts)), -1))
+        # A level lasts until the next one; none does before the first and after the last.
+        last = np.append(-1, full)[np.searchsorted(times, ns, "left")]
+        ended = np.append(times, 0)[np.where(last < 0, len(times), last + 1)]
+        return np.where(last < 0, 0, np.minimum(ended, ns))
 
     def _busy_until(self, last: Places, ns: NDArray[Any]) -> NDArray[Any]:
         """Return how long processes had been busy at some times, each after the last of some attempts began."""
@@ -330,8 +362,8 @@ class AllAttempts:
         if not len(chosen):
             return NO_REASONS
         submitted, starts = self._submitted[chosen], self._starts[chosen]
-        firsts, waits = self._firsts[chosen], starts - submitted
-        made, previous = self._constructors[chosen], np.where(chosen > firsts, chosen - 1, chosen)
+        firsts, made, waits = self._firsts[chosen], self._constructors[chosen], starts - submitted
+        previous = np.where(chosen > firsts, chosen - 1, chosen)
         is_task, is_made = self._tasks[chosen], self._made[chosen]
         is_method = ~is_task & ~is_made
         # What the process did since it was called: nothing yet, constructing the actor, running something else.
@@ -344,14 +376,13 @@ class AllAttempts:
         # What explains most of the wait: the process wasn't there yet, or it ran something else.
         is_most = 2 * (starting + busy) >= waits
         is_busy, is_starting = is_most & (busy > starting), is_most & (busy <= starting)
-        takes_start = (starting >= _LEAST_START_NS) & (starting <= _MOST_START_NS)
-        is_first = chosen == firsts
-        is_created = is_method & (made >= 0) & (2 * starting >= waits)
+        takes_start = starting >= _LEAST_START_NS
+        is_first, is_created = chosen == firsts, is_method & (made >= 0) & (2 * starting >= waits)
         is_started = is_first & takes_start & (is_task | is_made)
         # A call waited for its worker or actor alone only after its arguments were there.
         prepares = is_created | is_started
         alone = np.zeros_like(waits)
-        alone[prepares] = prepared[prepares] - self._last_results(chosen[prepares], submitted[prepares])
+        alone[prepares] = self._alone(chosen[prepares], submitted[prepares], prepared[prepares])
         idle = starts - np.maximum(prepared, np.where(is_first, prepared, self._reached[previous]))
         is_last = (alone > 0) & (starts - prepared <= _MOST_HANDOVER_NS)
         reasons = {WaitedFor.CREATION: is_created & (is_last | (2 * alone >= waits))}
@@ -363,8 +394,10 @@ class AllAttempts:
         is_queued = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
         is_explained = np.logical_or.reduce([*reasons.values()])
         # Its process says nothing of what it waited for where that had long been ready, or was ready before a result.
-        says_nothing = ~is_busy & ~is_starting | (idle > _MOST_HANDOVER_NS) | is_started
-        is_open = ~is_explained & says_nothing & (waits >= LEAST_SHARED_NS)
+        # Nor where tasks run again and again in the workers that made their arguments.
+        takes_results = is_busy & follows & ~is_queued & self._follow_again[chosen]
+        is_open = ~is_busy & ~is_starting | (idle > _MOST_HANDOVER_NS) | is_started | takes_results
+        is_open &= ~is_explained & (waits >= LEAST_SHARED_NS)
         # Whatever it waited for before: at last its actor ran something else.
         ends_busy = is_method & follows & ~self._concurrent[chosen] & ~is_explained & (busy >= LEAST_SHARED_NS)
         results, queued = np.full(len(chosen), -1), np.flatnonzero(is_queued)
@@ -387,7 +420,7 @@ class AllAttempts:
         shares = np.where(reasons[WaitedFor.CREATION] | reasons[WaitedFor.WORKER_START], alone, waits)
         shares = np.where(ends_busy, busy, shares)
         order = np.argsort(self._rows[chosen], kind="stable")
-        return WaitReasons(self._rows[chosen[order]], kinds[order], evidence[order], waits[order], shares[order])
+        return WaitReasons(*(column[order] for column in (self._rows[chosen], kinds, evidence, waits, shares)))
 
     def _kinds_of(
         self, reasons: Mapping[WaitedFor, Flags], shown_by: Mapping[WaitedFor, Places]
@@ -514,6 +547,20 @@ class AllAttempts:
             fits &= 2 * (ended - submitted) >= self._starts[chosen] - submitted
             results = np.where(fits & (results < 0), candidates, results)
         return results
+
+    def _alone(self, chosen: Places, submitted: NDArray[Any], prepared: NDArray[Any]) -> NDArray[Any]:
+        """Return how long attempts waited for nothing but their worker's start, or their actor's creation.
+
+        Args:
+            chosen: The attempts.
+            submitted: When they were.
+            prepared: When their worker or actor was there.
+        """
+        since = self._last_results(chosen, submitted)
+        may_lack_room = self._made[chosen] & (prepared - submitted > _MOST_START_NS)
+        since = np.where(may_lack_room, np.maximum(since, self._full_until(prepared)), since)
+        alone: NDArray[Any] = prepared - since
+        return alone
 
     def _last_results(self, chosen: Places, submitted: NDArray[Any]) -> NDArray[Any]:
         """Return when the last result was there that attempts may have waited for; for none, when they were submitted.

@@ -41,6 +41,8 @@ _STATES: Final = (
 )
 _EARLIER: Final = "1 a < 0-1\n2 a > 2-3\n1 b < 0-1\n3 b > 2-3\n"
 """Two workers that have started."""
+_PAIR: Final = "1 f < 5-6\n1 g < 6-7\n2 f > 8-400\n2 g > 401-402\n"
+"""Two calls, of which the second takes the first one's result, likely."""
 _ACTOR: Final = "1 A.__init__ < 0-1\n2 A.__init__ > 2-3\n"
 _SERVING: Final = "1 B.__init__ < 3-4\n4 B.__init__ > 5-6\n"
 _CREATED_LATE: Final = "1 A.__init__ < 0-1\n1 g < 1-2\n1 A.f < 2-3\n2 A.__init__ > 700-800\n"
@@ -98,9 +100,32 @@ def reason_of_last(store: Store) -> str:
     [
         ("1 m.f < 0-1\n2 m.f > 2-9", ""),
         ("1 f < 0-1\n2 f > 900-910", "likely for a worker to start: its process ran nothing before"),
-        # Too quick for a start, and too long.
+        # Too quick for a start.
         ("1 f < 0-1\n2 f > 30-910", "cause unknown"),
-        ("1 f < 0-1\n2 f > 20000-20010", "cause unknown"),
+        # A task that had waited for room would have run in a worker that got free, an actor wouldn't.
+        ("1 f < 0-1\n2 f > 20000-20010", "likely for a worker to start: its process ran nothing before"),
+        (
+            "1 A.__init__ < 0-1\n2 A.__init__ > 20000-20010",
+            "likely for a worker to start: its process ran nothing before",
+        ),
+        (
+            "7 g < 0-1\n3 g > 2-19990\n1 A.__init__ < 4-5\n2 A.__init__ > 20000-20010",
+            "cause unknown",
+        ),
+        (
+            "7 g < 0-1\n3 g > 2-9000\n1 A.__init__ < 4-5\n2 A.__init__ > 20000-20010",
+            "likely mostly for a worker to start: its process ran nothing before",
+        ),
+        # It runs in the worker that made its argument, as one did before, though another worker was free.
+        (
+            f"{_EARLIER}{_PAIR}1 f < 510-511\n1 g < 511-512\n2 f > 513-910\n2 g > 911-912",
+            "likely for its arguments: f, which the same caller had submitted before, had just ended",
+        ),
+        # Another function runs in the other worker: none may have been free.
+        (
+            f"{_EARLIER}{_PAIR}1 h < 9-10\n1 f < 510-511\n1 g < 511-512\n3 h > 11-990\n2 f > 513-910\n2 g > 911-912",
+            "cause unknown",
+        ),
         # Something ran there before: it may have been waited for, as an argument or for the worker.
         ("1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 911-912", "cause unknown"),
         ("1 f < 0-1\n1 g < 1-2\n2 f > 900-910\n2 g > 1000-1001", "cause unknown"),

@@ -113,7 +113,7 @@ class SpansScreen(ReportScreen[int], on=On.SPANS):
     NOTES = 0
 
     def __init__(self, store: Store, spans: Spans, what: str, counted: AnyLive, ask: Ask[Spans]) -> None:
-        keys = RowKeys[int](
+        keys: RowKeys[int] = RowKeys(
             open=lambda row: self.viewer.open_trace(store.spans.trace[row], at_row=row),
             copied=lambda row: (f"{store.spans.span_id[row]:016x}", "span id"),
             failed=lambda row: [row] if keys.has_failed(row) else [],

@@ -96,7 +96,7 @@ class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
         """What is counted by, or was asked for."""
         self._tables: dict[str, Table[Group]] = {}
         """The columns by what is counted by: as long as these are the same, nothing moves."""
-        keys = RowKeys[Group](
+        keys: RowKeys[Group] = RowKeys(
             open=self._open_spans,
             copied=self._copied,
             failed=self._failed_of_group,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -157,6 +159,23 @@ def test_spans_with_the_same_ids_are_told_apart(folder: Path, tmp_path_factory: 
     assert (here["one"] == there["one"], here["no id"] == there["no id"]) == (False, False)
     again = spans_of(spanview.load(folder))
     assert all(here[name] == again[name] for name in here)
+
+
+def _pickled(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))  # noqa: S301 - what was made right here
+
+
+@pytest.mark.parametrize("take", [copy.deepcopy, _pickled])
+def test_what_can_be_taken_elsewhere(folder: Path, take: Callable[[Any], Any]) -> None:
+    """Spans and counts can be copied and pickled; stores, traces and nodes say why they can't."""
+    store = spanview.load(folder)
+    trace = store.traces[0]
+    (node, *_) = trace.roots
+    for whole in (store, trace, node):
+        with pytest.raises(TypeError, match=r"load the files there, or take the spans \(`node.span`\)"):
+            take(whole)
+    assert take(node.span) == node.span
+    assert take(store.summary()) == store.summary()
 
 
 def test_one_trace(folder: Path) -> None:

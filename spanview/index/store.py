@@ -6,7 +6,7 @@ One thread adds, any thread reads: a row's columns are complete before anything 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from spanview.formats.decoder import decode_details, decode_span
 from spanview.formats.rows import SpanDetails
@@ -53,6 +53,13 @@ class Store:
         """Whether another thread adds to it: then not all of it can be looked at in one step."""
         self.ask_lives: Callable[[], Lives] | None = None
         """Returns what knows which of its spans run; None where nobody can ask the processes."""
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled, as everything that looks at a store does."""
+        raise TypeError(
+            "traces can't be copied or pickled: they read their spans again from files that are open here; "
+            "load the files there, or take the spans (`node.span`), which can be"
+        )
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""

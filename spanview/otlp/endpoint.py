@@ -194,12 +194,11 @@ def _url(given: str | None, protocol: OtlpProtocol, environment: Mapping[str, st
 def _headers(given: Sequence[str], environment: Mapping[str, str]) -> dict[str, str]:
     """Return headers: those of the variables, `a=1,b=2` with escapes as in URLs, and over these those given."""
     headers = {}
-    # Both count, the one of traces before the other.
-    for variable in (f"{PREFIX}HEADERS", f"{PREFIX}TRACES_HEADERS"):
-        for pair in filter(None, map(str.strip, environment.get(variable, "").split(","))):
-            name, value = _header(pair, variable)
-            headers[name] = unquote(value, "latin-1")
-            _check_header(name, headers[name], variable)
+    variable, pairs = _set("HEADERS", environment)
+    for pair in filter(None, map(str.strip, pairs.split(","))):
+        name, value = _header(pair, variable)
+        headers[name] = unquote(value, "latin-1")
+        _check_header(name, headers[name], variable)
     for pair in given:
         name, value = _header(pair, "--header")
         headers[name] = value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import http.client
 import socket
 import ssl
 import time
@@ -29,6 +30,9 @@ _GZIP_LEVEL: Final = 1
 """3 µs a span for a tenth of its bytes; the next levels take twice as long for a fiftieth less."""
 _MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 _BLOCK_BYTES: Final = 64 * 1024
+_MAX_HEADERS: Final = 10_000
+"""Headers of an answer. Gateways add many, and Python takes 100, which can be said of one connection from 3.15 on."""
+http.client._MAXHEADERS = _MAX_HEADERS  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 class OverHttp:

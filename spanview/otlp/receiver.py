@@ -106,12 +106,15 @@ def _made(folder: str) -> list[str]:
     Raises:
         ReceiveError: It can't be made, or written to.
     """
-    missing, path = list[str](), os.path.abspath(folder)
-    while not os.path.lexists(path):
-        missing.append(path)
-        path = os.path.dirname(path)
+    missing = list[str]()
     try:
+        path = os.path.abspath(folder)
+        while not os.path.lexists(path):
+            missing.append(path)
+            path = os.path.dirname(path)
         os.makedirs(folder, exist_ok=True)
+    except FileNotFoundError:
+        raise ReceiveError(f"{folder}: the folder that this is in has been removed: go to another one") from None
     except OSError as error:
         raise ReceiveError(f"{folder}: {error.strerror}; give another folder with --dir") from None
     if not os.access(folder, os.W_OK | os.X_OK):

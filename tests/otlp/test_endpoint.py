@@ -68,8 +68,8 @@ def test_variables() -> None:
         BASE: "http://a:1",
         f"{PREFIX}PROTOCOL": "http/json",
         f"{PREFIX}TRACES_PROTOCOL": "http/protobuf",
-        f"{PREFIX}HEADERS": "api-key=a%20b, Other=1",
-        f"{PREFIX}TRACES_HEADERS": "other=2",
+        f"{PREFIX}HEADERS": "api-key=general",
+        f"{PREFIX}TRACES_HEADERS": "api-key=a%20b, Other=2",
         f"{PREFIX}TIMEOUT": "2500",
         f"{PREFIX}COMPRESSION": "gzip",
     }
@@ -83,6 +83,16 @@ def test_variables() -> None:
     assert over.protocol is OtlpProtocol.HTTP_JSON
     assert over.headers == {"api-key": "a b", "other": "a=b"}
     assert (over.timeout_s, over.is_compressed) == (1.0, False)
+
+
+@pytest.mark.parametrize(
+    ("of_traces", "headers"), [(None, {"a": "1"}), ("", {"a": "1"}), (" ", {"a": "1"}), ("b=2", {"b": "2"})]
+)
+def test_headers_of_traces_replace_all_others(of_traces: str | None, headers: dict[str, str]) -> None:
+    """As the specification has it, the variable of traces stands in for the general one, unless it is empty."""
+    environment = {BASE: "http://a:1", f"{PREFIX}HEADERS": "a=1"}
+    environment |= {} if of_traces is None else {f"{PREFIX}TRACES_HEADERS": of_traces}
+    assert endpoint_of(EndpointOptions(), environment).headers == headers
 
 
 @pytest.mark.parametrize(

@@ -186,6 +186,8 @@ def test_no_http() -> None:
         (b"\x00\x00\x06\x04\x00\n", ResponseKind.UNREACHABLE),
         (b"SSH-2.0-OpenSSH_9.6\r\n", ResponseKind.UNREACHABLE),
         (head + b"Content-Length: 9\r\n\r\n{", ResponseKind.ACCEPTED),
+        (head + b"X-Hop: a gateway\r\n" * 500 + b"Content-Length: 0\r\n\r\n", ResponseKind.ACCEPTED),
+        (head + b"X-Hop: a gateway\r\n" * 500 + b"Content-Type: text/html\r\n\r\n", ResponseKind.HOPELESS),
         (head + b"Transfer-Encoding: chunked\r\n\r\n9\r\n{", ResponseKind.ACCEPTED),
     ):
         with saying(piece) as url:

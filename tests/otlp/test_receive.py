@@ -190,6 +190,16 @@ def test_what_can_not_be_is_said(tmp_path: Path, words: list[str], says: str) ->
     assert len(done.lines) == 1
 
 
+def test_a_folder_below_one_that_is_removed(tmp_path: Path) -> None:
+    """Where the working folder is no more, a relative DIR can't be made, and that is said of it."""
+    (tmp_path / "gone").mkdir()
+    enter = f"import os, sys; os.chdir({str(tmp_path / 'gone')!r}); os.rmdir(os.getcwd()); "
+    program = sys.executable, "-c", enter + "from spanview.cli import main; sys.exit(main())"
+    done = spanview("receive", "--dir", "new", folder=tmp_path, program=program)
+    assert done.status == 2
+    assert done.lines == ["spanview: new: the folder that this is in has been removed: go to another one"]
+
+
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     """Nothing of it is imported before that is known."""
     hidden = "import sys; sys.modules['aiohttp'] = None; from spanview.cli import main; sys.exit(main())"

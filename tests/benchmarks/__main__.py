@@ -26,7 +26,7 @@ _SMALL: Final = 10
 _PER_REQUEST: Final = 100
 """Spans for each request of Ray Serve, where every view is to have something to show."""
 _MANY_FILES: Final = 2_000
-_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "P18", "P19", "keys", "peers")
+_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "P18", "P19", "P22", "keys", "peers")
 
 
 def main(words: Sequence[str]) -> int:
@@ -119,8 +119,14 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P18", lambda: receiving.receive(rounds)),
         ("P18", lambda: pushing.push(spans // 2, rounds)),
         ("P19", lambda: writing.a_span(rounds)),
+        ("P22", lambda: processes.page(_of_all_kinds(spans), rounds)),
         ("peers", lambda: peers.peers(folder_of(Shape(spans)), rounds)),
     ]
+
+
+def _of_all_kinds(spans: int) -> Path:
+    """Return a folder of small traces, 30,000 of 195,000 spans: calls, requests, and calls without an attempt."""
+    return folder_of(Shape(spans * 4 // 5, _SMALL, requests=spans // 20, alone=spans // 40))
 
 
 def _of(folder: Path, rounds: int) -> list[tuple[str, Callable[[], list[Figure]]]]:
@@ -133,6 +139,7 @@ def _of(folder: Path, rounds: int) -> list[tuple[str, Callable[[], list[Figure]]
         ("P8", lambda: viewer.first_rows(folder, folder_of(Shape(200)), rounds)),
         ("P11", lambda: inside.export(folder, rounds)),
         ("P13", lambda: viewer.second_opening(folder, rounds)),
+        ("P22", lambda: processes.page(folder, rounds)),
     ]
 
 

@@ -123,6 +123,8 @@ class Shape:
     form: Form = Form.USUAL
     requests: int = 0
     """So many requests of Ray Serve come besides, each a trace of its own; in a single trace below its first task."""
+    alone: int = 0
+    """So many calls come besides that leave no attempt, each a trace of its own."""
 
     @property
     def name(self) -> str:
@@ -131,7 +133,8 @@ class Shape:
         layout = f"-{self.layout}" if self.layout is not Layout.INDENTED else ""
         form = f"-{self.form}" if self.form is not Form.USUAL else ""
         requests = f"-{self.requests}requests" if self.requests else ""
-        return f"v{VERSION}-{self.spans}-{self.trace}{files}{layout}{form}{requests}"
+        alone = f"-{self.alone}alone" if self.alone else ""
+        return f"v{VERSION}-{self.spans}-{self.trace}{files}{layout}{form}{requests}{alone}"
 
     @property
     def is_single(self) -> bool:
@@ -196,6 +199,7 @@ def _write(folder: Path, shape: Shape) -> None:
         spans += _trace(chance, min(calls, max(1, (shape.spans - len(spans)) // 2)), now_us, shape.files, shape.form)
         now_us += chance.randrange(200, 20_000)
     spans += _requests(chance, shape, spans, now_us)
+    spans += [_alone(chance, now_us) for _ in range(shape.alone)]
     spans.sort(key=lambda span: span.end_us)
     written: list[list[tuple[_Written, int]]] = [[] for _ in range(shape.files)]
     for span in spans:
@@ -270,6 +274,13 @@ def _requests(chance: random.Random, shape: Shape, spans: list[_Written], until_
         written.append(route)
         written.append(_Written(end, routed, replica, 0, Role.REPLICA, failed, trace_id, ids[2], ids[1], request))
     return written
+
+
+def _alone(chance: random.Random, until_us: int) -> _Written:
+    """Return a call of a driver that leaves no attempt, and comes at any time."""
+    start, driver, function = chance.randrange(_STARTED_US, until_us), chance.randrange(4), chance.randrange(_FUNCTIONS)
+    trace_id, span_id = chance.getrandbits(128), chance.getrandbits(64) | 1
+    return _Written(start + 150, start, driver, function, Role.SUBMITTED, False, trace_id, span_id, 0)
 
 
 def late_span(process: int, task: int, layout: Text) -> str:

@@ -118,6 +118,24 @@ def stats_of(folder: Path) -> tuple[str, ...]:
     return "-m", "spanview", "stats", "--json", "--no-cache", str(folder)
 
 
+def page(folder: Path, rounds: int) -> list[Figure]:
+    """P22: `spanview export --format html` of many traces against `--format jsonl`."""
+    words = [("-m", "spanview", "export", "--no-cache", "--format", form, str(folder)) for form in ("html", "jsonl")]
+    measures = [partial(measure, *of_form) for measure in (seconds_of, cpu_seconds_of) for of_form in words]
+    whole, whole_base, cpu, cpu_base = in_turns(measures, rounds)
+    return [
+        Figure(
+            "P22",
+            "export --format html of many traces, whole process, against --format jsonl",
+            whole,
+            "s",
+            whole_base,
+            3.0,
+        ),
+        Figure("P22", "the same in processor time", cpu, "s", cpu_base, 3.0),
+    ]
+
+
 def memory(folder: Path, spans: int, empty: Path, rounds: int) -> list[Figure]:
     """P4: what a loaded store holds, and the most that the process had, above the same program without spans."""
     held, peak, empty_held = in_turns(

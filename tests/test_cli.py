@@ -515,7 +515,7 @@ def test_a_gate_that_nothing_could_match_is_no_pass(folder: Path, words: Sequenc
     assert status == verdict["status"] == 2
     gate = words[-1] if words[-2] == "--fail-on" else "gamma"
     assert verdict["reasons"] == [f"--fail-on {gate}: nothing could match (0 of 0), {why}"]
-    assert f"{verdict['reasons'][0]}; if that is as it should be, add --allow-empty\n" in notices
+    assert f"{verdict['reasons'][0]}; if that is intended, add --allow-empty\n" in notices
     assert verdict_of(folder, *words, "--allow-empty")[:2] == (0, {"status": 0, "reasons": []})
 
 

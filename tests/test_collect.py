@@ -381,7 +381,7 @@ def test_the_dashboard(tmp_path: Path, into: Path) -> None:
                 )
 
             wrong = "fedcba9876543210" * 4
-            asked = "asks for a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
+            asked = "requires a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
             for words, given, told in (
                 ((), "", f"{url} {asked}"),
                 ((), wrong, f"{url} {asked}"),
@@ -481,7 +481,7 @@ def test_what_is_no_cluster(into: Path, greeting: bytes) -> None:
             timeout=DEADLINE_S,
             check=False,
         )
-    said = f"spanview: no Ray cluster at {address}: what is there doesn't answer as one\n"
+    said = f"spanview: no Ray cluster at {address}: something else answers there\n"
     assert (done.returncode, done.stderr) == (2, said)
     for connection in connections:
         connection.close()
@@ -517,6 +517,6 @@ def test_a_head_that_is_gone(nodes: Nodes, into: Path) -> None:
         assert nodes.order("kill", "node0") == "killed"
         counting.wait_for_notice(f"the cluster at {nodes.address} is gone", DEADLINE_S)
         assert counting.wait_for_end() == 2
-        following.wait_for_notice("is gone; what was collected stays", DEADLINE_S)
+        following.wait_for_notice("is gone; the collected files stay", DEADLINE_S)
         assert following.wait_for_end() == 2
         assert collected(into) == contents

@@ -152,7 +152,7 @@ def test_by_ray(compared: Callable[..., dict[str, Any]], capfd: pytest.CaptureFi
     lines = capfd.readouterr().out.splitlines()
     assert lines[-2].split() == ["f", "5", "µs", "9", "µs", "+4", "µs", "+80", "%", "1"]
     assert main(["diff", "old", "new", "--by", "ray"]) == 2
-    assert "no span here is a call of Ray" in capfd.readouterr().err
+    assert "no Ray calls here" in capfd.readouterr().err
 
 
 def test_folders_are_not_mixed(compared: Callable[..., dict[str, Any]]) -> None:
@@ -231,10 +231,10 @@ def test_standard_input() -> None:
 
 REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     # the call, what its one line says
-    ([], ["two to compare", "spanview diff --help"]),
-    (["old"], ["two to compare", "spanview diff --help"]),
-    (["old", "nowhere"], ["old is a file or folder and nowhere is none", "give two PATHs"]),
-    (["nowhere", "old"], ["old is a file or folder and nowhere is none", "give two PATHs"]),
+    ([], ["PATHs to compare", "spanview diff --help"]),
+    (["old"], ["PATHs to compare", "spanview diff --help"]),
+    (["old", "nowhere"], ["old is a file or folder, but nowhere isn't", "give two PATHs"]),
+    (["nowhere", "old"], ["old is a file or folder, but nowhere isn't", "give two PATHs"]),
     (["old", "new", "both"], ["old and new are files or folders", "leave out both", "name~old"]),
     (["old", "empty"], ["B, empty: no spans; no files", "nothing to compare"]),
     (["empty", "old"], ["A, empty: no spans; no files", "nothing to compare"]),
@@ -243,7 +243,7 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["alpha", "zeta", "both"], ["B, zeta: no span in both matches", 'no span has "zeta" in its name']),
     (["alpha", "-zeta status=OK duration<0", "both"], ["B, -zeta status=OK duration<0: no span", "spanview stats"]),
     (["fff", "alpha", "both"], ["A, fff: no trace id begins with it, and no span in both matches"]),
-    (["a", "alpha", "both"], ["A: 2 traces' ids begin with a", f"{0xA1 << 120:032x}, ", "name~a"]),
+    (["a", "alpha", "both"], ["A: 2 trace ids begin with a", f"{0xA1 << 120:032x}, ", "name~a"]),
     (["alpha", "name=", "both"], ["B: query, character 6"]),
     (["", "alpha", "both"], ["A is empty"]),
     (["alpha", " ", "both"], ["B is empty"]),
@@ -275,7 +275,7 @@ def test_nowhere_to_look(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.
     assert main(["diff", "odl", "nwe"]) == 2
     notices = capfd.readouterr().err
     assert notices.count("\n") == 1
-    assert "odl and nwe are no files or folders" in notices
+    assert "odl and nwe aren't files or folders" in notices
     assert f"{tmp_path}/nothing" in notices
 
 

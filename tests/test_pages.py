@@ -352,4 +352,4 @@ def test_help_on_nothing(page: str, says: str) -> None:
     """A page that isn't there is answered with one that is."""
     done = spanview("help", page)
     assert (done.status, done.output, len(done.lines)) == (2, b"", 1)
-    assert f"there is no page {page}: {says}" in done.notices
+    assert f"no page is named {page}: {says}" in done.notices

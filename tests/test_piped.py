@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 READING: Final = ("view", "tree", "spans", "export", "stats", "check")
-UNREAD: Final = "spanview: standard input is not read: give - as PATH to read it\n"
+UNREAD: Final = "spanview: standard input is not read; to read it, give - as PATH\n"
 PIPED: Final = file_of(Builder().draw("alpha 0-10\n  beta 2-5"))
 _WITH_DEFAULTS: Final = """if True:
     import sys

@@ -55,12 +55,12 @@ def only_trace(trace_ids: Collection[int], prefix: str) -> None:
     """
     digits = prefix.strip().lower().removeprefix("0x")
     if not trace_ids:
-        raise TraceNotFoundError(f"no trace id begins with {digits}: `spanview tree` shows those there are")
+        raise TraceNotFoundError(f"no trace id begins with {digits}; `spanview tree` lists them")
     if len(trace_ids) > 1:
         ids = sorted(map(format_trace_id, trace_ids))
         more = f" and {len(ids) - _MAX_LISTED:,} more" if len(ids) > _MAX_LISTED else ""
         raise TraceNotFoundError(
-            f"{len(ids):,} traces' ids begin with {digits}, give more digits: {', '.join(ids[:_MAX_LISTED])}{more}"
+            f"{len(ids):,} trace ids begin with {digits}; give more digits: {', '.join(ids[:_MAX_LISTED])}{more}"
         )
 
 
@@ -89,7 +89,7 @@ def id_test(prefix: str) -> Callable[[int], bool]:
         is_request = UUID.fullmatch(prefix.strip())
         hint = f"; a request of Serve is found by -q {REQUEST_ID_KEYS[0]}={prefix.strip()}" if is_request else ""
         raise TraceNotFoundError(
-            f"{prefix!r} isn't a trace id: give the first of its {TRACE_ID_DIGITS} hex digits{hint}"
+            f"{prefix!r} isn't a trace id: give a prefix of its {TRACE_ID_DIGITS} hex digits{hint}"
         )
     missing = 4 * (TRACE_ID_DIGITS - len(match[1]))
     wanted = int(match[1], 16)

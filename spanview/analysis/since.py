@@ -52,7 +52,7 @@ def parse_since(text: str, now_ns: int) -> Since:
     moment = parse_moment(cleaned) if ago is None else now_ns - ago
     if moment is None:
         raise QueryError(
-            f"{text!r} isn't a time to begin at: give 30s, 10m, 2h or 1d, an ISO time such as 2024-05-28T18:05:04 "
+            f"{text!r} isn't a time: give 30s, 10m, 2h or 1d, an ISO time such as 2024-05-28T18:05:04 "
             "or 2024-05-28 (local unless Z or +02:00 follows), or last"
         )
     return Since(text, moment)

@@ -53,11 +53,9 @@ class TraceChoice:
         for term in terms_in(chain.from_iterable(map(parse_parts, self.queries)), negated=True):
             key = "" if term.key_is_quoted else term.key.lower()
             if key == "finding":
-                raise QueryError("finding is known from all spans in one process only: leave it out with --ray")
+                raise QueryError("finding needs all spans in one process: leave it out with --ray")
             if key == "start" and parse_clock(term.value) is not None:
-                raise QueryError(
-                    f"only all spans together show the day of {term.value}: with --ray, give start a date, too"
-                )
+                raise QueryError(f"the day of {term.value} is unknown on a cluster: with --ray, give start a date")
 
     def trace_ids(self, store: Store) -> list[int] | None:
         """Return the ids in a store that begin as one of the traces' does; None for all."""

@@ -103,7 +103,7 @@ class Collection:
 
     def _local(self, node: ClusterNode, path: str, generation: int) -> str:
         if not path.startswith("/") or os.path.normpath(path) != path:
-            raise CollectError(f"{node.folder}: {path} is no path of a file")
+            raise CollectError(f"{node.folder}: {path} isn't the path of a file")
         return node.folder + (f".{generation}" if generation > 1 else "") + path
 
     def _append(self, local: str, offset: int, data: memoryview) -> None:
@@ -114,7 +114,7 @@ class Collection:
             descriptor = os.open(target, _APPEND, 0o666)
             try:
                 if os.fstat(descriptor).st_size != offset:
-                    raise CollectError(f"{target} was changed by another program; remove it, and collect again")
+                    raise CollectError(f"{target} was changed by another program; remove it and collect again")
                 while data:
                     written = os.write(descriptor, data)
                     self.bytes += written
@@ -155,7 +155,7 @@ def _lock(descriptor: int, folder: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise CollectError(f"{folder}: another spanview collects into it; give another folder") from None
+        raise CollectError(f"{folder}: another spanview is collecting into it; give another folder") from None
 
 
 def _identities(state: bytes) -> dict[str, tuple[int, int]]:

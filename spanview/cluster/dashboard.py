@@ -31,7 +31,7 @@ _BLOCK_BYTES: Final = 1024 * 1024
 _TIMEOUT_S: Final = 60
 _FILE_TIMEOUT_S: Final = 3600
 """How long the dashboard may take to hand over a file."""
-_NO_DASHBOARD: Final = "what answers there is no dashboard of Ray's, or an old one"
+_NO_DASHBOARD: Final = "no Ray dashboard answers there, or it is too old"
 _REFUSED: Final = (401, 403)
 _TOKEN_FILE: Final = os.path.join("~", ".ray", "auth_token")
 
@@ -176,9 +176,9 @@ class Dashboard:
         except HTTPError as error:
             if error.code in _REFUSED:
                 raise CollectError(
-                    f"{self._url} asks for a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
+                    f"{self._url} requires a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
                 ) from None
-            raise CollectError(f"{self._url}{path}: HTTP status {error.code}; Ray's agent may be gone there") from None
+            raise CollectError(f"{self._url}{path}: HTTP status {error.code}; Ray's agent there may be gone") from None
         except (OSError, HTTPException) as error:
             raise CollectError(f"{self._url}: {getattr(error, 'reason', None) or error}") from None
         return answer

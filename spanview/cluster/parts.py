@@ -111,7 +111,7 @@ def check_behind(uri: str, *, force: bool) -> None:
         ExportError: There is such a file, or its folder can't be made.
     """
     if _type_of(uri).name == "File" and not force:
-        raise ExportError(f"{uri} exists already: give --force to replace it, or another file")
+        raise ExportError(f"{uri} already exists: give --force to replace it, or another file")
     folder, _ = _divided(uri)
     folder.make()
 
@@ -140,7 +140,7 @@ class _SharedFolder:
                 os.replace(os.path.join(self.path, self.hidden + name), os.path.join(self.path, name))
         except FileNotFoundError:
             raise ExportError(
-                f"can't write {self.path}: a node wrote to another folder; all nodes have to see it"
+                f"can't write {self.path}: a node wrote to another folder; all nodes must share it"
             ) from None
 
     def give_up(self, names: Sequence[str]) -> None:

@@ -61,7 +61,7 @@ class SharedFile(NamedTuple):
             return file_of(self.shown, real, os.stat(real))
         except OSError as error:
             raise CollectError(
-                f"{self.shown}: can't be read on {socket.gethostname()}, as on every node it has to be: "
+                f"{self.shown}: can't be read on {socket.gethostname()}, but every node must be able to: "
                 f"{reason_of(error)}"
             ) from None
 

@@ -242,7 +242,7 @@ def read_on(tasks: Tasks, job: Job) -> ReadGroups:
 def _read(job: Job, number: int) -> list[ReadReport | list[SpanRows]]:
     """Return the report of a group of files, and its rows of each share."""
     if job.version != __version__:
-        raise CollectError(f"a node has spanview {__version__}, and here is {job.version}: they have to be the same")
+        raise CollectError(f"a node has spanview {__version__}, but here it is {job.version}: install the same version")
     with group_of(job, number) as group:
         rows, count = undecided_rows_of(group.store, group.numbers, group.packed), job.shares * job.partitions
         trace_ids = job.choice.trace_ids(group.store)

@@ -74,7 +74,7 @@ def connected(address: str) -> Iterator[bool]:
         import ray
         from ray.util.tracing import tracing_helper
     except ImportError:
-        raise CollectError("Ray isn't installed beside spanview: pip install 'spanview[ray]'") from None
+        raise CollectError("Ray isn't installed: pip install 'spanview[ray]'") from None
     if address != AUTO:
         _look(address)
     # As if the cluster's hook had run: it may be a module that isn't here, and would open a file of its own.
@@ -87,7 +87,7 @@ def connected(address: str) -> Iterator[bool]:
         yield bool(tracing_helper._is_tracing_enabled())  # noqa: SLF001
     except _HeadGoneError:
         # Ray would go on trying to reach it, and then end this process without a word.
-        raise CollectError(f"the cluster at {address} is gone; what was collected stays") from None
+        raise CollectError(f"the cluster at {address} is gone; the collected files stay") from None
     except ConnectionError as error:
         raise CollectError(_unconnected(str(error), address)) from None
     except (RuntimeError, ValueError, ray.exceptions.RayError) as error:
@@ -149,7 +149,7 @@ def _head_of(address: str) -> str:
         address = os.environ.get("RAY_ADDRESS") or AUTO
     if "://" in address:
         raise CollectError(
-            f"{address}: expected auto or HOST:PORT, on a machine of the cluster; from elsewhere, give --dashboard URL"
+            f"{address}: expected auto or HOST:PORT, on a machine of the cluster; elsewhere, give --dashboard URL"
         )
     host, _, port = address.rpartition(":")
     if address != AUTO and not (host and port.isdigit()):
@@ -170,7 +170,7 @@ def _look(head: str) -> None:
     except OSError as error:
         raise CollectError(f"no Ray cluster at {head}: {error.strerror or error}") from None
     if not answers:
-        raise CollectError(f"no Ray cluster at {head}: what is there doesn't answer as one")
+        raise CollectError(f"no Ray cluster at {head}: something else answers there")
 
 
 def _reached(address: str) -> socket.socket:
@@ -197,7 +197,7 @@ def _time_limit(address: str) -> Iterator[None]:
     """Let connecting fail in time: Ray goes on trying for minutes."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
-        raise CollectError(f"no Ray cluster at {address}: what is there doesn't answer as one")
+        raise CollectError(f"no Ray cluster at {address}: something else answers there")
 
     before = signal.signal(signal.SIGALRM, end)
     signal.alarm(_CONNECT_S)
@@ -225,7 +225,7 @@ def _reason(error: Exception, address: str) -> str:
     if "Version mismatch" in text:
         return f"{text}: install the cluster's versions of Ray and Python here, or give --dashboard URL"
     if "uthenticat" in type(error).__name__ + text:
-        return f"the cluster at {address} asks for a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
+        return f"the cluster at {address} requires a token, or refuses this one: set RAY_AUTH_TOKEN as for `ray status`"
     return f"{address}: {text}"
 
 

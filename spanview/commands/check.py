@@ -129,7 +129,7 @@ def _say(gate: Gate, *, allow_empty: bool) -> None:
     elif allow_empty:
         return
     elif not gate.is_open_to_any:
-        say(f"{_why_none(gate)}; if that is as it should be, add --allow-empty")
+        say(f"{_why_none(gate)}; if that is intended, add --allow-empty")
     elif gate.absent:
         say(f"--fail-on {gate.text}: no span has {' or '.join(gate.absent)}")
 

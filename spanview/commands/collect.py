@@ -27,7 +27,7 @@ def run(options: Options) -> int:
             from spanview.cluster.tasks import collect, connected
 
             if stack.enter_context(connected(str(options.address))):
-                say("this version of Ray traces what collects, too: spans named spanview.cluster.node_files.new_bytes")
+                say("this version of Ray also traces collecting: spans named spanview.cluster.node_files.new_bytes")
             # Ray has set handlers of its own.
             stop = stack.enter_context(until_interrupted())
             collection = stack.enter_context(Collection(str(options.output)))

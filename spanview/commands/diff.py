@@ -95,19 +95,19 @@ def _sides(options: Options) -> list[DiffSide]:
     given = dict(zip("AB", options.sides, strict=True))
     for letter, text in given.items():
         if not text.strip():
-            raise DiffError(f"{letter} is empty: give a PATH, the first digits of a trace's id, or a query")
+            raise DiffError(f"{letter} is empty: give a PATH, a prefix of a trace id, or a query")
     existing = [text for text in given.values() if is_there(text)]
     if len(existing) < len(given):
         if existing and not options.paths:
             absent = next(text for text in given.values() if text not in existing)
             raise DiffError(
-                f"{_shown(existing[0])} is a file or folder and {_shown(absent)} is none: give two PATHs, "
+                f"{_shown(existing[0])} is a file or folder, but {_shown(absent)} isn't: give two PATHs, "
                 "or two traces or queries, followed by the PATH to look in"
             )
         return _chosen(options, given)
     if options.paths:
         raise DiffError(
-            f"{_shown(existing[0])} and {_shown(existing[-1])} are files or folders: to compare them leave out "
+            f"{_shown(existing[0])} and {_shown(existing[-1])} are files or folders: to compare them, leave out "
             f"{_shown(options.paths[0])}; to search names for them, write name~{_shown(existing[0])}"
         )
     if existing == [STANDARD_INPUT] * len(existing):
@@ -136,8 +136,8 @@ def _chosen(options: Options, given: dict[str, str]) -> list[DiffSide]:
     except NoSuchPathError:
         looked_at = sanitise(in_words(default_places(options.environment)))
         raise NoSuchPathError(
-            f"{' and '.join(map(_shown, given.values()))} are no files or folders, and to look for traces "
-            f"there is nothing in {looked_at}: give the PATH of the spans after them"
+            f"{' and '.join(map(_shown, given.values()))} aren't files or folders, and there are no "
+            f"spans in {looked_at}: give the PATH of the spans after them"
         ) from None
     store = _read(options)
     return [_side(options, store, letter, query) for letter, query in queries.items()]
@@ -183,7 +183,7 @@ def _print_groups(options: Options, sides: list[DiffSide], by: DiffBy) -> None:
     merged = diff_groups(a.groups(by), b.groups(by))
     groups = by_total(merged)
     if by is DiffBy.RAY and not groups:
-        raise DiffError("no span here is a call of Ray: --by name compares all spans")
+        raise DiffError("no Ray calls here; --by name compares all spans")
     if options.json:
         figures = [figure for figure in FIGURES if by is DiffBy.NAME or figure != "self_ns"]
         write_to_standard_output(_chunks(merged, sides, groups, figures))

@@ -55,7 +55,7 @@ def _run_on_cluster(options: Options, address: str) -> int:
     folder = None if target is None else part_folder(target)
     # What takes minutes isn't to end with this.
     if folder is not None and not options.force and folder.parts(options.format):
-        raise ExportError(f"{target} has parts of an export already: give --force to replace them, or another folder")
+        raise ExportError(f"{target} already has parts of an export: give --force to replace them, or another folder")
     if folder is not None:
         folder.make()
     elif target is not None:
@@ -94,7 +94,7 @@ def _check_parquet(options: Options) -> None:
 
     arrow()
     if options.output in (None, "-") and sys.stdout.isatty():
-        raise ExportError("Parquet isn't for a terminal: give -o FILE, or redirect the output with >")
+        raise ExportError("Parquet can't be shown on a terminal: give -o FILE, or redirect the output with >")
 
 
 def _chunks(store: Store, options: Options, selection: Selection, losses: Losses) -> Iterator[bytes]:

@@ -38,8 +38,8 @@ def show(page: str | None) -> None:
     if name not in PAGES:
         near = get_close_matches(name, PAGES, n=1)
         raise SpanviewError(
-            f"there is no page {page}: "
-            + (f"did you mean `spanview help {near[0]}`?" if near else f"there are {', '.join(PAGES)}")
+            f"no page is named {page}: "
+            + (f"did you mean `spanview help {near[0]}`?" if near else f"the pages are {', '.join(PAGES)}")
         )
     if not sys.stdout.isatty():
         sys.stdout.write(text_of(name))

@@ -41,8 +41,8 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
         raise ExportError(f"no trace to draw: {path} is not written")
     if len(traces) > _MAX_TRACES:
         raise ExportError(
-            f"{len(traces):,} traces to draw, and a picture has room for {_MAX_TRACES}: choose with --trace ID, -q or "
-            f"--since; {path} is not written"
+            f"{len(traces):,} traces to draw, but a picture has room for {_MAX_TRACES}: choose some with --trace ID, "
+            f"-q or --since; {path} is not written"
         )
     models = [_folded(store, trace) for trace in traces]
     looks = [_appearance_of(store, model) for model in models]

@@ -106,7 +106,7 @@ class Unread:
             and stat.S_ISFIFO(os.fstat(descriptor).st_mode)
             and not has_hung_up(descriptor)
         ):
-            say("standard input is not read: give - as PATH to read it")
+            say("standard input is not read; to read it, give - as PATH")
             os.close(descriptor)
             self._descriptor = None
 

@@ -247,7 +247,7 @@ class _Push:
         if state is not None and state.shift_ns is not None:
             if is_wanted and not state.shift_ns:
                 raise PushError(
-                    f"{self._options.state} is of spans that were sent with their own times: leave out --shift-to-now, "
+                    f"{self._options.state} records spans sent with their own times: leave out --shift-to-now, "
                     "or give another --state"
                 )
             shift_ns = state.shift_ns
@@ -258,7 +258,7 @@ class _Push:
                 state.begin(shift_ns)
         if shift_ns:
             direction = "later" if shift_ns > 0 else "earlier"
-            say(f"all times are sent {duration(abs(shift_ns))} {direction} than they are in the files")
+            say(f"all times are sent {duration(abs(shift_ns))} {direction} than in the files")
         return shift_ns
 
 

@@ -30,7 +30,7 @@ def run(options: Options) -> int:
     if sys.platform == "win32":
         raise ReceiveError("spanview receive needs Linux or macOS")
     if not all(map(_is_there, _NEEDED)):
-        raise ReceiveError("receiving OTLP needs more than is installed: pip install 'spanview[otlp]'")
+        raise ReceiveError("receiving OTLP needs another package: pip install 'spanview[otlp]'")
     return _shown(options) if options.view else _receive(options)
 
 

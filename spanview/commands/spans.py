@@ -48,12 +48,12 @@ def run(options: Options) -> int:
 def _follow(options: Options, selection: Selection) -> int:
     if selection.query.needs_tree:
         raise QueryError(
-            "with --follow a span is printed before its trace is complete, and once: leave out depth, self, trace.… "
+            "with --follow, a span is printed before its trace is complete: leave out depth, self, trace.… "
             "terms, status=running and the like, > and >>, and give start a date"
         )
     if selection.needs_newest_run:
         if STANDARD_INPUT in options.paths:
-            raise QueryError("the newest run in a pipe is known only at its end: leave out --follow")
+            raise QueryError("in a pipe, the newest run is known only at the end: leave out --follow")
         selection.settle_newest_run(read_all(options))
     details = RecordReader()
     printer = SpanPrinter(details, selection)

@@ -70,7 +70,7 @@ def run(options: Options) -> int:
         say_if_nothing_matches(store, traces, selection.query)
     unended = {} if options.format == JSON else unended_in(store, session=latest_session(options.environment))
     if fates := fates_text(unended.values()):
-        say(f"spans without an end are counted, and left out of durations: {fates}")
+        say(f"spans without an end are counted, but excluded from durations: {fates}")
     if options.by in {"ray", "serve"}:
         _print(_by_ray(store, traces) if options.by == "ray" else _by_serve(store, traces), options)
     else:

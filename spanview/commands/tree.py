@@ -36,7 +36,7 @@ def run(options: Options) -> int:
     """
     selection = Selection(options)
     if options.svg is not None and options.follow:
-        raise ExportError("--svg draws what has been written so far: leave out --follow")
+        raise ExportError("--svg can't be combined with --follow")
     if not options.follow:
         store = read_all(options)
         notice(store.tallies, places(options))

@@ -28,7 +28,7 @@ def run(options: Options) -> int:
         SpanviewError: What it needs isn't installed, the port is taken, or there is nothing that can be shown.
     """
     if not all(map(find_spec, ("aiohttp", "textual_serve"))):
-        raise SpanviewError("the viewer in a browser needs more than is installed: pip install 'spanview[web]'")
+        raise SpanviewError("the viewer in a browser needs another package: pip install 'spanview[web]'")
     paths = checked_places(options)
     stream = standard_input(paths)
     if stream is not None and os.name != "posix":

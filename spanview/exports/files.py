@@ -173,16 +173,16 @@ def _mode_of_old(path: str, target: str, *, force: bool) -> int | None:
     except FileNotFoundError:
         return None
     if stat.S_ISDIR(mode):
-        raise ExportError(f"can't write {path}: it is a folder; give a file's name in it")
+        raise ExportError(f"can't write {path}: it is a folder; give the name of a file in it")
     if not force:
         raise _exists(path)
     if not stat.S_ISREG(mode):
-        raise ExportError(f"can't write {path}: it is no regular file; give - and redirect the output with >")
+        raise ExportError(f"can't write {path}: it isn't a regular file; give - and redirect the output with >")
     return mode & 0o777
 
 
 def _exists(path: str) -> ExportError:
-    return ExportError(f"{path} exists already: give --force to replace it, or another file")
+    return ExportError(f"{path} already exists: give --force to replace it, or another file")
 
 
 def _fill(path: str, descriptor: int, chunks: Iterable[bytes]) -> None:

@@ -54,8 +54,8 @@ def html_chunks(
     spans = sum(map(store.trace_table.span_count.__getitem__, traces))
     if spans > MAX_SPANS:
         raise ExportError(
-            f"{count(spans, 'span')}, and a page has room for {MAX_SPANS:,}: "
-            "choose fewer, with a filter, -q, --since or --trace"
+            f"{count(spans, 'span')}, but a page has room for {MAX_SPANS:,}: "
+            "select fewer with a filter, -q, --since or --trace"
         )
     return _chunks(store, traces, lose, unended_in)
 

@@ -87,7 +87,7 @@ class Acknowledged:
         if not isinstance(head, dict) or head.get("spanview") != "push" or not isinstance(head.get("shift_ns"), int):
             raise self._foreign()
         if head.get("endpoint") != self._url:
-            raise PushError(f"{self._path} is of another endpoint, {head.get('endpoint')}: give another --state")
+            raise PushError(f"{self._path} belongs to another endpoint, {head.get('endpoint')}: give another --state")
         self.shift_ns = head["shift_ns"]
         keys = list[bytes]()
         for line in lines[1:-1]:
@@ -179,7 +179,7 @@ def _lock(descriptor: int, path: str) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise PushError(f"{path}: another spanview push uses it; give another --state") from None
+        raise PushError(f"{path}: another spanview push is using it; give another --state") from None
 
 
 def _unusable(path: str, error: OSError) -> PushError:

@@ -160,7 +160,7 @@ def _file(name: str, environment: Mapping[str, str]) -> str | None:
     if not path:
         return None
     if not os.path.isfile(path):
-        raise PushError(f"{variable}={path}: there is no such file")
+        raise PushError(f"{variable}={path}: no such file")
     return path
 
 
@@ -168,7 +168,7 @@ def _url(given: str | None, protocol: OtlpProtocol, environment: Mapping[str, st
     variable, url = ("--endpoint", given.strip()) if given is not None else _set("ENDPOINT", environment)
     if not url:
         raise PushError(
-            "nowhere to send to: give --endpoint URL, such as http://localhost:4318, or set OTEL_EXPORTER_OTLP_ENDPOINT"
+            "no endpoint: give --endpoint URL, such as http://localhost:4318, or set OTEL_EXPORTER_OTLP_ENDPOINT"
         )
     if protocol is OtlpProtocol.GRPC and "://" not in url:
         is_insecure = _set("INSECURE", environment)[1].lower() == "true"
@@ -182,7 +182,7 @@ def _url(given: str | None, protocol: OtlpProtocol, environment: Mapping[str, st
     if not is_usable or not url.isascii() or not url.isprintable() or " " in url:
         raise PushError(f"{variable} {url}: expected a URL such as http://localhost:4318{port}")
     if "@" in parts.netloc:
-        raise PushError(f"{variable}: a URL with user and password isn't taken; give --header 'Authorization=Basic …'")
+        raise PushError(f"{variable}: a URL can't have a user and password; give --header 'Authorization=Basic …'")
     if protocol is OtlpProtocol.GRPC:
         return f"{parts.scheme}://{parts.netloc}"
     path = parts.path
@@ -218,6 +218,6 @@ def _header(pair: str, where: str) -> tuple[str, str]:
 
 def _check_header(name: str, value: str, where: str) -> None:
     if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(value):
-        raise PushError(f"{where}: the header {name} has characters that a header can't have")
+        raise PushError(f"{where}: the header {name} has characters that aren't allowed in a header")
     if name in _OURS:
-        raise PushError(f"{where}: the header {name} is spanview's own; leave it out")
+        raise PushError(f"{where}: the header {name} is set by spanview; leave it out")

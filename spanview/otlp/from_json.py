@@ -107,7 +107,7 @@ def check_decoded_size(data: bytes | bytearray, limit: int) -> None:
         size = len(data) + sum(data.count(mark) * number for mark, number in _DECODED.items())
         if size > limit:
             raise TooLargeError(
-                f"JSON that takes some {size >> 20:,} MiB of memory, more than {limit >> 20:,}: "
+                f"JSON that needs about {size >> 20:,} MiB of memory, more than {limit >> 20:,}: "
                 "send fewer spans at a time, or protobuf"
             )
 
@@ -144,7 +144,7 @@ def lists_in(holder: Json, names: Sequence[str]) -> Iterator[Json]:
             raise MalformedError(f"{name} that isn't a list")
         for item in items or ():
             if not isinstance(item, dict):
-                raise MalformedError(f"{name} with something else than objects")
+                raise MalformedError(f"{name} with values that aren't objects")
             yield item
 
 
@@ -172,7 +172,7 @@ def _span(value: Any) -> Json | Refused:
 def _object(fields: Fields, value: Any) -> Json:
     """Return an object with known names and values of the right types, and what isn't known as it is."""
     if type(value) is not dict:
-        raise RefusedError("something else where an object belongs")
+        raise RefusedError("a value that isn't an object where one belongs")
     result = {}
     for name, part in value.items():
         known = fields.get(name)

@@ -77,7 +77,7 @@ class GrpcServer:
             except RuntimeError:
                 bound = 0
             if not bound:
-                raise ReceiveError(f"{host}:{port} is taken: give another port with --grpc, or off")
+                raise ReceiveError(f"{host}:{port} is in use: give another port with --grpc, or off")
             # The others get the one that the system has chosen.
             port = bound
         await self._server.start()

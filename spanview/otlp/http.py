@@ -220,7 +220,7 @@ class HttpServer:
             text = f"{request.content_type}: expected {Encoding.PROTOBUF} or {Encoding.JSON}"
             raise _DeclinedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, closes=True) from None
         if self._is_ending:
-            raise BusyError("spanview ends")
+            raise BusyError("spanview is ending")
         async with _Reading(request, self._room, self._limits.max_body) as data:
             outcome = await self._intake.take(Body(data, encoding, Signal(request.path.rpartition("/")[2])))
         return web.Response(

@@ -53,7 +53,7 @@ class Room:
             BusyError: So many aren't left.
         """
         if number > self._left:
-            raise BusyError("too much is being received at a time")
+            raise BusyError("too many requests at a time")
         self._left -= number
 
     def give(self, number: int) -> None:
@@ -118,7 +118,7 @@ class BodyQueue:
         answer = asyncio.wrap_future(waiting.future)
         done, _ = await asyncio.wait([answer], timeout=_WAIT_S)
         if not done and waiting.future.cancel():
-            raise BusyError("what came before takes long")
+            raise BusyError("earlier requests are still being written")
         return await answer
 
     def _drop(self, signal: Signal) -> None:
@@ -151,7 +151,7 @@ class BodyQueue:
                 for signal, log in self._logs.items():
                     self._write(log, [waiting for waiting in group if waiting.body.signal is signal])
             except Exception as error:  # noqa: BLE001 - the others are received all the same
-                self._say(f"a request can't be taken: {error!r}")
+                self._say(f"a request can't be accepted: {error!r}")
                 for waiting in group:
                     if not waiting.future.done():
                         waiting.future.set_exception(BusyError("an error in spanview"))
@@ -174,7 +174,7 @@ class BodyQueue:
         # That nothing had to be written says nothing.
         if failure != self._failure and (failure or written):
             self._failure = failure
-            self._say(f"can't write, and declines what is sent: {failure}" if failure else "writes again")
+            self._say(f"can't write, so requests are declined: {failure}" if failure else "can write again")
         for waiting in group:
             self._answer(waiting, failure)
 

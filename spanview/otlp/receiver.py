@@ -74,7 +74,7 @@ async def _receive(options: ReceiveOptions, say: Callable[[str], None], ready: C
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     logs = {
-        kind: ReceivedFiles(folder, options.limits, lambda path: say(f"removed {path}, to keep to --max-bytes"))
+        kind: ReceivedFiles(folder, options.limits, lambda path: say(f"removed {path}, to stay within --max-bytes"))
         for kind, folder in _folders(options).items()
     }
     addresses = _addresses_of(options.host)
@@ -165,7 +165,7 @@ def _bound(addresses: list[str], port: int) -> list[socket.socket]:
         except OSError as error:
             for other in sockets:
                 other.close()
-            reason = "is taken" if error.errno == errno.EADDRINUSE else f"can't be listened at ({error.strerror})"
+            reason = "is in use" if error.errno == errno.EADDRINUSE else f"can't be opened ({error.strerror})"
             raise ReceiveError(f"{address}:{port} {reason}: give another port with --http, or off") from None
     return sockets
 
@@ -187,7 +187,7 @@ def _summary(intake: BodyQueue, log: ReceivedFiles, folder: str) -> str:
         f"in {count(log.files, 'file')} of {folder}"
     )
     if log.removals:
-        text += f"; removed {count(log.removals, 'file')}, to keep to --max-bytes"
+        text += f"; removed {count(log.removals, 'file')}, to stay within --max-bytes"
     for kind in (Signal.METRICS, Signal.LOGS):
         if kept := received.kept[kind]:
             text += f"; kept {count(kept, 'request')} of {kind}"

@@ -277,10 +277,10 @@ class Sender:
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             if not self._is_patient and self._surroundings.clock() + wait_s > since_s + PATIENCE_S:
                 asks = "" if answer.after_s is None else f", which asks for a pause of {answer.after_s:,.0f} s"
-                raise PushError(f"gave up: {answer.reason}{asks}")
+                raise PushError(f"giving up: {answer.reason}{asks}")
             if not self._is_failing:
                 self._is_failing = True
-                self._surroundings.say(f"{answer.reason}; trying again")
+                self._surroundings.say(f"{answer.reason}; retrying")
             if self._surroundings.wait(wait_s):
                 raise StoppedError
 
@@ -288,4 +288,4 @@ class Sender:
         self.has_answered, self._answered_s = True, max(self._answered_s, answered_s)
         if self._is_failing:
             self._is_failing = False
-            self._surroundings.say("it answers again")
+            self._surroundings.say("the endpoint responds again")

@@ -75,7 +75,7 @@ def _fields(message: memoryview) -> Iterator[tuple[int, memoryview]]:
             if not isinstance(content, int):
                 yield number, content
     except ValueError as error:
-        raise MalformedError(f"protobuf in which there is {error}") from None
+        raise MalformedError(f"protobuf with {error}") from None
 
 
 def _scopes_of(data: bytes | bytearray) -> Iterator[tuple[LineFrame, memoryview]]:

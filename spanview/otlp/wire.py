@@ -76,7 +76,7 @@ def fields_of(message: _Bytes) -> Iterator[tuple[int, int | _Bytes]]:
             raise ValueError("a field of an unknown kind")
         content = message[position : position + size]
         if len(content) < size:
-            raise ValueError("a field that breaks off")
+            raise ValueError("an incomplete field")
         position += size
         yield number, content if kind == DELIMITED else int.from_bytes(content, "little")
 
@@ -90,7 +90,7 @@ def _read_varint(message: bytes | memoryview, position: int) -> tuple[int, int]:
         if byte < 0x80:  # noqa: PLR2004 - the high bit
             return value, position
         shift += 7
-    raise ValueError("an integer that breaks off")
+    raise ValueError("an incomplete integer")
 
 
 def signed(value: int) -> int:

@@ -53,7 +53,7 @@ def setup_tracing() -> None:
         from spanview.ray.calls import mend_calls
 
         if difference := mend_calls():
-            say(f"generators and static methods are traced as Ray does it, because {difference} in this release.")
+            say(f"generators and static methods are traced as by Ray itself, because {difference} in this release.")
     except Exception as error:  # noqa: BLE001 - tracing never breaks a program
         say(f"no spans are written: {_advice(error)}")
 
@@ -90,7 +90,7 @@ def span_processors() -> list[SpanProcessor]:
 def _number(variable: str) -> int:
     text = os.environ.get(variable, "")
     if text and not (text.isascii() and text.isdecimal()):
-        say(f"{variable} is no whole number, and is ignored: {text[:40]!r}")
+        say(f"{variable} is ignored, because it isn't a whole number: {text[:40]!r}")
         return 0
     return int(text or 0)
 

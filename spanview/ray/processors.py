@@ -165,7 +165,7 @@ class _Losses:
         """Report on standard error that spans can't be written, unless that was done."""
         if not self._is_said:
             self._is_said = True
-            say(f"spans can't be written to {path}: {_reason(error)}. The program goes on without them.")
+            say(f"spans can't be written to {path}: {_reason(error)}. The program continues without them.")
 
 
 def _reason(error: Exception) -> str:

@@ -180,7 +180,9 @@ class Reading:
         self._details.retire(tail.source)
         self._truncations[path] += 1
         if self._truncations[path] <= _MAX_TRUNCATIONS_REPORTED:
-            detail = f"the file was truncated or rewritten after {position:,} bytes were read; what was read is kept"
+            detail = (
+                f"the file was truncated or rewritten after {position:,} bytes were read; spans already read are kept"
+            )
             if self._truncations[path] == _MAX_TRUNCATIONS_REPORTED:
                 detail += "; this keeps happening, and isn't reported again"
             self.sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))

@@ -93,8 +93,8 @@ def _listener(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            raise SpanviewError(f"port {port} is taken: choose another with --port, or leave it out") from None
-        raise SpanviewError(f"port {port} can't be had: {error.strerror or error}") from None
+            raise SpanviewError(f"port {port} is in use: give another --port, or leave it out") from None
+        raise SpanviewError(f"can't listen on port {port}: {error.strerror or error}") from None
     return listener
 
 

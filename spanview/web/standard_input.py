@@ -47,7 +47,7 @@ class SharedInput:
                     data = data[written:]
                     self._has_grown(written)
         except OSError as error:
-            self._say(f"standard input is read no further: {error.strerror or error}")
+            self._say(f"standard input can't be read any further: {error.strerror or error}")
         self._has_grown(0)
 
     def _has_grown(self, count: int) -> None:

@@ -52,7 +52,7 @@ def test_a_unique_prefix(store: Store, prefix: str, trace: int) -> None:
 @pytest.mark.parametrize("prefix", ["", "0x", "xyz", "0" * 33, "a b"])
 def test_no_id(store: Store, prefix: str) -> None:
     """What can't begin an id is answered as such."""
-    with pytest.raises(TraceNotFoundError, match="isn't a trace id: give the first of its 32 hex digits"):
+    with pytest.raises(TraceNotFoundError, match="isn't a trace id: give a prefix of its 32 hex digits"):
         find_trace(store, prefix)
 
 
@@ -72,7 +72,7 @@ def test_no_trace(store: Store, prefix: str) -> None:
 
 def test_several_traces(store: Store) -> None:
     """A prefix that several ids have lists them."""
-    with pytest.raises(TraceNotFoundError, match=r"^2 traces' ids begin with 0, give more digits: 0+a, 0+b$"):
+    with pytest.raises(TraceNotFoundError, match=r"^2 trace ids begin with 0; give more digits: 0+a, 0+b$"):
         find_trace(store, "0")
 
 

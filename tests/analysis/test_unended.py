@@ -374,7 +374,7 @@ def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> Non
     count = {"running": "● 1 running", "lost": "1 lost", "no end": "1 span without an end"}[fate]
     assert count in tree.splitlines()[0]
     stats = spanview("stats", path)
-    assert ("left out of durations" in stats.notices) == (fate != "no end")
+    assert ("excluded from durations" in stats.notices) == (fate != "no end")
     words = {
         "lost": "1 lost with its process",
         "no end": "1 of an unknown process",

@@ -176,7 +176,7 @@ def test_one_trace() -> None:
 
 @pytest.mark.parametrize(
     ("query", "said"),
-    [("name=a OR finding=slow_start", "finding is known from all spans"), ("-(start>11:57 a)", "the day of 11:57")],
+    [("name=a OR finding=slow_start", "finding needs all spans"), ("-(start>11:57 a)", "the day of 11:57")],
 )
 def test_what_no_part_shows(query: str, said: str) -> None:
     """What only all spans together show is refused; an attribute may have such a name."""

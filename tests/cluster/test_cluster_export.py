@@ -212,7 +212,7 @@ def test_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
             assert len(parts) > 1
             status, _, notices = cluster.spanview("export", *words, "-o", f"{tmp_path}/{form}")
             assert status == 2
-            assert "has parts of an export already: give --force to replace them" in notices
+            assert "already has parts of an export: give --force to replace them" in notices
             assert cluster.spanview("export", *words, "-o", f"{tmp_path}/{form}", "--force")[0] == 0
 
 
@@ -225,7 +225,7 @@ def test_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
         (["fixtures/made", "--format", "otlp", "--trace", "99"], "no trace id begins with 99: `spanview tree`"),
         (["no/such", "--format", "otlp"], "no/such: no such file or folder"),
         (["fixtures/made", "--format", "otlp", "-o", "no/such/file"], "its folder doesn't exist"),
-        (["fixtures/made", "--format", "otlp", "-o", "README.md"], "README.md exists already: give --force"),
+        (["fixtures/made", "--format", "otlp", "-o", "README.md"], "README.md already exists: give --force"),
         (["fixtures/made", "--format", "otlp", "-o", "README.md/"], "README.md: File exists"),
     ],
 )

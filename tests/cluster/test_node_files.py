@@ -252,7 +252,7 @@ def test_places_of_the_node(spans: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_one_call_at_a_time(spans: Path, into: Path) -> None:
     """Two calls don't write to one folder, and no folder can be where a file is."""
     (spans / "8.txt").write_bytes(b"first\n")
-    with Collection(str(into)), pytest.raises(CollectError, match="another spanview collects into it"):
+    with Collection(str(into)), pytest.raises(CollectError, match="another spanview is collecting into it"):
         Collection(str(into))
     with pytest.raises(CollectError, match="can't be written: File exists"):
         Collection(str(spans / "8.txt"))
@@ -261,7 +261,7 @@ def test_one_call_at_a_time(spans: Path, into: Path) -> None:
 @pytest.mark.parametrize("path", ["relative.txt", "/../up.txt", "/a/../../up.txt", "/a//b"])
 def test_no_path_leads_out_of_the_folder(into: Path, path: str) -> None:
     """What a node says can't make spanview write elsewhere."""
-    with Collection(str(into)) as collection, pytest.raises(CollectError, match="is no path of a file"):
+    with Collection(str(into)) as collection, pytest.raises(CollectError, match="isn't the path of a file"):
         collection.add(NODE, [(path, 1, 0, 0, 0, 1)], b"x")
 
 

@@ -124,7 +124,7 @@ def test_reading_and_writing(s3: Any, tmp_path: Path) -> None:
         write_behind(target, exported(uri, form).chunks())
         if form != "parquet":
             assert content_of(s3, f"bucket/out/{form}") == expected
-        with pytest.raises(ExportError, match=f"{form}.* exists already: give --force"):
+        with pytest.raises(ExportError, match=f"{form}.* already exists: give --force"):
             check_behind(target, force=False)
         folder = part_folder(f"s3://bucket/parts/{form}/")
         assert folder is not None

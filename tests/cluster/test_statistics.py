@@ -138,7 +138,9 @@ def test_a_file_that_a_node_does_not_have(tmp_path: Path) -> None:
     path.write_bytes(file_of([Builder().span("a")]))
     files, _ = shared_files.search([str(path)])
     path.unlink()
-    with pytest.raises(CollectError, match=r"1\.json: can't be read on .*, as .* it has to be: No such file"):
+    with pytest.raises(
+        CollectError, match=r"1\.json: can't be read on .*, but every node must be able to: No such file"
+    ):
         counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, TraceChoice()), "name")
 
 
@@ -189,5 +191,5 @@ def test_what_a_cluster_does_not_count(cluster: Cluster, words: list[str], said:
 def test_another_version(cluster: Cluster) -> None:
     """Nodes with another spanview count nothing."""
     answer = stats(cluster, "fixtures/serve", code=OF_ANOTHER_VERSION)
-    said = f"a node has spanview {__version__}, and here is 9.9: they have to be the same"
+    said = f"a node has spanview {__version__}, but here it is 9.9: install the same version"
     assert answer == (2, b"", f"spanview: {said}\n")

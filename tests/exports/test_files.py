@@ -64,7 +64,7 @@ def test_an_old_file_is_refused(tmp_path: Path) -> None:
     """Without force a file that is there stays, and the chunks aren't even asked for."""
     (tmp_path / "out.json").write_bytes(b"old")
     chunks = iter(CHUNKS)
-    with pytest.raises(ExportError, match=r"out\.json exists already: give --force to replace it, or another file$"):
+    with pytest.raises(ExportError, match=r"out\.json already exists: give --force to replace it, or another file$"):
         write_atomically(str(tmp_path / "out.json"), chunks, force=False)
     assert contents(tmp_path) == {"out.json": b"old"}
     assert [*chunks] == CHUNKS
@@ -185,7 +185,7 @@ def test_a_file_as_folder(tmp_path: Path) -> None:
 def test_a_folder(tmp_path: Path, name: str, *, force: bool) -> None:
     """A target that is a folder is refused."""
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ExportError, match="it is a folder; give a file's name in it"):
+    with pytest.raises(ExportError, match="it is a folder; give the name of a file in it"):
         write_atomically(str(tmp_path / name), CHUNKS, force=force)
 
 
@@ -265,7 +265,7 @@ def test_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ExportError, match="exists already"):
         write_atomically(str(tmp_path / "pipe"), CHUNKS, force=False)
-    with pytest.raises(ExportError, match="it is no regular file; give - and redirect the output with >"):
+    with pytest.raises(ExportError, match="it isn't a regular file; give - and redirect the output with >"):
         write_atomically(str(tmp_path / "pipe"), CHUNKS, force=True)
 
 

@@ -497,7 +497,7 @@ def test_too_many_spans(monkeypatch: pytest.MonkeyPatch) -> None:
     """More spans than a page has room for are an error that says what to do."""
     monkeypatch.setattr("spanview.exports.html.MAX_SPANS", 6)
     store = store_of(*drawing())
-    with pytest.raises(ExportError, match=r"^9 spans, and a page has room for 6: choose fewer, with a filter"):
+    with pytest.raises(ExportError, match=r"^9 spans, but a page has room for 6: select fewer with a filter"):
         html_chunks(store, store.traces_in_order(), Losses("html"))
     assert b"".join(html_chunks(store, [1], Losses("html"))).endswith(b"</html>\n")
 

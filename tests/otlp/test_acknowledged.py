@@ -108,7 +108,7 @@ def test_moved_files(tmp_path: Path) -> None:
         (json.dumps({"spanview": "push", "endpoint": URL, "shift_ns": None}).encode() + b"\n", "is no state"),
         (
             json.dumps({"spanview": "push", "endpoint": "http://other", "shift_ns": 0}).encode() + b"\n",
-            "is of another endpoint, http://other",
+            "belongs to another endpoint, http://other",
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_odd_lines(tmp_path: Path) -> None:
 def test_in_use(tmp_path: Path) -> None:
     """Two calls don't write to one file; the folder has to be there."""
     path = str(tmp_path / "state")
-    with Acknowledged(path, URL), pytest.raises(PushError, match="another spanview push uses it"):
+    with Acknowledged(path, URL), pytest.raises(PushError, match="another spanview push is using it"):
         Acknowledged(path, URL)
     with pytest.raises(PushError, match="can't be used as --state: No such file or directory"):
         Acknowledged(str(tmp_path / "none" / "state"), URL)

@@ -187,7 +187,7 @@ def test_a_full_disk_declines_until_there_is_room() -> None:
         found = Counter(each["spanId"] for each in spans_in(content.splitlines()))
         assert found == Counter(acknowledged)
         assert [notice for notice in receiver.process.notices if "write" in notice] == [
-            "spanview: can't write, and declines what is sent: No space left on device",
+            "spanview: can't write, so requests are declined: No space left on device",
             "spanview: writes again",
         ]
 

@@ -233,7 +233,7 @@ def test_half_a_surrogate_pair(escaped: bytes, text: str) -> None:
 def test_decoded_size(body: bytes, is_too_large: bool) -> None:  # noqa: FBT001 - a parameter
     """What grows to many times its size is known before it is decoded; a limit of 8 MiB here."""
     said = (
-        pytest.raises(TooLargeError, match=r"takes some \d+ MiB of memory, more than 8: ")
+        pytest.raises(TooLargeError, match=r"needs about \d+ MiB of memory, more than 8: ")
         if is_too_large
         else nullcontext()
     )

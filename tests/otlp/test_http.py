@@ -98,7 +98,7 @@ def test_what_is_refused_is_said(receiver: Receiver) -> None:
     [
         (JSON, b"{", {}, 400, 3, "isn't JSON"),
         (JSON, json_of(span(1, traceId="?")), {}, 400, 3, "traceId"),
-        (PROTOBUF, b"\x0a\xff", {}, 400, 3, "that breaks off"),
+        (PROTOBUF, b"\x0a\xff", {}, 400, 3, "incomplete"),
         (PROTOBUF, request_of(1, trace_id=b"?").SerializeToString(), {}, 400, 3, "trace id"),
         (JSON, b"no gzip", {"Content_Encoding": "gzip"}, 400, 3, "isn't gzip"),
         (PROTOBUF, gzip.compress(b"{}", mtime=0)[:-1], {"Content_Encoding": "gzip"}, 400, 3, "isn't whole"),
@@ -302,7 +302,7 @@ async def test_an_error_of_ours_is_answered_and_said(tmp_path: Path, monkeypatch
     assert [found["name"] for found in written_in(tmp_path)] == ["span 1", "span 3"]
     assert said == [
         "a request failed: RuntimeError('a mistake')",
-        "a request can't be taken: RuntimeError('a mistake')",
+        "a request can't be accepted: RuntimeError('a mistake')",
     ]
 
 

@@ -145,8 +145,8 @@ def test_failures_on_the_way(tmp_path: Path) -> None:
         done = spanview("push", tmp_path, "--endpoint", endpoint.url, "--batch", "20")
     assert done.status == 0
     assert endpoint.spans == exported(tmp_path)
-    assert "HTTP status 503; trying again" in done.notices
-    assert "it answers again" in done.notices
+    assert "HTTP status 503; retrying" in done.notices
+    assert "the endpoint responds again" in done.notices
     with http_endpoint([Said(), Reset, Reset]) as endpoint:
         done = spanview("push", tmp_path, "--endpoint", endpoint.url, "--batch", "20")
     assert done.status == 0
@@ -257,14 +257,14 @@ def test_hopeless(answer: Said, said: str) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "nowhere to send to: give --endpoint URL"),
+        ([], "no endpoint: give --endpoint URL"),
         (["--endpoint", "http://nowhere.invalid"], "unknown host nowhere.invalid"),
         (["--endpoint", "http://127.0.0.1:1"], "nothing listens on port 1 of 127.0.0.1"),
         (["--endpoint", "http://a", "--batch", "0"], "--batch: 0: expected 1 to 10000 spans"),
         (["--endpoint", "http://a", "--rate", "-1"], "--rate"),
         (["--endpoint", "http://a", "--timeout", "0"], "--timeout: 0: expected a number above 0"),
         (["--endpoint", "http://a", "--protocol", "carrier-pigeon"], "--protocol"),
-        (["--endpoint", "http://a", "-f", "--shift-to-now"], "leave out --follow"),
+        (["--endpoint", "http://a", "-f", "--shift-to-now"], "can't be combined with --follow"),
         (["--endpoint", "http://a", "-q", "duration>"], "query, character 10"),
         (["--endpoint", "http://a", "--state", "/no/such/folder/state"], "can't be used as --state"),
     ],
@@ -295,7 +295,7 @@ def test_shift_to_now(tmp_path: Path) -> None:
         state = tmp_path / "state"
         done = spanview("push", tmp_path / "a.txt", "--endpoint", endpoint.url, "--shift-to-now", "--state", state)
         ended_ns = time.time_ns()
-        assert "later than they are in the files" in done.notices
+        assert "later than in the files" in done.notices
         (first, second) = endpoint.received[0].message.resource_spans[0].scope_spans[0].spans
         assert began_ns <= second.end_time_unix_nano <= ended_ns
         assert first.end_time_unix_nano - first.start_time_unix_nano == 5_000
@@ -376,7 +376,7 @@ def test_interrupted(tmp_path: Path) -> None:
     words: Words = ["push", tmp_path / "a.txt", "--batch", "10", "--state", tmp_path / "state", "--endpoint"]
     with http_endpoint([Said(), *[Said(503)] * 99]) as endpoint:
         with Following(*words, endpoint.url) as running:
-            running.wait_for_notice("HTTP status 503; trying again")
+            running.wait_for_notice("HTTP status 503; retrying")
             assert running.stop(signal.SIGINT) == 130
         assert any("sent 10 spans" in notice and "30 left" in notice for notice in running.notices)
     assert counts_of(endpoint.accepted[0]) == 10
@@ -473,7 +473,7 @@ def test_follow_while_nobody_is_there(tmp_path: Path) -> None:
     with grpc_endpoint() as first:
         port = int(first.url.rpartition(":")[2])
     with Following("push", "-f", tmp_path, "--endpoint", first.url, "--protocol", "grpc") as running:
-        running.wait_for_notice("trying again")
+        running.wait_for_notice("retrying")
         path.write_bytes(file_of([build.span()]))
         time.sleep(1.5)
         path.write_bytes(file_of([build.span(), build.span()]))

@@ -63,7 +63,7 @@ def test_recipe(name: str, tmp_path: Path) -> None:
                 ["sh", "-ec", script], env=environment, capture_output=True, text=True, timeout=60, check=False
             )
             assert done.returncode == 0, done.stderr
-            assert "later than they are in the files" in done.stderr
+            assert "later than in the files" in done.stderr
     (request,) = endpoint.received
     assert request.path == path
     assert request.headers.items() >= headers.items()

@@ -140,9 +140,9 @@ def test_the_oldest_files_are_removed_and_named(tmp_path: Path) -> None:
     assert f"{100:016x}" in kept
     assert f"{1:016x}" not in kept
     assert removed[0].startswith(f"spanview: removed {tmp_path}/received-")
-    assert removed[0].endswith(", to keep to --max-bytes")
+    assert removed[0].endswith(", to stay within --max-bytes")
     left = f"in {len([*tmp_path.iterdir()])} files of {tmp_path}"
-    gone = f"removed {len(removed)} files, to keep to --max-bytes"
+    gone = f"removed {len(removed)} files, to stay within --max-bytes"
     assert receiver.process.notices[-1].endswith(f"{left}; {gone}")
 
 
@@ -249,5 +249,5 @@ def test_the_viewer_does_not_open_where_nothing_can_be_received(tmp_path: Path) 
         words = ("--dir", str(tmp_path), "--grpc", "off", "--http", str(receiver.port()), "--view")
         done = spanview("receive", *words, program=SPANVIEW)
     assert done.status == 2
-    assert "is taken: give another port with --http" in done.notices
+    assert "is in use: give another port with --http" in done.notices
     assert len(done.lines) == 1

@@ -71,9 +71,9 @@ def test_killed_receiver(tmp_path: Path, recorded: list[str]) -> None:
         with Following(*words) as pushing:
             assert _is_soon(lambda: lines_in(there) > 0)
             receiver.process.stop(signal.SIGKILL)
-            pushing.wait_for_notice("trying again")
+            pushing.wait_for_notice("retrying")
             with Receiver(there, "--http", str(port)) as again:
-                pushing.wait_for_notice("it answers again")
+                pushing.wait_for_notice("the endpoint responds again")
                 assert _is_soon(lambda: lines_in(there) >= len(recorded))
                 assert pushing.stop() == 0
                 again.stop(signal.SIGTERM)

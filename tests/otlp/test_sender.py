@@ -109,7 +109,7 @@ def test_again_until_it_is_answered() -> None:
     for pause_s, expected_s in zip(stage.waits, [1, 2, 4, 8, 16, 30, 30, 30, 30], strict=True):
         assert 0.8 * expected_s <= pause_s <= 1.2 * expected_s
     assert len(set(stage.waits[5:])) > 1
-    assert stage.said == ["HTTP status 503; trying again", "it answers again"]
+    assert stage.said == ["HTTP status 503; retrying", "the endpoint responds again"]
     assert (stage.sender.sent, stage.acknowledged) == (2, [0, 1])
 
 
@@ -132,7 +132,7 @@ def test_when_it_is_told() -> None:
 def test_gives_up(answer: Response, said: str) -> None:
     """After five minutes without an answer, or where it is to wait for longer, it says so and ends."""
     stage = Stage(repeat(answer))
-    with pytest.raises(PushError, match=f"gave up: {re.escape(said)}$"):
+    with pytest.raises(PushError, match=f"giving up: {re.escape(said)}$"):
         stage.send(1)
     assert sum(stage.waits) <= PATIENCE_S
     assert stage.sender.finished == 0

@@ -133,7 +133,7 @@ async def test_the_critical_path_is_lit() -> None:
         await look.until(lambda: any("last" in line and "•" in line for line in look.body))
         await look.press("c")
         assert "•" not in look.text
-        assert "no longer lit" in look.footer
+        assert "critical path off" in look.footer
 
 
 @pytest.mark.parametrize(("submission_us", "others"), [(20, set()), (300, {"f"})])
@@ -185,7 +185,7 @@ async def test_only_what_matches_is_shown() -> None:
     ]
     async with looking_at(*documents, size=(100, 40)) as look:
         await look.press("enter", "m")
-        assert "nothing was searched for" in look.footer
+        assert "nothing to repeat" in look.footer
         await look.press("slash")
         await look.type("wanted")
         await look.press("enter")

@@ -282,7 +282,7 @@ async def test_by_actor_node_and_job() -> None:
         await look.until_shown("calls of node n")
         assert look.body[0].split()[:2] == ["FUNCTION", "SUBMITTED"]
         await look.press("b")
-        assert "Esc leads to all calls" in look.footer
+        assert "Esc goes back to all calls" in look.footer
         await look.press("escape", "b")
         await look.until_shown("3 calls of 1 job", "not known")
         await look.press("b", "x")

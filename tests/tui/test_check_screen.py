@@ -72,7 +72,7 @@ async def test_from_the_traces_to_a_span(size: tuple[int, int]) -> None:
         assert look.body[1].startswith("✖ error    trace_ctx ×1: 1 call was refused")
         marks = [severity_text(line).strip() for line in rows.items if line.severity and line.finding]
         assert marks == ["✖ error", "! warning", "· info", "· info", "· info"]
-        assert "2 problems of files: what isn't read as spans" in [line.text for line in rows.items]
+        assert "2 problems of files: data that can't be read as spans" in [line.text for line in rows.items]
         assert "▸ 1 place" in look.text
         await look.press("enter")
         # What tells places apart is at their ends: the middle goes first.
@@ -123,7 +123,7 @@ async def test_nothing_odd() -> None:
     """Where nothing is odd, it says so; no key fails on it."""
     async with looking_at(Builder().span("well"), size=(80, 24)) as look:
         await _open(look)
-        assert "nothing odd was found" in look.text
+        assert "nothing found" in look.text
         await look.press("enter", "y", "j", "G", "enter")
         assert look.is_on(CheckScreen)
 

@@ -125,7 +125,7 @@ async def test_two_traces(size: tuple[int, int]) -> None:
     """`d` marks one and compares it with the next; the lines, their orders, and the spans behind them."""
     async with looking_at(*_documents(), size=size) as look:
         await look.press("j", "j", "d")
-        assert "marked trace 00000000 order; d on another one compares" in look.footer
+        assert "marked trace 00000000 order; press d on another to compare" in look.footer
         marked = [line for line in look.lines if "◆ order" in line]
         assert ["100 µs" in line for line in marked] == [True]
         await look.press("k", "d")
@@ -350,7 +350,7 @@ async def test_the_mark() -> None:
         await look.press("q")
         assert "◆" not in look.text
         await look.press("d", "escape")
-        assert "nothing is marked any more" in look.footer
+        assert "mark removed" in look.footer
         assert "◆" not in look.text
 
 
@@ -397,7 +397,7 @@ async def test_the_filter_against_the_rest() -> None:
         await look.press("enter")
         await look.until_shown("0 of 3 traces")
         await look.press("D", "d")
-        assert "nothing is selected" in look.footer
+        assert "nothing selected" in look.footer
 
 
 async def test_one_query_against_another() -> None:
@@ -554,7 +554,7 @@ async def test_all_traces_against_a_query() -> None:
         await look.press("escape", "D")
         await look.type("trace.errors>=0")
         await look.press("enter")
-        await look.until_shown("every trace matches: there is no rest to compare with")
+        await look.until_shown("every trace matches: nothing left to compare with")
 
 
 async def test_the_traces_that_match_while_spans_come() -> None:

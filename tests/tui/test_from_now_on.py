@@ -80,7 +80,7 @@ def test_a_trace_that_is_to_come(tmp_path: Path) -> None:
     path = tmp_path / "1.json"
     path.write_bytes(trace(1, "one"))
     with Terminal("--follow", "--trace", f"{2:032x}", str(tmp_path)) as terminal:
-        terminal.until("1 span", "yet: it is opened when it comes")
+        terminal.until("1 span", "yet: it will be opened when it arrives")
         with path.open("ab") as file:
             file.write(trace(2, "two"))
         terminal.until("‹ two")
@@ -113,7 +113,7 @@ async def test_what_is_gone_stays(tmp_path: Path) -> None:
     """Nothing is dropped for what can't be read again."""
     async with looking_at(Builder().span("a"), opening=Opening((str(tmp_path / "gone"),))) as look:
         await look.press("space")
-        assert "is gone: what was read of it stays" in look.footer
+        assert "is gone; the spans read from it are kept" in look.footer
         assert look.app.again is None
 
 
@@ -122,15 +122,15 @@ async def test_it_is_not_held_before_all_is_read() -> None:
     async with looking_at(Builder().span("a"), opening=Opening(("spans",), follow=True)) as look:
         await look.tell(FeedState(loading=True, following=True))
         await look.press("space")
-        assert "not everything was read yet" in look.footer
+        assert "still reading" in look.footer
         assert not look.app.paused
 
 
 @pytest.mark.parametrize(
     ("places", "state", "said"),
     [
-        (("spans",), FeedState(loading=True), "not everything was read yet"),
-        (("-",), FeedState(loading=False), "standard input was read to its end: it can't be followed"),
+        (("spans",), FeedState(loading=True), "still reading"),
+        (("-",), FeedState(loading=False), "standard input has ended, so it can't be followed"),
     ],
 )
 async def test_why_not(places: tuple[str, ...], state: FeedState, said: str) -> None:

@@ -140,7 +140,7 @@ async def test_folding_is_told() -> None:
         await look.press("enter", "left")
         assert "1 span hidden" in look.footer
         await look.press("right")
-        assert "what is below is shown" in look.footer
+        assert "expanded" in look.footer
 
 
 # -- the footer --------------------------------------------------------------------------------------------------------

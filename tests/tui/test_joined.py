@@ -122,7 +122,7 @@ async def test_a_trace_without_calls_stays_as_it_is() -> None:
     """It has spans with durations, and `a` says that there is nothing to join."""
     async with looking_at(Builder().span("alone")) as look:
         await look.press("enter", "a")
-        assert "there are no Ray calls in this trace" in look.footer
+        assert "no Ray calls in this trace" in look.footer
         assert "DURATION" in look.text
         assert "WAIT" not in look.text
         assert look.app.settings.joins

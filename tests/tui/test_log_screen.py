@@ -208,7 +208,7 @@ async def test_the_pager_begins_at_the_lines_of_the_span(session: Path) -> None:
         await look.press("W")
         assert under_cursor(look).endswith("root loading")
         await look.press("w")
-        assert "no further lines of the span" in look.footer
+        assert "no more lines of the span" in look.footer
         await look.press("g", "y")
         assert look.app.clipboard == ":job_id:01000000"
         await look.press("tab")
@@ -233,7 +233,7 @@ async def test_searching(session: Path) -> None:
         assert screen.rows.found is None
         assert look.is_on(LogScreen)
         await look.press("n")
-        assert "nothing was searched for" in look.footer
+        assert "nothing to repeat" in look.footer
         await look.press("escape")
         assert look.is_on(TraceScreen)
 

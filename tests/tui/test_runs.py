@@ -80,7 +80,7 @@ async def test_runs_are_folded_from_the_start() -> None:
         assert _rows(look)[:7] == ["root", "leaf", "leaf", "leaf", "leaf", "below", "leaf"]
         assert len(_rows(look)) == 24
         await look.press("R")
-        assert "each sibling has its row" in look.footer
+        assert "one row per sibling" in look.footer
         await look.press("R")
         assert len(_rows(look)) == 12
         await look.press("enter")
@@ -92,7 +92,7 @@ async def test_a_run_is_no_span_to_copy() -> None:
     """Neither its id nor its JSON: the footer says what to do, and the clipboard stays as it is."""
     async with looking_at(*_documents(Builder()), size=(140, 40)) as look:
         await look.press("enter", "down", "y")
-        assert "these are similar siblings, → expands them: there is nothing to copy" in look.footer
+        assert "these are similar siblings, → expands them: nothing to copy" in look.footer
         await look.press("up", "y", "down", "Y")
         assert "these are similar siblings" in look.footer
         assert look.app.clipboard == f"{1:016x}"

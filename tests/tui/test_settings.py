@@ -95,15 +95,15 @@ def test_every_setting_comes_back(path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "notice"),
     [
-        (b"", "no JSON"),
-        (b"{", "no JSON"),
-        (b"\xff\xfe", "no JSON"),
-        (b"[" * 5000, "no JSON"),
-        (b"[]", "no file of settings"),
-        (b"{}", "no file of settings"),
-        (b'{"format": "1"}', "no file of settings"),
-        (b'{"format": true}', "no file of settings"),
-        (b'{"format": 0}', "no file of settings"),
+        (b"", "isn't JSON"),
+        (b"{", "isn't JSON"),
+        (b"\xff\xfe", "isn't JSON"),
+        (b"[" * 5000, "isn't JSON"),
+        (b"[]", "isn't a settings file"),
+        (b"{}", "isn't a settings file"),
+        (b'{"format": "1"}', "isn't a settings file"),
+        (b'{"format": true}', "isn't a settings file"),
+        (b'{"format": 0}', "isn't a settings file"),
         (b'{"format": 1, "theme": 5}', "theme is no value"),
         (b'{"format": 1, "theme": null}', "theme is no value"),
         (b'{"format": 1, "theme": "a\\u001b[2J"}', "theme is no value"),
@@ -189,10 +189,10 @@ def test_what_is_no_file(path: Path) -> None:
     folder.mkdir()
     for place in (path, folder):
         settings = KeptSettings(os.fspath(place))
-        assert "no regular file" in settings.notice
+        assert "isn't a regular file" in settings.notice
         settings.change({"theme": "light"})
         assert not settings.write()
-    assert "no regular file" in KeptSettings("/dev/zero").notice
+    assert "isn't a regular file" in KeptSettings("/dev/zero").notice
 
 
 def test_a_link_to_the_file_stays_one(path: Path, tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ async def test_settings_are_forgotten(path: Path) -> None:
         await look.press("colon")
         await look.type("forget settings")
         await look.press("enter")
-        await look.until_shown("the defaults are back")
+        await look.until_shown("defaults restored")
         assert look.app.theme == "dark"
         assert "×12" in look.text
         assert "SERVICE" not in look.text
@@ -348,7 +348,7 @@ def broken(path: Path) -> Path:
 async def test_a_broken_file_is_told_once(broken: Path) -> None:
     """The footer says what is wrong with the file."""
     async with looking_at(*documents(), opening=opening(broken)) as look:
-        assert look.footer.rstrip().endswith("settings not taken: it is no JSON")
+        assert look.footer.rstrip().endswith("settings not used: it isn't JSON")
 
 
 async def test_a_broken_file_is_put_aside(broken: Path) -> None:

@@ -227,7 +227,7 @@ async def test_looking_can_be_ended() -> None:
             await look.press("escape")
             assert look.is_on(SpanScreen)
             assert "ended at 50%, 0 found" in look.text
-            assert "no longer looking" in look.footer
+            assert "stopped looking" in look.footer
             goes_on.set()
             await look.pilot.pause(0.05)
             assert "ended at 50%" in look.text

@@ -238,7 +238,7 @@ async def test_no_value_and_an_empty_one() -> None:
         await look.until_shown("by k   3 rows")
         assert [line.split()[0] for line in look.body[3:6]] == ["x", '""', "(none)"]
         await look.press("G", "y")
-        assert "these spans have no k: there is nothing to copy" in look.footer
+        assert "these spans have no k: nothing to copy" in look.footer
         await look.press("enter")
         assert "‹ k (none)   1 span" in look.header
         await look.press("escape", "b", "b")
@@ -323,7 +323,7 @@ async def test_counting_is_ended() -> None:
             await look.until(ended.is_set)
         assert look.is_on(StatsScreen)
         assert "by name   3 rows" in look.header
-        assert "the counting was ended" in look.footer
+        assert "counting was stopped" in look.footer
         await look.press("b")
         await look.until_shown("by service   1 row")
         await look.press("escape")

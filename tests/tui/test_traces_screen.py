@@ -341,7 +341,7 @@ async def test_nothing_matches() -> None:
         await look.press("enter", "s", "r", "enter", "e")
         assert "no trace here has failed" in look.text
         await look.press("y")
-        assert "there is no trace here" in look.text
+        assert "no trace id to copy here" in look.text
         await look.press("r", "escape")
         assert len(roots(look)) == 4
 
@@ -490,7 +490,7 @@ async def test_runs_with_the_same_ids() -> None:
         screen._calm_down()
         await look.until_shown("≡ again  several runs, likely", "✖ again  several runs, likely", "  other")
         await look.press("question_mark")
-        await look.until_shown("≡", "several runs with the same ids, likely: different spans share theirs")
+        await look.until_shown("≡", "likely several runs with the same ids: different spans share them")
 
 
 async def test_what_a_retry_made_good_comes_after_what_lasted() -> None:

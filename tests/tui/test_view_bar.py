@@ -163,7 +163,7 @@ async def test_where_nothing_is_listed_no_view_opens() -> None:
         for key in "AHLtFD":
             await look.press(key)
             assert look.is_on(TracesScreen)
-            assert "no trace is listed: Esc takes the filter back" in look.footer
+            assert "no traces listed: Esc clears the filter" in look.footer
         await look.press("escape", "slash", *"other", "enter")
         await look.until_shown("1 of 2 traces")
         await look.press("A")

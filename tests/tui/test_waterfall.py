@@ -51,7 +51,7 @@ async def test_names_get_more_room_and_keep_it() -> None:
         await look.press("escape", "enter")
         assert look.lines[ruler].index("DURATION") + len("DURATION") == at
         await look.press(*["("] * 12)
-        assert "names have 24 cells, all they can" in look.footer
+        assert "names have 24 cells, the limit" in look.footer
         assert name not in look.body[3]
 
 

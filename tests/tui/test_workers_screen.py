@@ -615,7 +615,7 @@ async def test_nothing_to_show() -> None:
         await look.type("zzz")
         await look.until_shown("no trace matches")
         await look.press("enter", "L")
-        assert "no trace is listed" in look.footer
+        assert "no traces listed" in look.footer
         assert not look.is_on(WorkersScreen)
 
 

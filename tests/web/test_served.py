@@ -181,7 +181,7 @@ async def test_no_key_writes_a_file(tmp_path: Path) -> None:
             await tab.press(":forget settings")
             await tab.until("forget settings: ")
             await tab.press("\r")
-            await tab.until("the defaults are back")
+            await tab.until("defaults restored")
     assert files_in(tmp_path) == ["1.txt", "spans"]
 
 
@@ -272,7 +272,7 @@ def test_a_port_that_is_taken() -> None:
         port = taken.getsockname()[1]
         outcome = spanview("--web", "--port", str(port), SPANS)
     assert outcome.status == 2
-    assert outcome.lines == [f"spanview: port {port} is taken: choose another with --port, or leave it out"]
+    assert outcome.lines == [f"spanview: port {port} is in use: give another --port, or leave it out"]
 
 
 def test_a_port_that_is_asked_for() -> None:

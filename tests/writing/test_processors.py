@@ -304,9 +304,9 @@ def test_nowhere_to_write(tmp_path: Path) -> None:
     )
     assert (len(printed), status) == (3, 0)
     first, second = errors.splitlines()
-    assert first == "spanview: SPANVIEW_MAX_BYTES is no whole number, and is ignored: '10 MB'"
+    assert first == "spanview: SPANVIEW_MAX_BYTES is ignored, because it isn't a whole number: '10 MB'"
     assert re.match(
-        r"spanview: spans can't be written to /.*: Not a directory\. The program goes on without them", second
+        r"spanview: spans can't be written to /.*: Not a directory\. The program continues without them", second
     )
 
 

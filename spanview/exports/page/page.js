@@ -742,7 +742,7 @@ class TraceView {
     this.counted = make("span.count");
     this.buttons = {
       path: button("critical path", "highlight the critical path (c)", () => this.toggle_path()),
-      calls: button("calls as rows", "one row for each Ray call, or one for each span (a)", () => this.toggle_calls()),
+      calls: button("calls as rows", "one row per Ray call, or one per span (a)", () => this.toggle_calls()),
       details: button("details", "show or hide the details of the span (d)", () => this.toggle_details()),
       color: button("", "colour by service, process or kind (C)", () => this.next_color()),
     };
@@ -1100,7 +1100,7 @@ class TraceView {
     say(nothing);
   }
   first_error() {
-    if (!this.is_bad(this.first)) this.next(row => this.is_bad(row), 1, "nothing failed in this trace");
+    if (!this.is_bad(this.first)) this.next(row => this.is_bad(row), 1, "no failures in this trace");
   }
   /** Go to the next failure here; behind the last one, to the next trace of the list that failed. */
   next_error(by = 1) {
@@ -1354,7 +1354,7 @@ class CheckView {
     const problems = data.problems.map(([kind, severity, file, offset, detail]) => make("article",
       make("p", make(severity === "info" ? "span.dim" : "span.warning", `${severity}: ${kind}`), ` ${visible(file)}${file ? ` @ ${whole(offset)}` : ""}`), make("p", visible(detail))));
     if (data.problem_count > problems.length) problems.push(make("p.dim", `and ${whole(data.problem_count - problems.length)} more problems`));
-    if (!findings.length && !problems.length) findings.push(make("p", "nothing odd was found"));
+    if (!findings.length && !problems.length) findings.push(make("p", "nothing found"));
     const { files, spans, traces, missing_parents, duplicates, torn } = data.summary;
     const summary = `${count(files, "file")} · ${count(spans, "span")} · ${count(traces, "trace")} · ${count(missing_parents, "missing parent")} · ${count(duplicates, "duplicate")} · ${whole(torn)} torn`;
     main.replaceChildren(make("div.findings", make("p.dim", summary), ...findings, ...problems));
@@ -1438,7 +1438,7 @@ const KEYS = [
   ["w W", ["w"], "next and previous span with the same name", on(TraceView, view => view.same_name(1))],
   ["", ["W"], "", on(TraceView, view => view.same_name(-1))],
   ["c", ["c"], "highlight the critical path", on(TraceView, view => view.toggle_path())],
-  ["a", ["a"], "one row for each Ray call, or one for each span", on(TraceView, view => view.toggle_calls())],
+  ["a", ["a"], "one row per Ray call, or one per span", on(TraceView, view => view.toggle_calls())],
   ["d", ["d"], "show or hide the details of the span", on(TraceView, view => view.toggle_details())],
   ["C", ["C"], "colour by service, process or kind", on(TraceView, view => view.next_color())],
   ["+ -", ["+", "="], "zoom in and out; also Ctrl and the wheel, or a drag on the ruler", on(TraceView, view => view.zoom(1))],

@@ -177,7 +177,7 @@ class SpanviewApp(App[None]):
         self.feed_state = self._feed.state
         await self.push_screen(TracesScreen(self._store, self._opening.query, list(self._opening.nothing)))
         if self._keeping.kept.notice:
-            self.say(f"settings not taken: {self._keeping.kept.notice}")
+            self.say(f"settings not used: {self._keeping.kept.notice}")
         self._feed.listen(lambda state: self.post_message(FeedNews(state)))
 
     def on_unmount(self) -> None:
@@ -311,7 +311,7 @@ class SpanviewApp(App[None]):
                 return
         await self._open_wanted()
         if not (self._is_opened or self.is_left):
-            self.say(f"no trace id begins with {self._opening.trace} yet: it is opened when it comes")
+            self.say(f"no trace id begins with {self._opening.trace} yet: it will be opened when it arrives")
         has_many = len(self._store.trace_table) >= NUMPY_FROM_TRACES
         self._importing.begin(
             lambda _: import_screens(has_many=has_many), lambda _: None if self.is_headless else self.tidy.put_off()
@@ -363,7 +363,7 @@ class SpanviewApp(App[None]):
     def toggle_pause(self) -> None:
         """Hold what is shown still, or go on; where nothing is followed, begin to."""
         if self.feed_state.loading and not self.paused:
-            self.say("not everything was read yet")
+            self.say("still reading")
             return
         if not self.follows:
             self.follow_from_now()
@@ -397,9 +397,9 @@ class SpanviewApp(App[None]):
     def follow_from_now(self) -> None:
         """End, for whoever began this to begin again at what is looked at now, and to go on from there."""
         if STANDARD_INPUT in self._opening.places:
-            self.say("standard input was read to its end: it can't be followed")
+            self.say("standard input has ended, so it can't be followed")
         elif gone := [path for path in self._opening.places if not (glob.has_magic(path) or os.path.exists(path))]:
-            self.say(f"{sanitise(gone[0], 80)} is gone: what was read of it stays")
+            self.say(f"{sanitise(gone[0], 80)} is gone; the spans read from it are kept")
         else:
             first, screen = self.first_screen, self.screen
             trace = screen.chosen_trace if isinstance(screen, BaseScreen) and screen is not first else None
@@ -582,7 +582,7 @@ class SpanviewApp(App[None]):
         self._take_theme()
         for screen in self.screens():
             screen.take_settings()
-        self.say("the defaults are back" if is_gone else NOT_KEPT)
+        self.say("defaults restored" if is_gone else NOT_KEPT)
 
     def _take_theme(self) -> None:
         name = self.settings.theme

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 OFFERED: Final = {
     "otlp": "OTLP JSON lines, for collectors and most backends",
-    "trace-tree": "JSON, a tree for each trace",
-    "jsonl": "JSON lines, one for each span",
+    "trace-tree": "JSON, one tree per trace",
+    "jsonl": "JSON lines, one per span",
     "jaeger": "JSON for Jaeger's interface",
     "zipkin": "JSON for Zipkin",
     "chrome": "JSON for Perfetto and chrome://tracing",
     "html": "one page for any browser, to share",
-    "parquet": "Parquet, a row for each span, for DuckDB and data frames",
+    "parquet": "Parquet, one row per span, for DuckDB and data frames",
 }
 """The formats, and what they are good for."""
 _DIGITS: Final = 8

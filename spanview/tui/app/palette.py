@@ -94,7 +94,7 @@ class PaletteScreen(BaseScreen):
             text = f"theme: {name}" + (", the terminal's own colours" if name == ANSI else "")
             run = partial(self.viewer.show_theme, name)
             self._commands.append(Command("", text, run, "color colour colors colours"))
-        self._commands.append(Command("", "forget settings: the defaults are back", self.viewer.forget_settings))
+        self._commands.append(Command("", "forget settings: restore the defaults", self.viewer.forget_settings))
         await self.query_one(Prompt).open()
         self._find()
         self.refresh_frame()

@@ -31,7 +31,7 @@ _MAX_WORD_LENGTH: Final = 40
 _MAX_ITEMS: Final = 32
 """Of numbers that are set together, and one more than each of them."""
 _LATER: Final = "it is of a later version, and stays as it is"
-_NO_JSON, _FOREIGN, _TOO_LARGE = "it is no JSON", "it is no file of settings", "it is too large"
+_NO_JSON, _FOREIGN, _TOO_LARGE = "it isn't JSON", "it isn't a settings file", "it is too large"
 _ASIDE: Final = ".damaged"
 """Behind the name of a file that isn't understood and gives its place to another one."""
 NAMES_PERCENT: Final = 42
@@ -189,7 +189,7 @@ def _text_of(path: str) -> bytes:
     descriptor = os.open(path, _OPEN)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError("it is no regular file")
+            raise ValueError("it isn't a regular file")
         text = os.read(descriptor, _LARGEST + 1)
     finally:
         os.close(descriptor)

@@ -77,7 +77,7 @@ class Views:
             return dict.fromkeys(_OF_LISTED | {View.GROUPS}, "no spans yet")
         traces = None if not scope.text() else scope.traces().choose().traces
         if traces is not None and not len(traces):
-            return dict.fromkeys(_OF_LISTED, "no trace is listed: Esc takes the filter back")
+            return dict.fromkeys(_OF_LISTED, "no traces listed: Esc clears the filter")
         names = self._names_in(traces)
         where = "in this trace" if scope.trace is not None else "here" if traces is None else "in the listed traces"
         if names.isdisjoint(call_names(store)[0]):
@@ -85,7 +85,7 @@ class Views:
         if names.isdisjoint(self._of_requests()):
             missing[View.REQUESTS] = f"no Ray Serve requests {where}"
         if len(store.trace_table) == 1:
-            missing[View.COMPARE] = "there is only one trace: nothing to compare it with"
+            missing[View.COMPARE] = "only one trace: nothing to compare it with"
         return missing
 
     def _names_in(self, traces: Sequence[int] | None) -> AbstractSet[int]:

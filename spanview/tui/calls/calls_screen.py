@@ -358,7 +358,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         is_without = not self._is_without_rays_own
         self.viewer.keep(without_rays_own=is_without)
         self.take_settings()
-        self.viewer.say(f"Ray's own actors and tasks are {'left out' if is_without else 'shown'}")
+        self.viewer.say(f"Ray's own actors and tasks are {'hidden' if is_without else 'shown'}")
 
     def action_back(self) -> None:
         """End the counting, then go back."""
@@ -367,7 +367,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
             self.live.end(self._ask())
             self.live.catch_up()
             self.refresh_frame()
-            self.viewer.say("the counting was ended")
+            self.viewer.say("counting was stopped")
         else:
             self.app.pop_screen()
 
@@ -382,7 +382,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
 
     def action_log(self) -> None:
         """Say where logs are."""
-        self.viewer.say("Enter lists the calls of this function: v opens the log of one")
+        self.viewer.say("Enter lists the calls of this function; v opens a call's log there")
 
     def _failed_of_function(self) -> Sequence[int]:
         """Return where calls of the selected function failed, then those without an attempt, then what was retried."""

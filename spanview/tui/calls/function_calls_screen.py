@@ -490,11 +490,11 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
 
     def action_group(self) -> None:
         """Say where calls are counted by something else."""
-        self.viewer.say("Esc leads to all calls: b counts them by actor, node or job")
+        self.viewer.say("Esc goes back to all calls, where b groups by actor, node or job")
 
     def action_rays_own(self) -> None:
         """Say where calls are left out."""
-        self.viewer.say("Esc leads to all calls: x leaves out those that are Ray's own")
+        self.viewer.say("Esc goes back to all calls, where x hides Ray's own")
 
     def _failed_of_call(self) -> Sequence[int]:
         call, row = self.rows.selected, self._chosen

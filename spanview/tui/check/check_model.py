@@ -61,11 +61,11 @@ def lines_of(report: Report, width: int, unfolded: Collection[Kind]) -> list[Che
     room = width - _SEVERITY
     lines = [line for finding in report.findings for line in _finding(finding, room, is_open=finding.kind in unfolded)]
     if not lines:
-        lines = [CheckLine("nothing odd was found")]
+        lines = [CheckLine("nothing found")]
     problems = report.problems[:MOST_PROBLEMS]
     if problems:
         head = f"{count(len(report.problems), 'problem')} of files"
-        lines += [CheckLine(""), CheckLine(fitting([f"{head}: what isn't read as spans", head], width))]
+        lines += [CheckLine(""), CheckLine(fitting([f"{head}: data that can't be read as spans", head], width))]
         lines += [line for problem in problems for line in _problem(problem, room)]
     if len(problems) < len(report.problems):
         more = len(report.problems) - len(problems)

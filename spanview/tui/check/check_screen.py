@@ -127,7 +127,7 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
         """Go to what the line names, or unfold what its finding rests on."""
         chosen = self.rows.selected
         if chosen is None:
-            self.viewer.say("nothing was found yet")
+            self.viewer.say("nothing found yet")
         elif chosen.place is not None and chosen.place.trace >= 0:
             row = chosen.place.row if chosen.place.row >= 0 else None
             await self.viewer.open_trace(chosen.place.trace, at_row=row)
@@ -137,7 +137,7 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
             self._unfolded ^= {chosen.finding.kind}
             self._show()
         else:
-            self.viewer.say("there is nothing to open here")
+            self.viewer.say("nothing to open here")
 
     def _failed_of_line(self) -> Sequence[int]:
         """Return the failed spans that the selected finding rests on; where it rests on none, all that were read."""
@@ -161,7 +161,7 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
         elif chosen.finding is not None:
             self.viewer.copy(chosen.finding.setting, "advice")
         else:
-            self.viewer.say("there is nothing to copy here")
+            self.viewer.say("nothing to copy here")
 
 
 def _copied(place: Place) -> tuple[str, str]:

@@ -240,7 +240,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         if model is None or path is None:
             return
         if path.name is None:
-            self.viewer.say("these parents were not seen: there is nothing to open")
+            self.viewer.say("these parents were not seen: nothing to open")
             return
         if len(self._store.spans) > _MOST_SPANS_AT_ONCE:
             self._looking.begin(
@@ -268,7 +268,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
             self.live.end(self._merge_by(self._by))
             self.live.catch_up()
             self.refresh_frame()
-            self.viewer.say("the merging was ended")
+            self.viewer.say("comparing was stopped")
         elif not self._looking.end():
             self.app.pop_screen()
 

@@ -30,10 +30,10 @@ async def mark_or_compare(viewer: Viewer, side: ComparedSide | None) -> None:
     """Mark what is selected, take the mark off again, or compare with what is marked."""
     marked = viewer.marked
     if side is None:
-        viewer.say("nothing is selected that could be marked")
+        viewer.say("nothing selected to mark")
     elif marked is None:
         viewer.mark(side)
-        viewer.say(f"marked {side.what}; d on another one compares")
+        viewer.say(f"marked {side.what}; press d on another to compare")
     elif marked.key == side.key:
         viewer.mark(None)
         viewer.say(f"{side.what} is no longer marked")

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _MAX_QUERY_LENGTH: Final = 60
 """Characters of a query."""
 _SIDES: Final = 2
-_OF_SIDE: Final = "Enter compares with the traces that match; with all others, where nothing is typed."
+_OF_SIDE: Final = "Enter compares with the matching traces, or with all others if nothing is typed."
 _OF_ALL: Final = "Or type a query: Enter compares what matches with the rest, as in"
 _EXAMPLES: Final = (
     "name~batch            a span's name has it",
@@ -108,7 +108,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
-        hint = "a query: what matches against the rest" if self._side is None else "a query; nothing: all others"
+        hint = "a query: matching traces against the rest" if self._side is None else "a query; nothing: all others"
         yield Prompt(hint, is_query=True, is_ready=True)
         yield self.rows
         yield self._note
@@ -210,7 +210,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
             if (pair := self.rows.selected) is not None:
                 return pair.a, pair.b
             if self._side is None or not self._has_others(self._side):
-                prompt.say("there are no other traces: type a query", is_mistake=True)
+                prompt.say("no other traces: type a query", is_mistake=True)
                 return None
             listed = self._side.traces
             return self._side, ComparedSide(None, "all others", lambda: _rest(len(store.trace_table), listed()))
@@ -225,7 +225,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         if self._side is not None:
             return self._side, side
         if len(self._found) == len(store.trace_table):
-            prompt.say("every trace matches: there is no rest to compare with", is_mistake=True)
+            prompt.say("every trace matches: nothing left to compare with", is_mistake=True)
             return None
         return side, ComparedSide(None, f"not {f'({query})' if ' ' in query else query}", matching.rest)
 

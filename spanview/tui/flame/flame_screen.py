@@ -302,7 +302,7 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
             return
         if blocks.top != blocks.selected:
             blocks.come_closer(blocks.selected)
-            self.viewer.say("Enter again: its first span; Esc: wider")
+            self.viewer.say("Enter again: first span; Esc: zoom out")
             return
         row = blocks.model.flame.paths[blocks.selected].first_row
         if row != NO_ROW:

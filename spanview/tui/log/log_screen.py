@@ -109,7 +109,7 @@ class LogScreen(BaseScreen, on=On.LOG):
                 return
             self._replaced.add(file.path)
             self._show(window, window.file.size if was_at_end else 0)
-            self.viewer.say("the log was replaced or truncated: this is what it has now")
+            self.viewer.say("the log was replaced or truncated; showing its new content")
         elif file.size != size_before:
             self.rows.has_grown(stays_at_end=was_at_end)
             self.refresh_frame()
@@ -146,9 +146,7 @@ class LogScreen(BaseScreen, on=On.LOG):
         if begin is not None:
             self.rows.go_to(begin)
         else:
-            self.viewer.say(
-                "no further lines of the span here" if own else "which lines are the span's isn't known here"
-            )
+            self.viewer.say("no more lines of the span here" if own else "the span's lines aren't known here")
 
     def action_next_log(self) -> None:
         """Show the next log of the process, or of the request, at the lines of the span."""
@@ -157,7 +155,7 @@ class LogScreen(BaseScreen, on=On.LOG):
         path = self.rows.window.file.path
         index = (paths.index(path) + 1) % len(paths) if path in paths else 0
         if not parts or paths[index] == path:
-            self.viewer.say("there is no other log")
+            self.viewer.say("no other log")
             return
         try:
             file = LineFile(paths[index])

@@ -57,7 +57,7 @@ class LogSearch:
         if self._text:
             self._begin(by, begins_here=False)
         else:
-            self._screen.viewer.say("nothing was searched for: / searches")
+            self._screen.viewer.say("nothing to repeat: / starts a search")
 
     def _begin(self, by: int, *, begins_here: bool) -> None:
         file, start, text = self._rows.window.file, self._rows.offset_under_cursor, self._text
@@ -71,7 +71,7 @@ class LogSearch:
         if offset is None:
             self._prompt.say("no match")
             return
-        self._prompt.say("round the end, n N" if is_round else "n N")
+        self._prompt.say("wrapped around, n N" if is_round else "n N")
         self._rows.go_to(offset)
 
     def end(self) -> bool:

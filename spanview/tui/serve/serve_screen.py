@@ -204,6 +204,6 @@ class ServeScreen(BaseScreen, on=On.SERVE, view=View.REQUESTS):
         """Copy what was asked for."""
         group = self.rows.selected
         if group is None:
-            self.viewer.say("there is nothing to copy here")
+            self.viewer.say("nothing to copy here")
         else:
             self.viewer.copy(f"{group.key.method} {group.key.route}".strip(), "method and route")

@@ -124,7 +124,7 @@ class Links:
         if half is not None:
             self._half = half
             self._show()
-            self._screen.viewer.say("probably there is another half of this request: see Links")
+            self._screen.viewer.say("this request probably has another half: see Links")
 
     def look(self) -> None:
         """Look for them, unless that is being done, or was done."""
@@ -154,7 +154,7 @@ class Links:
             return False
         self._work.end()
         self._state = _State.ENDED
-        self._screen.viewer.say("no longer looking for the spans that link to this one")
+        self._screen.viewer.say("stopped looking for spans that link to this one")
         self._show()
         return True
 

@@ -129,7 +129,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
         if parent == ROOT:
             self.viewer.say("this is a root")
         elif tree.is_missing(parent):
-            self.viewer.say("this parent was not seen: there is nothing to open")
+            self.viewer.say("this parent was not seen: nothing to open")
         else:
             self._go_to(tree, parent)
 
@@ -172,7 +172,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
                 if store.spans.span_id[row] == span_id:
                     await self.viewer.open_trace(trace, at_row=row)
                     return
-        self.viewer.say("the span that this link leads to was not seen")
+        self.viewer.say("the linked span was not seen")
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
     async def action_open(self) -> None:
         """Unfold or fold what the cursor is on, or follow it."""
         if not (self.details.toggle() or await self._follow() or await self._open_log_line()):
-            self.viewer.say("Enter follows a link, under Links, opens a log, under Log, and unfolds a value")
+            self.viewer.say("Enter follows a link (Links), opens a log (Log), or unfolds a value")
 
     async def _open_log_line(self) -> bool:
         """Open the log at the line under the cursor; return False where it is on none."""
@@ -230,7 +230,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
         if value:
             self.viewer.copy(value, "value")
         else:
-            self.viewer.say("there is nothing to copy here")
+            self.viewer.say("nothing to copy here")
 
     def _span_query(self) -> str:
         """Return what finds the span."""

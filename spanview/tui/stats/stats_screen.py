@@ -217,7 +217,7 @@ class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
         elif not has_ended:
             self.app.pop_screen()
         if has_ended:
-            self.viewer.say("the counting was ended")
+            self.viewer.say("counting was stopped")
 
     async def _open_spans(self, group: Group) -> None:
         """List the spans of a group, slowest first."""
@@ -240,4 +240,4 @@ class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
 
     def _copied(self, group: Group) -> tuple[str, str] | str:
         by = sanitise(self._counted.by if self._counted is not None else self._by, 40)
-        return f"these spans have no {by}: there is nothing to copy" if group.key is None else (group.key, by)
+        return f"these spans have no {by}: nothing to copy" if group.key is None else (group.key, by)

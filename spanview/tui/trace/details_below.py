@@ -224,7 +224,7 @@ class DetailsBelow:
         self.take_room()
         if self._pane.display:
             return False
-        self._screen.viewer.say("the details are hidden; Tab shows them")
+        self._screen.viewer.say("details hidden; Tab shows them")
         return True
 
     # -- sections ----------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class DetailsBelow:
         elif self._ask_for_room():
             self._say_section()
         else:
-            self._screen.viewer.say("no room for details here: Enter shows them on a screen of their own")
+            self._screen.viewer.say("no room for details here: Enter opens them on a separate screen")
 
     def show_error(self) -> None:
         """Show what the selected span says of its error, where there is any room for it."""

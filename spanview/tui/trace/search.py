@@ -111,12 +111,12 @@ class Search:
         node, viewer = self._rows.node, self._screen.viewer
         if self._model.wanted is not None:
             self._model.show_only(None)
-            viewer.say("everything is shown")
+            viewer.say("showing all spans")
         elif self._rows.matched:
             self._model.show_only({*self._rows.matched})
-            viewer.say(f"only {count(len(self._rows.matched), 'match')} and what stands above")
+            viewer.say(f"showing only {count(len(self._rows.matched), 'match')} and the spans above")
         else:
-            viewer.say("nothing was searched for: / searches")
+            viewer.say("nothing to repeat: / starts a search")
             return
         self._rows.refold(node)
 

@@ -68,7 +68,7 @@ _ACTIONS_ON_ROWS: Final = frozenset(
 """Actions for which all rows must be there; of a long trace they wait until it has been stitched."""
 _LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
 """Of a line, for names."""
-_MERGED: Final = "several runs with the same ids, likely"
+_MERGED: Final = "likely several runs with the same ids"
 _FEW_PROCESSES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
 
@@ -360,7 +360,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             screen.details.unended_text = self._missing.unended_text
             await self.app.push_screen(screen)
         else:
-            self.viewer.say("this parent was not seen: there is nothing to open")
+            self.viewer.say("this parent was not seen: nothing to open")
 
     def action_next_pane(self) -> None:
         """Show the next section of the details."""
@@ -465,7 +465,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         number = failures.next(by)
         is_past = stay or (by > 0 and number >= len(self._model.stitched.failed))
         if is_past and failures.when_known(lambda: self.call_later(partial(self._go_to_failure, by, stay=stay))):
-            self.viewer.say("looking for what failed without an error …")
+            self.viewer.say("looking for failures without an error …")
             return
         if stay:
             number = 0 if by > 0 else failures.count - 1
@@ -477,7 +477,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self.viewer.say(failures.name_of(number))
             self._details.show_error()
         else:
-            self.viewer.say("nothing has failed in this trace")
+            self.viewer.say("no failures in this trace")
 
     def _show_failed(self, row: int) -> None:
         """Show what a span says of its failure, which may be one without an error."""
@@ -515,11 +515,11 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         model, rows = self._model, self.rows
         is_run = rows.node is not None and model.run(rows.node)
         if model.rows and model.expand(rows.cursor):
-            self.viewer.say("each sibling is shown" if is_run else "what is below is shown")
+            self.viewer.say("siblings expanded" if is_run else "expanded")
         elif rows.node is not None and model.below(rows.node):
             rows.move_to(rows.cursor + 1)
         else:
-            self.viewer.say("nothing stands below this span")
+            self.viewer.say("nothing below this span")
         rows.refresh_rows()
 
     def action_collapse_all(self) -> None:
@@ -534,7 +534,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         node = self.rows.node
         self._model.expand_all()
         self.rows.refold(node)
-        more = "; similar siblings share a row, R shows them" if self._model.folded else ""
+        more = "; similar siblings folded; R expands them" if self._model.folded else ""
         self.viewer.say(f"all expanded{more}")
 
     def action_runs(self) -> None:
@@ -543,17 +543,17 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         folds = self._model.toggle_folds()
         self.viewer.keep(folds=folds)
         self.rows.refold(node)
-        self.viewer.say("similar siblings share a row, → expands it" if folds else "each sibling has its row")
+        self.viewer.say("similar siblings folded; → expands a row" if folds else "one row per sibling")
 
     def action_join_calls(self) -> None:
         """Show each Ray call with one attempt as one row, or as its two spans."""
         if call_names(self._store)[0].isdisjoint(self._model.stitched.tally("name")[0]):
-            self.viewer.say("there are no Ray calls in this trace: its rows stay as they are")
+            self.viewer.say("no Ray calls in this trace")
             return
         joins = not self.stitcher.joins_calls
         self.viewer.keep(joins=joins)
         self.stitcher.join_calls(joins=joins)
-        self.viewer.say("a row for each Ray call" if joins else "a row for each span")
+        self.viewer.say("one row per Ray call" if joins else "one row per span")
 
     # -- appearance --------------------------------------------------------------------------------------------------
 
@@ -587,7 +587,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self._appearance.names_percent = percent
         after = rows.name_cells
         self.viewer.keep(names_percent=percent)
-        self.viewer.say(f"names have {after} cells" + (", all they can" if after == before else ""))
+        self.viewer.say(f"names have {after} cells" + (", the limit" if after == before else ""))
         rows.refresh()
         self._ruler.refresh()
 
@@ -682,7 +682,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """Light the critical path up, or let it be."""
         if self._appearance.lit_path is not None:
             self._appearance.lit_path = None
-            self.viewer.say("critical path no longer lit")
+            self.viewer.say("critical path off")
             self._say_answer()
             self.rows.refresh()
         else:
@@ -745,7 +745,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         """Copy the span id."""
         node = self.rows.node
         if node is not None and self._model.run(node):
-            self.viewer.say(f"{self._details.why_no_span()}: there is nothing to copy")
+            self.viewer.say(f"{self._details.why_no_span()}: nothing to copy")
         elif node is not None:
             self.viewer.copy(f"{self._model.tree.span_id(node):016x}", "span id")
 

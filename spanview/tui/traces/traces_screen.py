@@ -533,7 +533,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._show_groups(on=False, anew=False)
         elif self.viewer.marked is not None:
             self.viewer.mark(None)
-            self.viewer.say("nothing is marked any more")
+            self.viewer.say("mark removed")
 
     def action_leave(self) -> None:
         """Go back to the groups from one of them; else quit."""
@@ -556,7 +556,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Let the list begin, or end, with the time of the selected trace."""
         trace = self.traces.selected
         if self.grouped or trace is None or (ns := self._store.trace_table.start_ns[trace]) == NO_TIME:
-            self.viewer.say("a trace with a start is picked from, or up to")
+            self.viewer.say("select a trace that has a start")
             return
         start, end = self._model.picked
         start, end = (ns, end) if side < 0 else (start, ns)
@@ -651,9 +651,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if self.viewer.marked is not None:
             await self.viewer.open_other_side(self.viewer.marked)
         elif self.filter.left:
-            self.viewer.say("the filter is still looking")
+            self.viewer.say("still filtering")
         elif not self._model.order:
-            self.viewer.say("no trace is listed")
+            self.viewer.say("no traces listed")
         else:
             await self.viewer.open_other_side(side_of_listed(self._model, self.filter.holding))
 
@@ -664,7 +664,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if self.chosen_trace is not None:
             self.copier.copy_trace_id()
         else:
-            self.viewer.say("there is no trace here to copy the id of")
+            self.viewer.say("no trace id to copy here")
 
     def action_copy_trace_id(self) -> None:
         """Copy the trace id."""

@@ -223,7 +223,7 @@ class BaseScreen(Screen[None]):
 
     def action_copy(self) -> None:
         """Copy what is selected, where that can be."""
-        self.viewer.say("there is nothing to copy here")
+        self.viewer.say("nothing to copy here")
 
     async def action_open(self) -> None:
         """Open what is selected, where that can be."""

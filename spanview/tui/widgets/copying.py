@@ -56,7 +56,7 @@ class Copier:
         if trace_id := self._trace_id():
             self._screen.viewer.copy(trace_id, "trace id")
         else:
-            self._screen.viewer.say("there is no trace id to copy here")
+            self._screen.viewer.say("no trace id to copy here")
 
     def copy_command(self) -> None:
         """Copy a command line that opens the trace."""
@@ -64,13 +64,13 @@ class Copier:
         if trace_id:
             viewer.copy(command_line(viewer.paths, trace_id, self._span_query()), "command line")
         else:
-            viewer.say("there is no trace id to open a trace by here")
+            viewer.say("no trace id here to open a trace by")
 
     def copy_json(self) -> None:
         """Copy the span as `spanview spans` prints it, but on several lines."""
         viewer, subject = self._screen.viewer, self._span()
         if subject is None:
-            viewer.say(f"{self._why_no_span()}: there is nothing to copy")
+            viewer.say(f"{self._why_no_span()}: nothing to copy")
         else:
             self._work.begin(lambda _: _json_of(subject), lambda text: viewer.copy(text, "span as JSON"))
 

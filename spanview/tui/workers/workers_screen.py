@@ -280,7 +280,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         self.viewer.keep(without_rays_own=is_without)
         self.take_settings()
         self.viewer.say(
-            "Ray's own actors and tasks are left out" if is_without else "Ray's own actors and tasks are shown"
+            "Ray's own actors and tasks are hidden" if is_without else "Ray's own actors and tasks are shown"
         )
 
     def action_sibling(self, by: int) -> None:
@@ -336,7 +336,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         if row is not None:
             await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
         else:
-            self.viewer.say("there is nothing to open")
+            self.viewer.say("nothing to open")
 
     def action_copy(self) -> None:
         """Copy the span id of the selected block."""
@@ -344,7 +344,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         if row is not None:
             self.viewer.copy(f"{self._store.spans.span_id[row]:016x}", "span id")
         else:
-            self.viewer.say("there is nothing to copy")
+            self.viewer.say("nothing to copy")
 
     # -- time ----------------------------------------------------------------------------------------------------------
 

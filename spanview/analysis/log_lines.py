@@ -16,6 +16,7 @@ exchanged them by `_DISORDER_NS`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 from itertools import islice
@@ -47,6 +48,9 @@ _MAX_ANCESTORS: Final = 64
 """So many spans above one are asked which process wrote them."""
 _MAX_OTHERS: Final = 64
 """The same of others in its file."""
+# `:job_id:01000000`, `:actor_name:Counter`, `:task_name:leaf`
+RAY_MARK: Final = re.compile(b":(?:job_id|actor_name|task_name):")
+"""The beginning of lines that Ray prints before what a worker prints."""
 _INSTANCE: Final = "service.instance.id"
 """The attribute of a resource that every process has another value of."""
 
@@ -132,11 +136,15 @@ class SpanLog:
 
     @property
     def start(self) -> LogPlace | None:
-        """Where to begin: the first line that certainly belongs to the span, else any."""
+        """Where to begin: the first line that certainly belongs to the span, else the first file that says anything."""
         parts = [part for part in self.parts if not part.problem]
-        sure = [part for part in parts if part.lines and part.coverage is not Coverage.PROCESS]
-        best = min(sure, key=lambda part: part.lines[0].ns) if sure else next((p for p in parts if p.lines), None)
-        if best is not None:
+        with_lines = [part for part in parts if part.lines]
+        if sure := [part for part in with_lines if part.coverage is not Coverage.PROCESS]:
+            best = min(sure, key=lambda part: part.lines[0].ns)
+            return LogPlace(best.path, best.lines[0].offset)
+        if with_lines:
+            telling = (part for part in with_lines if not all(RAY_MARK.match(line.text) for line in part.lines))
+            best = next(telling, with_lines[0])
             return LogPlace(best.path, best.lines[0].offset)
         return LogPlace(parts[0].path, 0) if parts else None
 

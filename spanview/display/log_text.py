@@ -14,7 +14,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.log_lines import MOST_LINES, Coverage, LogPlace
+from spanview.analysis.log_lines import MOST_LINES, RAY_MARK, Coverage, LogPlace
 from spanview.display.parts import DetailPart, Tone
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ _LONGEST_LINE: Final = 10_000
 _BYTES_PER_CHARACTER: Final = 8
 """With colours, and where nearly all characters are none of ASCII."""
 _COLOR: Final = re.compile("\x1b\\[[0-9;]*[mK]")
-# Ray prints these before what a worker prints: `:job_id:01000000`, `:actor_name:Counter`, `:task_name:leaf`
-_RAY_MARK: Final = re.compile(":(?:job_id|actor_name|task_name):")
 
 
 def line_text(line: bytes, longest: int | None = None) -> str:
@@ -82,7 +80,7 @@ def log_parts(log: SpanLog) -> Iterator[DetailPart]:
 
 def _line(line: LogLine, part: LogPart, key: str) -> DetailPart:
     text = line_text(line.text, _LONGEST_LINE)
-    tone = Tone.DIM if _RAY_MARK.match(text) else Tone.PLAIN
+    tone = Tone.DIM if RAY_MARK.match(line.text) else Tone.PLAIN
     whole = partial(line_text, line.text)
     return DetailPart(key, text, whole, tone, hang=4, log_place=LogPlace(part.path, line.offset))
 

@@ -16,7 +16,18 @@ from hypothesis import strategies as st
 
 from builders import Builder
 from spanview.analysis import log_lines
-from spanview.analysis.log_lines import MOST_LINES, Coverage, LogOwner, lines_in_time, lines_of_request, log_owner
+from spanview.analysis.log_lines import (
+    MOST_LINES,
+    Coverage,
+    LogLine,
+    LogOwner,
+    LogPart,
+    LogPlace,
+    SpanLog,
+    lines_in_time,
+    lines_of_request,
+    log_owner,
+)
 from spanview.analysis.log_times import log_time
 from spanview.analysis.telling import unheard
 from viewers import Growing
@@ -180,3 +191,21 @@ def test_a_root_in_a_worker_has_the_workers_log(other: str, is_known: bool) -> N
     ).store
     trace = store.spans.trace[1]
     assert log_owner(store, store.tree(trace), 0).is_known == is_known
+
+
+@pytest.mark.parametrize(
+    ("err", "out", "expected"),
+    [
+        ([b":job_id:01000000", b":task_name:nap"], [b":task_name:nap", b"napping"], "out"),
+        ([b":task_name:nap", b"Traceback"], [b"napping"], "err"),
+        ([b":task_name:nap"], [b":task_name:nap"], "err"),
+        ([], [b"napping"], "out"),
+    ],
+)
+def test_where_to_begin_without_times(err: list[bytes], out: list[bytes], expected: str) -> None:
+    """In the first file that has more than what Ray writes before each task."""
+    parts = [
+        LogPart(name, name, Coverage.PROCESS, tuple(LogLine(10 * number, text, 0) for number, text in enumerate(lines)))
+        for name, lines in (("err", err), ("out", out))
+    ]
+    assert SpanLog(tuple(parts)).start == LogPlace(expected, 0)

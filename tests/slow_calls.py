@@ -251,6 +251,8 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "submit_errors": alone.count("ERROR"),
         "retried": sum(len(each) > 1 for _, each in pairs),
         "no_attempt": len(alone) - alone.count("ERROR") - untraced,
+        "running": 0,
+        "lost": 0,
         "existing": len(existing),
         "untraced": untraced,
         "cold_starts": len(cold),

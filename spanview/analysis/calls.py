@@ -22,21 +22,23 @@ from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve_calls import served_in
 from spanview.analysis.telling import unheard
+from spanview.analysis.unended import NO_UNENDED, Fate
 from spanview.index.arrays import copy_of
 from spanview.index.forest import forest_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from spanview.analysis.call_groups import CallGroups
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.telling import Tell
+    from spanview.analysis.unended import Unended
     from spanview.analysis.waited_for import WaitedFor, WaitSums
-    from spanview.index.arrays import Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
 
@@ -92,7 +94,7 @@ class Calls:
     def __init__(
         self, store: Store, rows: Places, attempts: Places, firsts: Places, *, is_everything: bool = False
     ) -> None:
-        self._store = store
+        self.store = store
         self.is_everything = is_everything
         self.rows = rows
         self.attempts = attempts
@@ -106,7 +108,7 @@ class Calls:
 
     def __getitem__(self, index: int) -> Call:
         row, attempts = int(self.rows[index]), tuple(self._attempts_of(index))
-        spans, names = self._store.spans, self._store.names.texts
+        spans, names = self.store.spans, self.store.names.texts
         starts = [start for start in map(spans.start_ns.__getitem__, attempts) if start != NO_TIME]
         submitted = spans.end_ns[row]
         return Call(
@@ -131,32 +133,34 @@ class Calls:
 
     def indices_of(self, function: str) -> list[int]:
         """Return the indices of the calls of a function."""
-        texts = self._store.names.texts
+        texts = self.store.names.texts
         numbers = [number for number, text in enumerate(texts) if text == function + SUBMITTED]
-        indices: list[int] = np.flatnonzero(np.isin(copy_of(self._store.spans.name)[self.rows], numbers)).tolist()
+        indices: list[int] = np.flatnonzero(np.isin(copy_of(self.store.spans.name)[self.rows], numbers)).tolist()
         return indices
 
     def without(self, names: Iterable[int]) -> Calls:
         """Return these calls without those whose PRODUCERs have names with some numbers."""
-        stays, counts = ~np.isin(copy_of(self._store.spans.name)[self.rows], [*names]), self.counts
+        stays, counts = ~np.isin(copy_of(self.store.spans.name)[self.rows], [*names]), self.counts
         firsts = np.append(0, np.cumsum(counts[stays]))
-        return Calls(self._store, self.rows[stays], self.attempts[np.repeat(stays, counts)], firsts)
+        return Calls(self.store, self.rows[stays], self.attempts[np.repeat(stays, counts)], firsts)
 
-    def failed_in(self, chosen: Places) -> tuple[list[int], list[int]]:
-        """Return what failed of some calls: the rows of errors that lasted, and of those that a retry made good.
+    def failed_in(self, chosen: Places, lost: Iterable[int] = ()) -> tuple[list[int], list[int]]:
+        """Return what failed of some calls: the rows of failures that lasted, and of those that a retry made good.
 
         They are those of attempts, and of PRODUCERs that were never submitted.
 
         Args:
             chosen: The indices of the calls.
+            lost: The rows of spans that were lost with their processes.
         """
-        statuses = copy_of(self._store.spans.status)
+        statuses = copy_of(self.store.spans.status)
         of_calls = np.repeat(np.arange(len(self)), self.counts)
-        are_chosen = np.isin(of_calls, chosen) & (statuses[self.attempts] == ERROR)
+        has_failed = (statuses[self.attempts] == ERROR) | np.isin(self.attempts, [*lost])
+        are_chosen = np.isin(of_calls, chosen) & has_failed
         failed = self.attempts[are_chosen]
-        exits = np.isin(failed, [*exits_among(self._store, failed.tolist())])
-        failed, last = failed[~exits], self.attempts[self.firsts[1:][of_calls[are_chosen][~exits]] - 1]
-        lasts = statuses[last] == ERROR
+        exits = np.isin(failed, [*exits_among(self.store, failed.tolist())])
+        failed, last = failed[~exits], self.firsts[1:][of_calls[are_chosen][~exits]] - 1
+        lasts = has_failed[last]
         alone = self.rows[chosen][self.counts[chosen] == 0]
         refused = alone[statuses[alone] == ERROR]
         return [*failed[lasts].tolist(), *refused.tolist()], failed[~lasts].tolist()
@@ -170,16 +174,16 @@ class Calls:
         return attempts
 
     def _outcome(self, row: int, attempts: tuple[int, ...]) -> Outcome:
-        status = self._store.spans.status
+        status = self.store.spans.status
         if not attempts:
             return Outcome.SUBMIT_ERROR if status[row] == ERROR else Outcome.NO_ATTEMPT
-        if status[attempts[-1]] == ERROR and not exits_among(self._store, attempts[-1:]):
+        if status[attempts[-1]] == ERROR and not exits_among(self.store, attempts[-1:]):
             return Outcome.ERROR
-        if self._store.spans.end_ns[attempts[-1]] == NO_TIME:
+        if self.store.spans.end_ns[attempts[-1]] == NO_TIME:
             return Outcome.UNENDED
         if len(attempts) == 1:
             return Outcome.ENDED
-        name = self._store.names.texts[self._store.spans.name[row]]
+        name = self.store.names.texts[self.store.spans.name[row]]
         return Outcome.RESTARTED if name.endswith(CONSTRUCTED) else Outcome.RETRIED
 
 
@@ -201,10 +205,14 @@ class Function:
     """Calls without an attempt and without an error, those in `untraced` left out."""
     ended: int = 0
     """Calls whose last attempt ended without an error."""
+    running: int = 0
+    """Calls whose last attempt runs, as its process shows."""
+    lost: int = 0
+    """Calls whose last attempt was lost with its process."""
     no_end: int = 0
-    """Calls whose last attempt has neither an end nor an error: it runs, or was lost with its process."""
+    """Calls whose last attempt has neither an end nor an error, and of which no process shows whether it runs."""
     failed: int = 0
-    """Calls whose last attempt failed, and those that were never submitted."""
+    """Calls whose last attempt failed or was lost, and those that were never submitted."""
     waits_ns: Sequence[int] = field(default_factory=list)
     """Of each call that waited, sorted, in nanoseconds."""
     total_wait_ns: int = 0
@@ -231,7 +239,7 @@ class Function:
     def to_json(self) -> dict[str, Any]:
         """Return it as `spanview stats --by ray --json` prints it."""
         names = ("function", "calls", "attempts", "failed", "errors", "submit_errors", "retried", "no_attempt")
-        more = ("existing", "untraced", "total_wait_ns", "cold_starts", "cold_wait_ns")
+        more = ("running", "lost", "existing", "untraced", "total_wait_ns", "cold_starts", "cold_wait_ns")
         return {
             **{name: getattr(self, name) for name in (*names, *more)},
             "waited_for": {
@@ -332,12 +340,15 @@ def _by_call(forest: Forest, attempts: Places) -> Places:
     return attempts
 
 
-def functions_of(store: Store, calls: Calls, groups: CallGroups | None = None) -> list[Function]:
+def functions_of(
+    store: Store, calls: Calls, groups: CallGroups | None = None, unended: Mapping[int, Unended] = NO_UNENDED
+) -> list[Function]:
     """Return the functions, those with the most calls first, then by name.
 
     Args:
         calls: The calls that count.
         groups: The actors, nodes or jobs that are meant instead.
+        unended: What has become of spans without an end, by row.
     """
     from spanview.analysis.call_groups import CallsBy, call_groups
     from spanview.analysis.generators import generators_of
@@ -347,13 +358,13 @@ def functions_of(store: Store, calls: Calls, groups: CallGroups | None = None) -
     generators = generators_of(store)
     if groups is None:
         of_function = call_groups(store, calls, CallsBy.FUNCTION)
-        functions = _counted(store, calls, of_function)
+        functions = _counted(store, calls, of_function, unended)
         for function in functions:
             function.generator = generators.get(function.function)
         _add_reasons(store, calls, of_function, functions)
     else:
         made = {number for number, text in enumerate(store.names.texts) if text.removesuffix(SUBMITTED) in generators}
-        functions = _counted(store, calls, groups, made)
+        functions = _counted(store, calls, groups, unended, made)
         _add_reasons(store, calls, groups, functions)
         # Others belong to calls that were counted before.
         functions = [function for function in functions if function.calls or function.attempts or function.existing]
@@ -393,10 +404,17 @@ def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequ
         function.waited_for = of_function
 
 
-def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterable[int] = ()) -> list[Function]:
+def _counted(
+    store: Store,
+    calls: Calls,
+    groups: CallGroups,
+    unended: Mapping[int, Unended],
+    generators: Iterable[int] = (),
+) -> list[Function]:
     """Return what the calls alone show for each group, in their order.
 
     Args:
+        unended: What has become of spans without an end, by row.
         generators: The numbers of the names of calls whose attempts don't show how long they ran, and how they ended.
     """
     spans, attempts, counts = store.spans, calls.attempts, calls.counts
@@ -412,8 +430,9 @@ def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterabl
     has_ended &= ~is_generator
     is_open = np.zeros(len(calls), np.bool_)
     is_open[has_any] = ~has_failed[last] & (ends[attempts[last]] == NO_TIME)
-    is_lasting = is_refused.copy()
-    is_lasting[has_any] = has_failed[last]
+    runs, is_lost = (_have_fate(calls, unended, fate) & is_open for fate in (Fate.RUNS, Fate.LOST))
+    is_lasting = is_refused | is_lost
+    is_lasting[has_any] |= has_failed[last]
     has_no_run = np.repeat(is_generator, counts)
 
     def count_of(chosen: Places) -> list[int]:
@@ -438,7 +457,9 @@ def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterabl
         count_of(functions[counts > 1]),
         count_of(functions[~has_any & ~is_refused]),
         count_of(functions[has_ended]),
-        count_of(functions[is_open]),
+        count_of(functions[runs]),
+        count_of(functions[is_lost]),
+        count_of(functions[is_open & ~runs & ~is_lost]),
         count_of(functions[is_lasting]),
         waited,
         [sum(of_function) for of_function in waited],
@@ -449,6 +470,14 @@ def _counted(store: Store, calls: Calls, groups: CallGroups, generators: Iterabl
     for function, unknown in zip(counted, count_of(of_attempts[has_no_run]), strict=True):
         function.unknown_runs = unknown
     return counted
+
+
+def _have_fate(calls: Calls, unended: Mapping[int, Unended], fate: Fate) -> Flags:
+    """Return of which calls the last attempt has no end and has met a fate."""
+    rows = [row for row, span in unended.items() if span.fate is fate]
+    flags = np.zeros(len(calls), np.bool_)
+    flags[calls.counts > 0] = np.isin(calls.attempts[calls.firsts[1:][calls.counts > 0] - 1], rows)
+    return flags
 
 
 def _differences(later: Places, earlier: Places) -> NDArray[Any]:

@@ -13,6 +13,7 @@ a Ray call whose last attempt ended well comes after what lasted.
 from __future__ import annotations
 
 from collections import defaultdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray_names import call_names
@@ -32,6 +33,7 @@ _MAX_RECORDS: Final = 60
 """Records that are read, of the newest failures: as many as a key may wait for. Times decide on all others."""
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
+NOTHING_LOST: Final[Mapping[int, int]] = MappingProxyType({})
 _OF_EXCEPTION: Final = ("exception.type", "exception.message", "exception.stacktrace")
 
 
@@ -48,7 +50,9 @@ def newest_failures(
     wanted = {trace for trace in traces if errors[trace]}
     if len(spans.next_row) < _NUMPY_FROM_SPANS:
         failed = {trace: [row for row in store.rows_of_trace(trace) if spans.status[row] == ERROR] for trace in wanted}
-        ends = {trace: max((row not in made_good, _end(store, row)) for row in rows) for trace, rows in failed.items()}
+        ends = {
+            trace: max((row not in made_good, last_ns(store, row)) for row in rows) for trace, rows in failed.items()
+        }
     else:
         import numpy as np
 
@@ -100,27 +104,40 @@ def failed_with(
     return failed
 
 
-def in_order_of_visits(store: Store, rows: Iterable[int], made_good: Collection[int] = ()) -> list[int]:
+def in_order_of_visits(
+    store: Store, rows: Iterable[int], made_good: Collection[int] = (), lost_ns: Mapping[int, int] = NOTHING_LOST
+) -> list[int]:
     """Return failed spans of any traces, by their rows, the newest first; what a retry made good after what lasted.
 
     Args:
         rows: The rows of the spans.
         made_good: As `errors_made_good` returns them.
+        lost_ns: Until when those that are lost are known to have run, by row, in nanoseconds since 1970.
     """
     import numpy as np
 
     failed = np.fromiter(rows, np.int64)
     begun, ended = (copy_of(column)[failed] for column in (store.spans.start_ns, store.spans.end_ns))
-    ended = np.where(ended == NO_TIME, begun, ended)
+    lost = np.fromiter((lost_ns.get(row, NO_TIME) for row in failed.tolist()), np.int64)
+    ended = np.maximum(np.where(ended == NO_TIME, begun, ended), lost)
     # Their complements, because the least time has no negative.
     order = np.lexsort((failed, ~ended, np.isin(failed, [*made_good])))
     in_order: list[int] = failed[order].tolist()
     return in_order
 
 
-def _end(store: Store, row: int) -> int:
+def last_ns(store: Store, row: int) -> int:
+    """Return when a span ended, or else began, in nanoseconds since 1970; `NO_TIME` where neither is known."""
     end = store.spans.end_ns[row]
     return store.spans.start_ns[row] if end == NO_TIME else end
+
+
+def are_made_good(rows: Sequence[int], above: Sequence[int], retried: Collection[int]) -> list[bool]:
+    """Return which failed spans are attempts that another one followed, or below one, as `newest_first` takes them."""
+    is_retried = list[bool]()
+    for row, outer in zip(rows, above, strict=True):
+        is_retried.append(row in retried or (outer >= 0 and is_retried[outer]))
+    return is_retried
 
 
 def newest_first(store: Store, rows: Sequence[int], above: Sequence[int], retried: Collection[int] = ()) -> list[int]:
@@ -132,10 +149,8 @@ def newest_first(store: Store, rows: Sequence[int], above: Sequence[int], retrie
         retried: The rows of attempts that another one followed, the last of which ended well: with what failed below
             them, they come last.
     """
-    is_retried = list[bool]()
-    for row, outer in zip(rows, above, strict=True):
-        is_retried.append(row in retried or (outer >= 0 and is_retried[outer]))
-    ends = [_end(store, row) for row in rows]
+    is_retried = are_made_good(rows, above, retried)
+    ends = [last_ns(store, row) for row in rows]
     newest = sorted(range(len(rows)), key=lambda index: (-ends[index], index))
     below: dict[int, list[int]] = {}
     for index in newest:
@@ -159,7 +174,7 @@ def newest_first(store: Store, rows: Sequence[int], above: Sequence[int], retrie
 
 
 def retried_attempts(store: Store, rows: Iterable[int]) -> set[int]:
-    """Return the rows of those failed spans that are attempts of Ray calls whose last attempt ended well.
+    """Return the rows of those spans that failed, or have no end, and are attempts of calls whose last one ended well.
 
     Args:
         rows: Of spans, among them all attempts of the calls that count.
@@ -173,20 +188,22 @@ def retried_attempts(store: Store, rows: Iterable[int]) -> set[int]:
         starts = ((spans.start_ns[row] == NO_TIME, spans.start_ns[row], spans.span_id[row], row) for row in attempts)
         last = max(starts)[-1]
         if spans.status[last] != ERROR and spans.end_ns[last] != NO_TIME:
-            retried |= {row for row in attempts if spans.status[row] == ERROR}
+            retried |= {row for row in attempts if spans.status[row] == ERROR or spans.end_ns[row] == NO_TIME}
     return retried
 
 
 def errors_made_good(store: Store) -> Collection[int]:
-    """Return the rows of failed spans that a retry made good, with what failed below them; for a thread."""
+    """Return the rows of failed and lost spans that a retry made good, with those below them; for a thread."""
     import numpy as np
 
     spans, runs = store.spans, [*call_names(store)[1]]
     count = len(spans.next_row)
+    has_failed = copy_of(spans.status)[:count] == ERROR
+    has_failed |= copy_of(spans.end_ns)[:count] == NO_TIME
     attempts = np.flatnonzero(copy_of(spans.kind)[:count] == CONSUMER)
     attempts = attempts[np.isin(copy_of(spans.name)[attempts], runs)]
     callers = copy_of(spans.parent_id)[attempts]
-    of_failed = callers[copy_of(spans.status)[attempts] == ERROR]
+    of_failed = callers[has_failed[attempts]]
     retried = retried_attempts(store, attempts[np.isin(callers, of_failed)].tolist()) if len(of_failed) else ()
     if not retried:
         return ()
@@ -194,7 +211,7 @@ def errors_made_good(store: Store) -> Collection[int]:
 
     forest = forest_of(store, sorted({spans.trace[row] for row in retried}))
     is_below = forest.sums_above(np.isin(forest.rows, [*retried])) > 0
-    return frozenset(forest.rows[is_below & (forest.of("status") == ERROR)].tolist())
+    return frozenset(forest.rows[is_below & has_failed[forest.rows]].tolist())
 
 
 class _Records:
@@ -210,7 +227,7 @@ class _Records:
         needle, whole = self._of(inner)[0], self._of(outer)[1]
         if needle and whole:
             return needle in whole
-        return _end(self._store, inner) <= _end(self._store, outer) + _ROUNDED_NS
+        return last_ns(self._store, inner) <= last_ns(self._store, outer) + _ROUNDED_NS
 
     def _of(self, row: int) -> tuple[str, str]:
         if row not in self._known:

@@ -48,7 +48,7 @@ from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray_names import RAN, SUBMITTED, call_names
+from spanview.analysis.ray_names import RAN, SUBMITTED, ShortNames, call_names
 from spanview.analysis.unended import Fate, Unended, UnendedSpans, known_until
 from spanview.analysis.workers import is_told
 from spanview.analysis.writers import Life, Writers
@@ -136,22 +136,22 @@ class Growth:
 
     @property
     def lost(self) -> str:
-        """What is lost in it where it won't grow, in two words; empty for nothing."""
-        if self:
-            return ""
+        """What is lost in it, whether the rest of it runs on or not, in two words; empty for nothing."""
         has_lost_span = any(span.fate is Fate.LOST for span in self.unended.values())
         return "lost span" if has_lost_span else "lost parent" if self.ended else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Living:
-    """Which traces may still grow."""
+    """Which traces may still grow, and what is lost in any."""
 
     growing: frozenset[int]
     running: frozenset[int]
     """Those of them with a span that runs."""
     lost: Mapping[int, str]
-    """Those that won't, and lack something that is lost: what that is, in two words."""
+    """Those that lack something that is lost: what that is, in two words."""
+    lost_spans: Mapping[int, Unended]
+    """The spans that are lost, by row."""
     known_until: Mapping[int, int]
     """Until when what is lost of these is known to have run, in nanoseconds since 1970, where that is known."""
 
@@ -162,7 +162,9 @@ class Living:
         running = frozenset(trace for trace, growth in growths.items() if growth.runs)
         lost = {trace: growth.lost for trace, growth in growths.items() if growth.lost}
         until = {trace: max(known_until(growths[trace].unended).values(), default=NO_TIME) for trace in lost}
-        return cls(growing, running, lost, {trace: ns for trace, ns in until.items() if ns != NO_TIME})
+        spans = {row: span for growth in growths.values() for row, span in growth.unended.items()}
+        lost_spans = {row: span for row, span in spans.items() if span.fate is Fate.LOST}
+        return cls(growing, running, lost, lost_spans, {trace: ns for trace, ns in until.items() if ns != NO_TIME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,7 @@ class Running:
         self._lock = RLock()
         self._writers = Writers(store, host, clock)
         self._unended = UnendedSpans(store, self._writers, host)
+        self._short_names = ShortNames(store.names)
         self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
         """The newest attempts by the class or the module that the function is of, and by the process' number."""
         self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MAX_CONSTRUCTORS))
@@ -234,7 +237,7 @@ class Running:
         return self.living().growing
 
     def living(self) -> Living:
-        """Return which traces may still grow, and which won't, though something in them is lost.
+        """Return which traces may still grow, and in which something is lost.
 
         A missing parent is lost where its process was seen to end, a span without an end as `Unended` says.
         """
@@ -272,6 +275,10 @@ class Running:
             thoughts = {row: self.assessment_of(row) for row in self._open_calls()}
             rows |= {row for row, thought in thoughts.items() if thought.is_open and thought.runs is is_running}
         return frozenset(rows)
+
+    def is_open(self, row: int) -> bool | None:
+        """Return whether a call without an attempt may still get one; None where processes don't show it."""
+        return self.assessment_of(row).is_open
 
     def _open_calls(self) -> list[int]:
         """Return the rows of calls without an attempt that may run as far as the files show, the newest."""
@@ -319,7 +326,7 @@ class Running:
         return [*found.values()]
 
     def _name_of(self, row: int) -> str:
-        return self._store.names.texts[self._store.spans.name[row]].removesuffix(RAN)
+        return self._short_names[self._store.names.texts[self._store.spans.name[row]]]
 
     def _growth_of(self, trace: int, unended: Mapping[int, Unended]) -> Growth:
         gaps, parents, ended = self._gaps_of(trace), dict[int, int](), dict[int, int]()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from spanview.analysis.query_values import number_of, text_of
 from spanview.analysis.serve import HTTP_STATUS, failure_of_http
 from spanview.analysis.telling import unheard
+from spanview.analysis.unended import Fate, unended_text
 from spanview.model.codes import CLIENT, ERROR, SERVER
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.reasons import Why
     from spanview.analysis.telling import Tell
+    from spanview.analysis.unended import Unended
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
@@ -50,6 +52,12 @@ class SilentFailure(NamedTuple):
     """In a few."""
     never_ran: bool = False
     """Of a call: whether it never ran, certainly or likely."""
+
+
+def lost_spans(unended: Mapping[int, Unended]) -> dict[int, SilentFailure]:
+    """Return which of the spans without an end were lost with their processes, by row."""
+    lost = {row: span for row, span in unended.items() if span.fate is Fate.LOST}
+    return {row: SilentFailure("lost span", unended_text(span)) for row, span in lost.items()}
 
 
 def silent_failures(

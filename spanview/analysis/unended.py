@@ -79,11 +79,10 @@ NO_UNENDED: Final[Mapping[int, Unended]] = MappingProxyType({})
 
 
 def fates_text(unended: Iterable[Unended]) -> str:
-    """Return how many spans without an end run, or else are lost, in words; empty where none is."""
+    """Return how many spans without an end run, and how many are lost, in words; empty where none is."""
     fates = Counter(span.fate for span in unended)
-    if fates[Fate.RUNS]:
-        return f"● {fates[Fate.RUNS]:,} running"
-    return f"{fates[Fate.LOST]:,} lost" if fates[Fate.LOST] else ""
+    texts = (f"● {fates[Fate.RUNS]:,} running", Fate.RUNS), (f"{fates[Fate.LOST]:,} lost", Fate.LOST)
+    return ", ".join(text for text, fate in texts if fates[fate])
 
 
 def known_until(unended: Mapping[int, Unended], end_ns: int = NO_TIME) -> dict[int, int]:

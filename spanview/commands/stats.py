@@ -131,7 +131,7 @@ def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
     from spanview.analysis import calls
     from spanview.analysis.ray_names import SUBMITTED
 
-    functions = calls.functions_of(store, calls.calls_of(store, traces))
+    functions = calls.functions_of(store, calls.calls_of(store, traces), unended=unended_in(store))
     if not functions:
         say(f"no Ray calls here; a call is a span of kind PRODUCER whose name ends in {SUBMITTED.strip()!r}")
     return partial(calls.to_json, functions), partial(_ray_table, functions)

@@ -26,3 +26,6 @@ class Lives(Protocol):
 
     def known_until(self) -> Mapping[int, int]:
         """Return until when spans without an end are known to have run, by row, in nanoseconds since 1970."""
+
+    def is_open(self, row: int) -> bool | None:
+        """Return whether a call without an attempt may still get one; None where processes don't show it."""

@@ -408,6 +408,10 @@ def test_what_processes_run() -> None:
     asked.host.titles[WORKER] = "IDLE"
     asked.host.end({NEW})
     assert asked.running.runs_now() == []
+    of_worker = {"host.name": "here", "process.pid": WORKER}
+    began = build.span("m.f ray.remote_worker", trace=30, parent=30, duration=None, kind="CONSUMER", resource=of_worker)
+    data.add(began, path=f"spans/here-{WORKER}-1700000000000.started.jsonl")
+    assert [runs.title for runs in asked.running.runs_now()] == ["f"]
 
 
 QUERIES: Final = {

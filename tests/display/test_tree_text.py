@@ -48,7 +48,7 @@ def test_what_has_no_end() -> None:
     until = EPOCH_NS + 900_000
     runs, lost = (Unended(fate, "pid 7", seen_ns=until) for fate in (Fate.RUNS, Fate.LOST))
     title = trace_title(store, 0, tree, unended={0: runs, 2: lost})
-    assert title.endswith("UTC · 900 µs… · 3 spans · ● 1 running")
+    assert title.endswith("UTC · 900 µs… · 3 spans · ● 1 running, 1 lost")
     assert [*tree_lines(store, 0, tree, unended={0: runs, 2: lost})] == [
         "     +0 µs   900 µs…  a  [running: pid 7]",
         "   +100 µs    300 µs  ├─ b",

@@ -182,7 +182,7 @@ def test_calls_are_rows(windows: Windows, tmp_path: Path) -> None:
             ["▾driver", "", "1 ms"],
             ["▾f", "500 µs", "300 µs"],
             ["work", "", "100 µs"],
-            ["g◌ no attempt seen", "", ""],
+            ["g! no attempt seen", "", ""],
         ]
         look.press("a")
         assert [row[0] for row in look.rows()][1:3] == ["▾__main__.f ray.remote", "▾__main__.f ray.remote_worker"]

@@ -18,6 +18,7 @@ import pytest
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
 from spanview.analysis import answer, silent, unended
+from spanview.exports.page.columns import Columns
 from spanview.sources import processes
 from spanview.tui.app import findings
 from spanview.tui.app.feed import FeedState
@@ -258,6 +259,106 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         host.unknown.add(7)
         await look.pilot.pause(1.2)
         assert "! job  lost span" in look.text
+
+
+def two_calls() -> Growing:
+    """Return calls of f that process 7 and process 8 run, an older error, and a span that runs above the first."""
+    data, build = Growing(), Builder()
+    caller = {"host.name": "here", "process.pid": 6}
+    data.add(build.span("job", span=1, start=5, duration=None, resource=caller), path="spans/here-6-1.started.jsonl")
+    data.add(
+        build.span("older", trace=9, span=90, start=0, status="ERROR"),
+        build.span("f ray.remote", span=2, parent=1, start=10, kind="PRODUCER"),
+        build.span("f ray.remote", trace=2, span=3, start=20, kind="PRODUCER"),
+        path="spans/6.jsonl",
+    )
+    for trace, span, parent, pid in ((1, 4, 2, 7), (2, 5, 3, 8)):
+        attempt = build.span(
+            "f ray.remote_worker",
+            trace=trace,
+            span=span,
+            parent=parent,
+            start=30 + span,
+            duration=None,
+            kind="CONSUMER",
+            resource={"host.name": "here", "process.pid": pid},
+        )
+        data.add(attempt, path=f"spans/here-{pid}-1700000000000.started.jsonl")
+    return data
+
+
+@pytest.mark.parametrize("size", [(80, 24), (110, 32)])
+async def test_a_killed_worker_is_a_failure_at_once(host: FakeHost, size: tuple[int, int]) -> None:
+    """A notice, the header, the list, groups and `e` say it, also where the rest of its trace runs on."""
+    host.alive.add(6)
+    async with looking_at(data=two_calls(), size=size) as look:
+        await look.tell(FOLLOWING)
+        await look.until_shown("● job  running", "● f  running", "✖ 1 error")
+        assert "lost" not in look.text
+        host.end({7})
+        await look.until_shown("✖ f was lost: its process, pid 7, has ended; e opens it", "✖ 1 error, 1 lost")
+        await look.until_shown("● job  running, lost span")
+        await look.press("f")
+        await look.until_shown("only what failed: 2 traces")
+        await look.press("f", "r")
+        await look.until(lambda: re.search(r"● job +1 +1 ", look.text) is not None)
+        assert re.search(r"● f +1 +(?!1 )", look.text)
+        await look.press("r", "e")
+        await look.until_shown("‹ job", "silent failure: lost: its process, pid 7, has ended", "● 1 running, 1 lost")
+        await look.press("e")
+        await look.until_shown("‹ older", "error 1 of 1")
+        host.end({8})
+        await look.until_shown("✖ f was lost: its process, pid 8, has ended")
+        assert "e opens it" not in look.text
+
+
+async def test_what_was_lost_before_is_no_news(host: FakeHost) -> None:
+    """Whoever opens a folder sees what is lost in it, and no notice."""
+    host.end({7})
+    host.written["spans/here-7-1700000000000.jsonl"] = EPOCH_NS + 34_000
+    async with looking_at(data=two_calls(), size=(110, 32)) as look:
+        await look.tell(FOLLOWING)
+        await look.until_shown("✖ 1 error, 1 lost", "lost span")
+        assert "was lost" not in look.text
+
+
+async def test_calls_that_run_and_calls_that_are_lost(host: FakeHost) -> None:
+    """They are counted apart, a lost one as a failure, and anew when a process ends; `e` opens it."""
+    host.alive.add(6)
+    async with looking_at(data=two_calls(), size=(110, 32)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("A")
+
+        def figure(head: str) -> str:
+            line = next((line for line in look.body if line.lstrip().startswith("f ")), "")
+            return line[: look.body[0].index(head) + len(head)].split()[-1] if line and head in look.body[0] else ""
+
+        await look.until(lambda: figure("RUNNING") == "2")
+        assert "LOST" not in look.body[0]
+        host.end({7})
+        await look.until(lambda: (figure("RUNNING"), figure("LOST"), figure("FAILED")) == ("1", "1", "1"))
+        assert "NO END" not in look.text
+        await look.press("enter")
+        await look.until_shown("✖ lost", "  running")
+        await look.press("escape", "e")
+        await look.until_shown("‹ job", "silent failure: lost: its process, pid 7, has ended")
+
+
+async def test_the_page_has_the_failures_of_the_viewer(host: FakeHost) -> None:
+    """As many traces failed in it as the list says, with calls without an attempt, lost spans and errors alike."""
+    host.alive.add(6)
+    host.end({7})
+    host.written["spans/here-7-1700000000000.jsonl"] = EPOCH_NS + 34_000
+    data = two_calls()
+    data.add(Builder().span("g ray.remote", trace=4, span=40, kind="PRODUCER"), path="spans/5.txt")
+    async with looking_at(data=data, size=(110, 32)) as look:
+        await look.until_shown("! g  no attempt", "lost span")
+        await look.press("f")
+        await look.until_shown("only what failed: 3 traces")
+        unended = look.app.running.unended()
+        traces = Columns(data.store, range(len(data.store.trace_table)), unended, lambda _: None).overview["traces"]
+        failed = [bool(errors or silent) for errors, silent in zip(traces["errors"], traces["silent"], strict=True)]
+        assert sum(failed) == 3
 
 
 async def test_a_filter_is_asked_again_while_something_runs(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -92,7 +92,7 @@ def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRo
         groups[name] = GroupRow(
             name,
             traces=len(traces),
-            errors=sum(trace.error_count > 0 for trace in traces),
+            failed=sum(trace.error_count > 0 for trace in traces),
             incomplete=sum(incomplete[number] for number in numbers),
             p50_ns=p50_ns,
             p95_ns=p95_ns,
@@ -192,7 +192,7 @@ async def test_a_narrow_screen() -> None:
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("r")
         heads = look.lines[groups_on(look).heads.region.y].split()
-        assert heads == ["ROOT", "TRACES", "▾", "ERR", "INCOMPLETE", "P50", "P95", "MAX"]
+        assert heads == ["ROOT", "TRACES", "▾", "FAILED", "INCOMPLETE", "P50", "P95", "MAX"]
         assert row_on(look, "batch").split() == ["batch", "3", "2", "◌1", "30", "µs", "2", "s", "2", "s"]
         assert row_on(look, "delta").split() == ["delta", "1", "–", "–", "–"]
         assert row_on(look, "? no root seen").split()[4:6] == ["1", "◌1"]
@@ -203,7 +203,7 @@ async def test_a_wide_screen() -> None:
     async with looking_at(*documents(), size=(200, 50)) as look:
         await look.press("r")
         heads = look.lines[groups_on(look).heads.region.y].split()
-        expected = "ROOT TRACES ▾ ERR ERR% INCOMPLETE P50 P95 P99 MAX TOTAL µs ms s NEWEST"
+        expected = "ROOT TRACES ▾ FAILED FAILED% INCOMPLETE P50 P95 P99 MAX TOTAL µs ms s NEWEST"
         assert heads == expected.split()
         line = row_on(look, "batch")
         assert "30 µs       2 s       2 s       2 s    2.00 s  " in line
@@ -266,7 +266,7 @@ async def test_columns_that_are_not_shown_are_passed_over() -> None:
         for _ in range(7):
             await look.press("s")
             seen.append(groups_on(look).shown_order.key)
-        figures = ["errors", "incomplete traces", "p50", "p95", "max"]
+        figures = ["failed", "incomplete traces", "p50", "p95", "max"]
         assert seen == [*figures, "root name", "traces"]
 
 
@@ -313,7 +313,7 @@ async def test_the_lists_have_orders_of_their_own() -> None:
         await look.press("r", "s", "r")
         assert "START ▾" in look.text
         await look.press("s", "r")
-        assert "ERR ▾" in look.text
+        assert "FAILED ▾" in look.text
         assert "DURATION" not in look.text
 
 

@@ -129,7 +129,7 @@ async def test_groups() -> None:
         await look.press("r")
         below = look.lines[look.line_of("ROOT") :]
         heads = below[0]
-        assert heads.split() == ["ROOT", "TRACES", "▾", "ERR", "ERR%", "INCOMPLETE", "P50", "P95", "MAX"]
+        assert heads.split() == ["ROOT", "TRACES", "▾", "FAILED", "FAILED%", "INCOMPLETE", "P50", "P95", "MAX"]
         end = heads.index("TRACES") + len("TRACES ▾")
         counts = [int(line[:end].split()[-1].replace(",", "")) for line in below[1:11] if line.strip()]
         assert counts == sorted(counts, reverse=True)

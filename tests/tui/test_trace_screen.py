@@ -12,7 +12,7 @@ run 0-1000
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -354,19 +354,52 @@ async def test_what_never_ran_is_named() -> None:
         await look.until_shown("silent failure: no error, but A.send never ran: constructor failed")
 
 
-async def test_silent_failures_come_after_errors() -> None:
-    """They are marked in their rows, and the headline says how they failed; behind them, the next trace's failures."""
+async def test_failures_of_a_trace_by_their_time() -> None:
+    """The newest comes first, with an error or without; an exception's spans stay together, a retried one is last."""
+    build = Builder()
+    attempt: dict[str, Any] = {"name": "f ray.remote_worker", "parent": 20, "kind": "CONSUMER"}
+    of_client: dict[str, Any] = {"parent": 1, "kind": "CLIENT", "attributes": {"http.status_code": 500}}
+    spans = [
+        build.span("run", span=1, start=0, duration=900),
+        build.span("outer", span=2, parent=1, start=100, duration=300, status="ERROR"),
+        build.span("inner", span=3, parent=2, start=110, duration=40, status="ERROR"),
+        build.span("late", span=4, start=420, duration=10, **of_client),
+        build.span("between", span=5, start=200, duration=10, **of_client),
+        build.span("early", span=6, start=50, duration=10, **of_client),
+        build.span("old", span=7, parent=1, start=80, duration=10, status="ERROR"),
+        build.span("f ray.remote", span=20, parent=1, start=500, duration=1, kind="PRODUCER"),
+        build.span(**attempt, span=21, start=510, duration=10, status="ERROR"),
+        build.span(**attempt, span=22, start=530, duration=10),
+    ]
+    async with looking_at(*spans, size=(140, 40)) as look:
+        await look.press("enter")
+        await look.until_shown("late  ", "! HTTP 500")
+        visited = list[str]()
+        rows = look.screen.query_one(Waterfall)
+        for _ in range(7):
+            await look.press("e")
+            assert rows.node is not None
+            visited.append(rows.texts.name(rows.node))
+        assert visited == ["late", "inner", "outer", "between", "old", "early", "f"]
+
+
+async def test_silent_failures_among_errors() -> None:
+    """They are marked in their rows, and the headline says how they failed; of all failures the newest comes first."""
     build = Builder()
     spans = [
         build.span("older", trace=2, span=1, start=0, status="ERROR"),
         build.span("quiet", trace=3, span=1, start=90, kind="SERVER", attributes={"http.status_code": "503"}),
         build.span("run", trace=1, span=1, start=100),
-        build.span("get", trace=1, span=2, parent=1, kind="CLIENT", attributes={"http.response.status_code": 404}),
-        build.span("well", trace=1, span=3, parent=1, kind="CLIENT", attributes={"http.response.status_code": 200}),
-        build.span("bad", trace=1, span=4, parent=1, status="ERROR", description="gone"),
+        build.span(
+            "get", trace=1, start=101, span=2, parent=1, kind="CLIENT", attributes={"http.response.status_code": 404}
+        ),
+        build.span(
+            "well", trace=1, start=102, span=3, parent=1, kind="CLIENT", attributes={"http.response.status_code": 200}
+        ),
+        build.span("bad", trace=1, start=103, span=4, parent=1, status="ERROR", description="gone"),
     ]
     async with looking_at(*spans) as look:
-        await look.until_shown("HTTP 503")
+        await look.until_shown("HTTP 503", "HTTP 404")
         await look.press("e")
         await look.until_shown("bad ✖ gone", "error 1 of 1", "✖ gone", "! HTTP 404")
         assert "!" not in look.lines[look.line_of("well")]
@@ -375,13 +408,13 @@ async def test_silent_failures_come_after_errors() -> None:
         # The status codes are among the attributes.
         await look.until_shown("http.response.status_code  404")
         await look.press("e")
-        await look.until_shown("‹ older", "error 1 of 1")
-        await look.press("e")
         await look.until_shown("‹ quiet", "silent failure: no error, but HTTP status 503")
+        await look.press("e")
+        await look.until_shown("‹ older", "error 1 of 1")
         await look.press("e")
         await look.until_shown("‹ run", "error 1 of 1")
         await look.press("E")
-        await look.until_shown("‹ quiet", "silent failure: ")
+        await look.until_shown("‹ older", "error 1 of 1")
         await look.press("E", "E")
         await look.until_shown("‹ run", "silent failure: ")
         await look.press("escape")

@@ -23,7 +23,7 @@ from spanview.analysis import failures
 from spanview.analysis.query import parse_query
 from spanview.tui.traces import traces_model
 from spanview.tui.traces.columns import TraceColumn
-from spanview.tui.traces.traces_model import TracesModel
+from spanview.tui.traces.traces_model import FailedSilently, TracesModel
 from viewers import Growing
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def test_failures_are_put_in_order_once(data: Growing, model: TracesModel) -> No
         assert [first, second, model.next_failure(after=second)] == [4, 2, 4]
         assert model.next_failure(after=second, by=-1) == first
         assert ordered.call_count == 1
-        model.silent = {0: "silent"}
+        model.silent = {0: FailedSilently("silent", lasted=True, newest_ns=0)}
         assert model.next_failure(after=second) == 0
         data.add(Builder().span("zeta", trace=6, start=900, status="ERROR"))
         model.refresh()
@@ -300,7 +300,17 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
             "matching": some,
             "is_drilled": data.draw(st.booleans()),
             "only_failed": data.draw(st.booleans()),
-            "silent": dict.fromkeys(data.draw(st.sets(st.integers(0, count - 1))), "HTTP 500"),
+            "silent": data.draw(
+                st.dictionaries(
+                    st.integers(0, count - 1),
+                    st.builds(
+                        FailedSilently,
+                        label=st.just("HTTP 500"),
+                        lasted=st.booleans(),
+                        newest_ns=st.integers(EPOCH_NS, EPOCH_NS + 10**6),
+                    ),
+                )
+            ),
             "known_until": data.draw(
                 st.dictionaries(st.integers(0, count - 1), st.integers(EPOCH_NS, EPOCH_NS + 10**9))
             ),

@@ -435,7 +435,7 @@ async def test_failure_after_failure(monkeypatch: pytest.MonkeyPatch, many: int)
 
 
 async def test_silent_failures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A trace without an error in which a request failed says so, once that was found out; e opens it after errors."""
+    """A trace in which a request failed without an error says so, once it is known; e opens the newest failure."""
     build = Builder()
     attributes = {"rpc.grpc.status_code": 14}
     spans = [
@@ -451,9 +451,9 @@ async def test_silent_failures(monkeypatch: pytest.MonkeyPatch) -> None:
         await look.until_shown("! quiet  gRPC 14 ×2")
         assert "!" not in look.lines[look.line_of("fine")]
         await look.press("e")
-        assert look.header.startswith(" ‹ bad")
-        await look.press("escape", "e")
         await look.until_shown(" ‹ quiet", "gRPC status 14 UNAVAILABLE")
+        await look.press("escape", "e")
+        assert look.header.startswith(" ‹ bad")
         await look.press("escape")
         monkeypatch.setattr(screen.marks, "_due", 0.0)
         await look.grow(build.span("late", trace=1, kind="CLIENT", attributes=attributes))
@@ -494,7 +494,7 @@ async def test_runs_with_the_same_ids() -> None:
 
 
 async def test_what_a_retry_made_good_comes_after_what_lasted() -> None:
-    """The newest error is one that lasted, however old; then what a retry made good; then what failed silently."""
+    """What lasted comes first, with an error or without, the newest before the others; then what a retry made good."""
     build = Builder()
     attempt: dict[str, Any] = {"name": "f ray.remote_worker", "trace": 1, "parent": 10, "kind": "CONSUMER"}
     spans = [
@@ -509,7 +509,7 @@ async def test_what_a_retry_made_good_comes_after_what_lasted() -> None:
         assert isinstance(screen, TracesScreen)
         screen._calm_down()
         await look.until(lambda: screen.marks.are_known)
-        for name in ("lasted", "f", "silent", "lasted"):
+        for name in ("silent", "lasted", "f", "silent"):
             await look.press("e")
             await look.until_shown(f" ‹ {name}   ")
             await look.press("escape")

@@ -16,7 +16,7 @@ from spanview.analysis.known_calls import KnownCalls
 from spanview.analysis.ray_names import call_names, short_names
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.serve_calls import served_in_tree
-from spanview.analysis.silent import silent_failures
+from spanview.analysis.silent import lost_spans, silent_failures
 from spanview.analysis.unended import known_until, unended_text
 from spanview.analysis.unseen import guesses
 from spanview.analysis.waits import wait_of
@@ -83,8 +83,8 @@ class Columns:
         self._submits, _ = call_names(store)
         self._known = KnownCalls(store, traces)
         reasons = self._known.reasons_among(row for trace in traces for row in store.rows_of_trace(trace))
-        # Which processes run is asked where something is followed: this is what the files say.
-        self._failures, _ = silent_failures(store, traces, lambda _: None, reasons=reasons)
+        is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives().is_open
+        self._failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
         self._guessed = 0
         numbers = {store.spans.name[row] for trace in traces for row in store.rows_of_trace(trace)}
         self._short = short_names(map(store.names.texts.__getitem__, sorted(numbers)))

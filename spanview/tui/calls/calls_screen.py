@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED, rays_own_names
 from spanview.analysis.reasons import reasons_of, without_attempt
 from spanview.analysis.telling import part
+from spanview.analysis.unended import Fate
 from spanview.display.call_text import cold_starts_text, waited_for_shares, waited_for_text, without_attempt_text
 from spanview.display.cells import fitting
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 
     from spanview.analysis.call_groups import CallGroups
     from spanview.analysis.calls import Calls, Function
+    from spanview.analysis.running import Running
     from spanview.analysis.telling import Tell
+    from spanview.analysis.unended import Unended
     from spanview.index.store import Store
     from spanview.tui.widgets.live import Ask
     from spanview.tui.widgets.scope import TraceScope
@@ -95,10 +97,12 @@ def _runs(function: Function) -> Sequence[int]:
 
 
 _NO_ATTEMPT: Final = _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=12, goes=1)
+_RUNNING: Final = _counted("RUNNING", lambda function: function.running, key="running", width=9)
+_LOST: Final = _counted("LOST", lambda function: function.lost, key="lost", style="error", width=7)
 _NO_END: Final = _counted("NO END", lambda function: function.no_end, key="no end", width=9)
 _FAILED: Final = _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=1)
 _RETRY: Final = _counted("RETRY", lambda function: function.retried, key="retries", comes=2)
-_GOES_LATER: Final = {_NO_ATTEMPT: 8, _NO_END: 8, _FAILED: 4, _RETRY: 4}
+_GOES_LATER: Final = {_NO_ATTEMPT: 8, _RUNNING: 8, _LOST: 9, _NO_END: 8, _FAILED: 4, _RETRY: 4}
 """When columns go that count any; those that count none have no better claim than figures that come with room.
 
 What is lost, or runs, is the last to go.
@@ -109,6 +113,8 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _FAILED,
     _RETRY,
     _NO_ATTEMPT,
+    _RUNNING,
+    _LOST,
     _NO_END,
     TableColumn(
         "TOTAL WAIT",
@@ -150,7 +156,7 @@ def table_by(by: CallsBy, names: Mapping[str, str], counted: Collection[TableCol
     figures = [
         replace(column, comes=0, goes=_GOES_LATER[column]) if column in counted else column
         for column in _FIGURES
-        if column is not _NO_END or column in counted
+        if column not in {_RUNNING, _LOST, _NO_END} or column in counted
     ]
 
     def name(function: Function) -> str:
@@ -180,13 +186,23 @@ class _Counted:
     groups: CallGroups
     alone: Mapping[str, Sequence[int]]
     """By key, the rows of calls without an attempt that may run as far as files show,"""
-    lost: Mapping[str, Sequence[int]]
+    missed: Mapping[str, Sequence[int]]
     """and of all that are missed."""
+    unended: Mapping[int, Unended]
+    """What has become of spans without an end, by row."""
 
-    def failed_of(self, key: str) -> tuple[list[int], list[int]]:
-        """Return what failed in a group: the rows of errors that lasted, and of those that a retry made good."""
-        number = self.groups.keys.index(key)
-        return self.calls.failed_in(np.flatnonzero(self.groups.of_calls == number))
+    def failed_of(self, key: str, open_calls: Collection[int]) -> list[int]:
+        """Return the rows of what failed in a group, the newest first; what a retry made good last.
+
+        Args:
+            key: The group's.
+            open_calls: The rows of calls without an attempt that may still run.
+        """
+        number, store = self.groups.keys.index(key), self.calls.store
+        lost_ns = {row: span.seen_ns for row, span in self.unended.items() if span.fate is Fate.LOST}
+        lasting, made_good = self.calls.failed_in(np.flatnonzero(self.groups.of_calls == number), lost_ns)
+        lasting += {*self.missed.get(key, ())}.difference(open_calls)
+        return [row for rows in (lasting, made_good) for row in in_order_of_visits(store, rows, (), lost_ns)]
 
 
 def _note(function: Function, open_calls: int, cells: int) -> str:
@@ -202,7 +218,7 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
     notes += [without_attempt_text(function.no_attempt, open_calls)] if open_calls else []
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
     notes += [f"{function.existing:,} already existed, no calls"] if function.existing else []
-    if function.errors > function.failed - function.submit_errors:
+    if function.errors > function.failed - function.submit_errors - function.lost:
         notes.append(f"{function.errors:,} of {count(function.attempts, 'attempt')} failed")
     notes += [waited] if (waited := waited_for_text(function)) else []
     notes += [cold] if (cold := cold_starts_text([function])) else []
@@ -218,22 +234,28 @@ def _calls_in(store: Store, is_without_rays_own: bool, traces: Sequence[int] | N
     return calls.without(rays_own_names(store)) if is_without_rays_own else calls
 
 
-def _count(store: Store, by: CallsBy, calls_in: Ask[Calls], traces: Sequence[int] | None, tell: Tell) -> _Counted:
+def _unended_in(running: Running, traces: Sequence[int] | None) -> Mapping[int, Unended]:
+    """Return what has become of spans without an end in some traces, or in all; for a thread."""
+    return running.unended(None if traces is None else frozenset(traces))
+
+
+def _count(running: Running, by: CallsBy, calls_in: Ask[Calls], traces: Sequence[int] | None, tell: Tell) -> _Counted:
     """Count calls by something; for a thread."""
-    calls = calls_in(traces, part(tell, 0.0, 0.3))
+    calls, unended = calls_in(traces, part(tell, 0.0, 0.3)), _unended_in(running, traces)
+    store = calls.store
     groups = call_groups(store, calls, by, part(tell, 0.3, 0.9))
-    functions = functions_of(store, calls, None if by is CallsBy.FUNCTION else groups)
-    alone, lost = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+    functions = functions_of(store, calls, None if by is CallsBy.FUNCTION else groups, unended)
+    alone, missed = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
     if any(function.no_attempt for function in functions):
         for row, why in without_attempt(store, reasons_of(store, calls)).items():
             key = groups.keys[int(groups.of_calls[np.searchsorted(calls.rows, row)])]
             if why.may_run:
                 alone[key].append(row)
             if not why.is_harmless:
-                lost[key].append(row)
+                missed[key].append(row)
     names = call_group_names((function.function for function in functions), by)
     figures = {column for column in _GOES_LATER if column.value and any(map(column.value, functions))}
-    return _Counted(calls, by, functions, names, figures, groups, alone, lost)
+    return _Counted(calls, by, functions, names, figures, groups, alone, missed, unended)
 
 
 class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
@@ -288,7 +310,7 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
             self.live.begin(self._ask())
 
     def _ask(self) -> Ask[_Counted]:
-        return partial(_count, self._store, self._by, self._calls_in())
+        return partial(_count, self.viewer.running, self._by, self._calls_in())
 
     def _calls_in(self) -> Ask[Calls]:
         return partial(_calls_in, self._store, self._is_without_rays_own)
@@ -317,20 +339,25 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
     """Say what is selected now."""
 
     def _think(self) -> None:
-        """Ask the system about the selected function's calls without an attempt: they may be running."""
+        """Ask the system what has become of attempts without an end, and of the selected function's without any."""
         function, counted = self.rows.selected, self._counted
         if function is None or counted is None or self.viewer.feed_state.loading or self.viewer.paused:
             return
-        key, running = function.function, self.viewer.running
-        if alone := counted.alone.get(key, ())[-MOST_THOUGHTS:]:
-            self._thinking.queue(
-                lambda _: (key, frozenset(row for row in alone if running.assessment_of(row).is_open)), self._take_open
-            )
+        key, running, traces = function.function, self.viewer.running, self.live.chosen.traces
+        alone = counted.alone.get(key, ())[-MOST_THOUGHTS:]
 
-    def _take_open(self, known: tuple[str, frozenset[int]]) -> None:
-        if known != self._open_calls:
-            self._open_calls = known
+        def think(_: Tell) -> tuple[Mapping[int, Unended], frozenset[int]]:
+            open_calls = frozenset(row for row in alone if running.assessment_of(row).is_open)
+            return _unended_in(running, traces), open_calls
+
+        self._thinking.queue(think, lambda known: self._take_thoughts(key, *known))
+
+    def _take_thoughts(self, key: str, unended: Mapping[int, Unended], open_calls: frozenset[int]) -> None:
+        if (key, open_calls) != self._open_calls:
+            self._open_calls = key, open_calls
             self.refresh_frame()
+        if self._counted is not None and unended != self._counted.unended:
+            self.live.look_anew()
 
     def title_text(self) -> str:
         """Return what is counted."""
@@ -385,15 +412,12 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         self.viewer.say("Enter lists the calls of this function; v opens a call's log there")
 
     def _failed_of_function(self) -> Sequence[int]:
-        """Return where calls of the selected function failed, then those without an attempt, then what was retried."""
+        """Return where calls of the selected function failed, were lost or left no attempt, the newest first."""
         function, counted = self.rows.selected, self._counted
         if function is None or counted is None:
             return ()
         key, open_calls = self._open_calls
-        lasting, made_good = counted.failed_of(function.function)
-        lost = {*counted.lost.get(function.function, ())} - (open_calls if key == function.function else frozenset())
-        in_order = (in_order_of_visits(self._store, rows) for rows in (lasting, lost, made_good))
-        return [*chain.from_iterable(in_order)]
+        return counted.failed_of(function.function, open_calls if key == function.function else ())
 
     def _move_on(self) -> bool:
         """Select the next function some of whose calls failed, or left no attempt; else one that was retried."""

@@ -210,12 +210,17 @@ class CallLines(TableList[Call]):
         """Tell whether a call failed, or has no attempt, and none that may still come, or for a harmless reason."""
         why = self.reasons.get(call.row)
         if why is None:
-            return call.outcome in _FAILED
+            return self._has_failed(call)
         return not why.is_harmless and call.row not in self.open_calls
+
+    def _has_failed(self, call: Call) -> bool:
+        """Return whether a call ended with an error, or was lost with its process."""
+        unended = self.unended_of(call)
+        return call.outcome in _FAILED or (unended is not None and unended.fate is Fate.LOST)
 
     def _outcome_and_place(self, call: Call, cells: int) -> Iterator[Piece]:
         is_bad = self.is_worth_a_look(call)
-        mark = "✖ " if call.outcome in _FAILED and is_bad else "  " if call.attempts else "◌ "
+        mark = "✖ " if self._has_failed(call) and is_bad else "  " if call.attempts else "◌ "
         text = mark + self._said_of(call)
         words = max(_LEAST_SAID, min(2 * cells // 3, self._longest_text()))
         if call.row in self.notes:

@@ -1,4 +1,4 @@
-"""What failed in a trace, in the order in which `e` visits it: errors, then silent failures.
+"""What failed in a trace, with an error or without, in the order in which `e` visits it.
 
 The newest comes first, and what a retry made good after what lasted.
 """
@@ -6,14 +6,19 @@ The newest comes first, and what a retry made good after what lasted.
 from __future__ import annotations
 
 import time
+from heapq import merge
+from itertools import accumulate
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.failures import last_ns
 from spanview.display.sanitise import sanitise
 from spanview.model.codes import PRODUCER
+from spanview.model.times import NO_TIME
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from spanview.analysis.silent import SilentFailure
     from spanview.analysis.telling import Tell
@@ -55,6 +60,8 @@ class Failures:
         self._asked_of: StitchedTrace | None = None
         self._due = 0.0
         self._waiting: Callable[[], object] | None = None
+        self._in_order: tuple[object, Sequence[int]] | None = None
+        """The order of visits as it was found last, and what of."""
         self._visited: int | None = None
         """The failure that was visited last, by its key in the stitched trace."""
 
@@ -73,9 +80,7 @@ class Failures:
             from spanview.analysis.silent import silent_failures
 
             store, trace = self._model.store, self._model.trace
-            return stitched, *silent_failures(
-                store, [trace], lambda row: viewer.running.assessment_of(row).is_open, tell
-            )
+            return stitched, *silent_failures(store, [trace], viewer.running.is_open, tell)
 
         self._work.begin(ask, lambda found: self._take(found, begun))
 
@@ -147,7 +152,38 @@ class Failures:
 
     @property
     def _positions(self) -> Sequence[int]:
-        return [*self._model.stitched.newest_failed, *self._rows.appearance.silent_positions]
+        """The positions of what failed, the newest first; what a retry made good last."""
+        stitched, silent, made_good = self._model.stitched, self._rows.appearance.silent_positions, self._made_good
+        known = stitched, silent, made_good
+        if self._in_order is None or self._in_order[0] != known:
+            newest, lasting, rows = stitched.newest_failed, stitched.lasting_failed, stitched.rows
+            ends = [last_ns(self._model.store, rows[position]) for position in newest[:lasting]]
+            # What passed an exception on ended after what raised it, and is visited behind it.
+            errors = zip([*accumulate(reversed(ends), max)][::-1], newest, strict=False)
+            others = sorted(((self._silent_ns(position), position) for position in silent), reverse=True)
+            lasted = [(ns, position) for ns, position in others if not self._is_made_good(position)]
+            merged = merge(errors, lasted, key=itemgetter(0), reverse=True)
+            retried = [position for _, position in others if self._is_made_good(position)]
+            self._in_order = known, [*(position for _, position in merged), *newest[lasting:], *retried]
+        return self._in_order[1]
+
+    @property
+    def _made_good(self) -> Collection[int]:
+        return self._screen.viewer.made_good
+
+    def _is_made_good(self, position: int) -> bool:
+        stitched = self._model.stitched
+        node = stitched.order[position]
+        return not stitched.tree.is_missing(node) and stitched.tree.rows[node] in self._made_good
+
+    def _silent_ns(self, position: int) -> int:
+        """Return when something that failed without an error ended, or was lost; of a lost parent, its last child."""
+        store, tree, unended = self._model.store, self._model.stitched.tree, self._rows.appearance.unended
+        node = self._model.stitched.order[position]
+        nodes = tree.children(node) if tree.is_missing(node) else (node,)
+        times = [last_ns(store, tree.rows[node]) for node in nodes]
+        seen = [unended[row].seen_ns for node in nodes if (row := tree.rows[node]) in unended]
+        return max((*times, *seen), default=NO_TIME)
 
     def number_of(self, node: int) -> int | None:
         """Return the number of the failure that a node is, counted from 0; None where it is none."""
@@ -164,14 +200,15 @@ class Failures:
 
     def name_of(self, number: int) -> str:
         """Return what a failure is, and how many there are of its kind, in words."""
-        stitched, silent = self._model.stitched, self._rows.appearance.silent_positions
-        errors = len(stitched.failed)
-        if number < errors:
-            return f"error {number + 1:,} of {errors:,}"
-        node, text = stitched.order[self._positions[number]], "lost, likely: its process has ended"
+        stitched, silent = self._model.stitched, {*self._rows.appearance.silent_positions}
+        positions, errors = self._positions, len(stitched.failed)
+        before = sum(position in silent for position in positions[:number])
+        if positions[number] not in silent:
+            return f"error {number - before + 1:,} of {errors:,}"
+        node, text = stitched.order[positions[number]], "lost, likely: its process has ended"
         if not stitched.tree.is_missing(node):
             text = self._explained(node) or self._missing.unended_text(stitched.tree.rows[node])
-        which = f" {number - errors + 1:,} of {len(silent):,}" if len(silent) > 1 else ""
+        which = f" {before + 1:,} of {len(silent):,}" if len(silent) > 1 else ""
         return f"silent failure{which}: {text}"
 
     def next(self, by: int) -> int:

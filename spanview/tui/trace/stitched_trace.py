@@ -22,7 +22,7 @@ from itertools import accumulate, compress, groupby, repeat
 from operator import add, eq, gt
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.failures import newest_first, retried_attempts
+from spanview.analysis.failures import are_made_good, newest_first, retried_attempts
 from spanview.analysis.intervals import Covered
 from spanview.analysis.joined import joined
 from spanview.analysis.ray_names import call_names, short_names
@@ -338,9 +338,18 @@ class StitchedTrace:
             self._tallies[column] = Counter(values), dict(zip(reversed(values), reversed(rows), strict=True))
         return self._tallies[column]
 
-    @cached_property
+    @property
     def newest_failed(self) -> Sequence[int]:
         """The positions of spans with the status ERROR, in the order in which somebody looks at them."""
+        return self._newest_failed[0]
+
+    @property
+    def lasting_failed(self) -> int:
+        """How many of these come before those that a retry made good."""
+        return self._newest_failed[1]
+
+    @cached_property
+    def _newest_failed(self) -> tuple[Sequence[int], int]:
         above, open_ones = list[int](), list[int]()
         for index, position in enumerate(self.failed):
             while open_ones and self.ends[self.failed[open_ones[-1]]] <= position:
@@ -351,8 +360,9 @@ class StitchedTrace:
         callers = {tree.parents[self.order[position]] for position in self.failed} - {ROOT}
         siblings = (tree.rows[child] for caller in callers for child in tree.children(caller))
         retried = retried_attempts(self._store, siblings)
-        order = newest_first(self._store, [self.rows[position] for position in self.failed], above, retried)
-        return [*map(self.failed.__getitem__, order)]
+        rows = [self.rows[position] for position in self.failed]
+        order = newest_first(self._store, rows, above, retried)
+        return [*map(self.failed.__getitem__, order)], are_made_good(rows, above, retried).count(False)
 
     # -- many nodes --------------------------------------------------------------------------------------------------
 

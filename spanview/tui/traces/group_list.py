@@ -43,9 +43,11 @@ class GroupList(TableList[GroupRow]):
             TableColumn(
                 "TRACES", 9, lambda group: f"{group.traces:,}", key="traces", value=lambda group: group.traces, goes=7
             ),
-            TableColumn("ERR", 7, self._errors_text, "error", key="errors", value=lambda group: group.errors, goes=5),
             TableColumn(
-                "ERR%", 8, self._share_text, "error", key="share of errors", value=lambda group: group.share, goes=1
+                "FAILED", 8, self._failed_text, "error", key="failed", value=lambda group: group.failed, goes=5
+            ),
+            TableColumn(
+                "FAILED%", 9, self._share_text, "error", key="share failed", value=lambda group: group.share, goes=1
             ),
             TableColumn(
                 "INCOMPLETE",
@@ -96,11 +98,11 @@ class GroupList(TableList[GroupRow]):
         self.rows_have_changed(len(groups), cursor)
         self.keep_in_place(cursor - was_at if before and self.scroll_offset.y else 0)
 
-    def _errors_text(self, group: GroupRow) -> str:
-        return count_or_blank(group.errors)
+    def _failed_text(self, group: GroupRow) -> str:
+        return count_or_blank(group.failed)
 
     def _share_text(self, group: GroupRow) -> str:
-        return share_text(group.errors, group.traces)
+        return share_text(group.failed, group.traces)
 
     def _newest(self, group: GroupRow) -> str:
         return moment(group.newest_ns, digits=3)

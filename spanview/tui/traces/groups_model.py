@@ -19,8 +19,8 @@ class GroupRow(NamedTuple):
     """None for traces whose root is missing."""
     traces: int
     """Those without a start or an end included, which are left out of all durations."""
-    errors: int
-    """Traces with an error."""
+    failed: int
+    """Traces in which something failed, with an error or without."""
     incomplete: int | None
     """Of the traces that were looked at; None where none was."""
     p50_ns: int | None
@@ -39,8 +39,8 @@ class GroupRow(NamedTuple):
 
     @property
     def share(self) -> float:
-        """What share of the traces has an error, from 0 to 1."""
-        return self.errors / self.traces
+        """What share of the traces has failed, from 0 to 1."""
+        return self.failed / self.traces
 
 
 def groups_of(
@@ -50,7 +50,7 @@ def groups_of(
     name_of: Callable[[int], str | None],
     duration_of: Callable[[int], int],
 ) -> list[GroupRow]:
-    """Return traces by root name, the most frequent first.
+    """Return traces by root name, the most frequent first; as failed count those with an error.
 
     Args:
         table: What is known of them.

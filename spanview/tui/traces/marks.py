@@ -8,12 +8,16 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from spanview.analysis.failures import last_ns
+from spanview.model.times import NO_TIME
+from spanview.tui.traces.traces_model import FailedSilently
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from spanview.analysis.telling import Tell
+    from spanview.analysis.unended import Unended
     from spanview.index.store import Store
     from spanview.tui.traces.silence import SilentTraces
     from spanview.tui.traces.traces_model import TracesModel
@@ -25,7 +29,7 @@ _REST_PER_WORK: Final = 4.0
 
 
 class _Found(NamedTuple):
-    silent: Mapping[int, str]
+    silent: Mapping[int, FailedSilently]
     open_calls: Mapping[int, int]
     merged: Collection[int]
     made_good: Collection[int]
@@ -47,10 +51,10 @@ class TraceMarks:
         self._show = show
         self._work = Work(screen)
         self._finder: SilentTraces | None = None
-        self._silent: Mapping[int, str] = {}
+        self._silent: Mapping[int, FailedSilently] = {}
         """Traces in which something failed without an error, and how,"""
-        self._lost: Mapping[int, str] = {}
-        """and those with spans that were lost with their processes."""
+        self._lost: tuple[Mapping[int, str], Mapping[int, Unended]] = {}, {}
+        """and those in which something was lost with its process, and these spans."""
         self._asked_of, self._known_of = 0, -1
         """Of which version of the store this was asked last, and of which it is known."""
         self._due = 0.0
@@ -89,7 +93,7 @@ class TraceMarks:
             from spanview.tui.traces.silence import SilentTraces
 
             viewer = self._screen.viewer
-            self._finder = SilentTraces(self._store, lambda row: viewer.running.assessment_of(row).is_open)
+            self._finder = SilentTraces(self._store, viewer.running.is_open)
         return _Found(*self._finder.look(tell), traces_with_reused_ids(self._store), errors_made_good(self._store))
 
     def _take(self, found: _Found, version: int, begun: float) -> None:
@@ -98,14 +102,24 @@ class TraceMarks:
         self._known_of = version
         self._silent, model = found.silent, self._model
         model.open_calls, model.merged, model.made_good = found.open_calls, found.merged, found.made_good
-        self.take_lost(self._lost)
+        self.take_lost(*self._lost)
 
-    def take_lost(self, lost: Mapping[int, str]) -> None:
-        """Mark traces with spans that were lost with their processes, too.
+    def take_lost(self, lost: Mapping[int, str], spans: Mapping[int, Unended]) -> None:
+        """Mark traces in which something was lost with its process, too.
 
         Args:
             lost: How, in a word or two, by trace.
+            spans: The spans that were lost, by row.
         """
-        self._lost, errors = lost, self._store.trace_table.error_count
-        self._model.silent = {trace: what for trace, what in lost.items() if not errors[trace]} | {**self._silent}
+        self._lost, model, store = (lost, spans), self._model, self._store
+        newest = {trace: (True, store.trace_table.start_ns[trace]) for trace in lost}
+        newest |= dict.fromkeys({store.spans.trace[row] for row in spans}, (False, NO_TIME))
+        for row, span in spans.items():
+            trace = store.spans.trace[row]
+            newest[trace] = max(newest[trace], (row not in model.made_good, max(span.seen_ns, last_ns(store, row))))
+        silent = {trace: FailedSilently(label, *newest[trace]) for trace, label in lost.items()}
+        for trace, failed in self._silent.items():
+            when = max(failed[1:], newest.get(trace, failed[1:]))
+            silent[trace] = FailedSilently(failed.label, *when)
+        model.silent = silent
         self._show()

@@ -141,9 +141,7 @@ class Preview(Vertical):
             self._calls = known = KnownCalls(store)
         answer = answer_of(store, trace, stitched.unjoined, until, known)
         reasons = known.reasons_among(calls_of(store, [trace]).without_attempt)
-        silent, open_calls = silent_failures(
-            store, [trace], lambda row: running.assessment_of(row).is_open, reasons=reasons
-        )
+        silent, open_calls = silent_failures(store, [trace], running.is_open, reasons=reasons)
         texts = answer_texts(answer, stitched.short_names, len(open_calls))
         return _Known(unended, texts, reasons if stitched.has_calls else {}, silent, open_calls)
 

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from spanview.analysis.failures import last_ns
 from spanview.analysis.silent import silent_failures
 from spanview.index.arrays import copy_of
+from spanview.model.times import NO_TIME
+from spanview.tui.traces.traces_model import FailedSilently
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,7 +24,7 @@ _MAX_ASKED_AGAIN: Final = 500
 
 
 class SilentTraces:
-    """Remembers what failed in traces none of whose spans has an error, and their versions.
+    """Remembers what failed in traces without an error, and their versions.
 
     Args:
         store: The store, which may grow meanwhile.
@@ -32,16 +35,16 @@ class SilentTraces:
         self._store = store
         self._may_run = may_run
         self._counts = np.zeros(0, np.uint32)
-        self._labels: dict[int, str] = {}
+        self._found: dict[int, FailedSilently] = {}
         self._open_calls: Mapping[int, int] = {}
 
-    def look(self, tell: Tell) -> tuple[Mapping[int, str], Mapping[int, int]]:
+    def look(self, tell: Tell) -> tuple[Mapping[int, FailedSilently], Mapping[int, int]]:
         """Look at what has grown, and at calls that may have ended.
 
         For one thread at a time.
 
         Returns:
-            How traces failed, in a word or two, and how many calls of which traces may still run.
+            How traces failed, and how many calls of which traces may still run.
         """
         table, traces = self._store.trace_table, self._store.spans.trace
         counts = copy_of(table.span_count)[: len(table)]
@@ -50,17 +53,17 @@ class SilentTraces:
         changed = counts != known
         asked_again = sorted(self._open_calls)[-_MAX_ASKED_AGAIN:]
         changed[asked_again] = True
-        # A trace with an error is marked by that.
-        looked_at = np.flatnonzero(changed & (copy_of(table.error_count)[: len(counts)] == 0)).tolist()
+        looked_at = np.flatnonzero(changed).tolist()
         failures, open_calls = silent_failures(self._store, looked_at, self._may_run, tell) if looked_at else ({}, [])
-        kept = {trace: label for trace, label in self._labels.items() if not changed[trace]}
-        by_trace = defaultdict[int, Counter[str]](Counter)
+        by_trace, times = defaultdict[int, Counter[str]](Counter), dict[int, int]()
         for row, failure in sorted(failures.items()):
-            by_trace[traces[row]][failure.label] += 1
-        self._labels = kept | {trace: _label(labels) for trace, labels in by_trace.items()}
+            by_trace[trace := traces[row]][failure.label] += 1
+            times[trace] = max(last_ns(self._store, row), times.get(trace, NO_TIME))
+        found = {trace: FailedSilently(_label(labels), True, times[trace]) for trace, labels in by_trace.items()}
+        self._found = {trace: failed for trace, failed in self._found.items() if not changed[trace]} | found
         self._open_calls = Counter(traces[row] for row in open_calls)
         self._counts = counts
-        return self._labels, self._open_calls
+        return self._found, self._open_calls
 
 
 def _label(labels: Counter[str]) -> str:

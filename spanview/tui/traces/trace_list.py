@@ -168,11 +168,14 @@ class TraceList(TableList[int]):
             yield Piece(shown, style)
 
     def _state(self, trace: int) -> tuple[str, str]:
+        silent = None if self.is_loading else self.model.silent.get(trace)
+        label = "" if silent is None else silent.label
         if trace in self.growing and not self.is_loading:
-            return _RUNNING if trace in self.model.running else _GROWING
+            mark, word = _RUNNING if trace in self.model.running else _GROWING
+            return mark, f"{word}, {label}" if label else word
         if self._store.trace_table.error_count[trace]:
-            return "✖", _MERGED[1] if trace in self.model.merged else ""
-        if (label := self.model.silent.get(trace)) and not self.is_loading:
+            return "✖", _MERGED[1] if trace in self.model.merged else label
+        if label:
             return "!", label
         if (open_calls := self.model.open_calls.get(trace)) and not self.is_loading:
             # What the first rows need not is imported late.

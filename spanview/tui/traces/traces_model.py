@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.ray_names import ShortNames
@@ -33,8 +33,8 @@ _QUICK: Final = 200_000
 _MOST_READ_AT_ONCE: Final = 50
 """Records that may be read before the next key."""
 """So many traces are grouped in some ten milliseconds."""
-_Visit: TypeAlias = "tuple[bool, bool, int, int]"
-"""Failures are visited from the greatest on: whether it is an error, and one that lasted, when it was, its trace."""
+_Visit: TypeAlias = "tuple[bool, int, int]"
+"""Failures are visited from the greatest on: whether it lasted, when it was, its trace."""
 _DAY_NS: Final = 86_400 * 1_000_000_000
 
 
@@ -61,6 +61,17 @@ class TraceFacts(NamedTuple):
     """Distinct services that its spans have."""
 
 
+class FailedSilently(NamedTuple):
+    """How something failed in a trace without an error."""
+
+    label: str
+    """In a word or two."""
+    lasted: bool
+    """Whether no retry made all of it good."""
+    newest_ns: int
+    """When the newest of it ended, or was lost, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
+
+
 class TracesModel:
     """The list of traces.
 
@@ -80,8 +91,8 @@ class TracesModel:
         self.is_drilled = False
         self.matching: set[int] | None = None
         """Only these traces; None for all."""
-        self.silent: Mapping[int, str] = {}
-        """Traces in which something failed, though none of their spans has an error, and how in a word or two."""
+        self.silent: Mapping[int, FailedSilently] = {}
+        """Traces in which something failed without an error, and how."""
         self.open_calls: Mapping[int, int] = {}
         """How many calls without an attempt of which traces may still run, as far as processes show."""
         self.merged: Collection[int] = ()
@@ -313,7 +324,8 @@ class TracesModel:
             incomplete: 1 for each trace that is incomplete, else 0, as far as that is known.
         """
         self.root_groups.find_routes()
-        counted = self.version, self._store.version, len(self.root_groups.groups), incomplete, self.known_until
+        version = self.version, self._store.version, len(self.root_groups.groups)
+        counted = *version, incomplete, self.known_until, self.silent
         if self._groups is None or self._groups[0] != counted:
             self._groups = counted, self._groups_anew(incomplete)
         return self._groups[1]
@@ -327,16 +339,19 @@ class TracesModel:
             from spanview.tui.traces.groups_model import groups_of
 
             rows = groups_of(self._store.trace_table, self.order, incomplete, self.group_name, self.duration_ns)
-        return self.with_open(rows)
+        return self.with_marks(rows)
 
-    def with_open(self, rows: Sequence[GroupRow]) -> list[GroupRow]:
-        """Return groups with the durations of those of their traces that lack an end."""
-        open_ns = defaultdict[str | None, dict[int, bool]](dict)
-        for trace in {*self.order} & self.known_until.keys() if self.known_until else ():
+    def with_marks(self, rows: Sequence[GroupRow]) -> list[GroupRow]:
+        """Return groups with the durations of those of their traces that lack an end, and with silent failures."""
+        open_ns, silent = defaultdict[str | None, dict[int, bool]](dict), Counter[str | None]()
+        listed = {*self.order} if self.known_until or self.silent else set()
+        for trace in listed & self.known_until.keys():
             if (runs := self.runs(trace)) is not None:
                 of_group, ns = open_ns[self.group_name(trace)], self.duration_ns(trace)
                 of_group[ns] = of_group.get(ns, False) or runs
-        return [row._replace(open_ns=open_ns[row.name]) if row.name in open_ns else row for row in rows]
+        errors = self._store.trace_table.error_count
+        silent.update(self.group_name(trace) for trace in listed & self.silent.keys() if not errors[trace])
+        return [row._replace(open_ns=open_ns.get(row.name, {}), failed=row.failed + silent[row.name]) for row in rows]
 
     @property
     def has_many(self) -> bool:
@@ -362,9 +377,9 @@ class TracesModel:
         return [trace for trace in self.order if self.group_name(trace) == name]
 
     def next_failure(self, names: Sequence[str | None] = (), after: int | None = None, by: int = 1) -> int | None:
-        """Return the listed trace with the newest error, or else what failed without one; None for neither.
+        """Return the listed trace with the newest failure, with an error or without; None where none has failed.
 
-        Errors that a retry made good come after those that lasted.
+        What a retry made good comes after what lasted.
 
         Args:
             names: The root name that it has to have; none without.
@@ -404,15 +419,13 @@ class TracesModel:
         from spanview.analysis.failures import newest_failures
 
         failures = newest_failures(self._store, traces, self.made_good)
-        errors, starts, silent = self._store.trace_table.error_count, self._store.trace_table.start_ns, self.silent
-        return {
-            trace: (
-                errors[trace] > 0 or trace not in silent,
-                *(failures[trace] if trace in failures else (False, starts[trace])),
-                trace,
-            )
-            for trace in traces
-        }
+        starts, visits = self._store.trace_table.start_ns, dict[int, _Visit]()
+        for trace in traces:
+            visit = failures.get(trace, (False, starts[trace]))
+            if (silent := self.silent.get(trace)) is not None:
+                visit = max(visit, (silent.lasted, silent.newest_ns))
+            visits[trace] = *visit, trace
+        return visits
 
     # -- one trace ---------------------------------------------------------------------------------------------------
 

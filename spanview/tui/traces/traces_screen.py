@@ -60,6 +60,8 @@ _MANY_TRACES, _FEW_NAMES = 1_000, 20
 """Where so many traces have so few names, their groups come first."""
 _ABOUT_ERRORS: Final = re.compile(r"status|error", re.IGNORECASE)
 """In a filter that asks for failures, as `status=ERROR` or `trace.errors>0`."""
+_LONGEST_NAME: Final = 40
+_LONGEST_REASON: Final = 160
 _MOST_LABELS: Final = 3
 _HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 
@@ -176,7 +178,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         room = self.size.width - cell_len(state) - 5
         viewer = self.viewer
         is_looking = self.marks.are_awaited and not viewer.feed_state.loading
-        wrong = Wrong(self._model.errors, viewer.notices, viewer.findings, is_looking)
+        lost = 0 if self._living is None else len(self._living.lost_spans)
+        wrong = Wrong(self._model.errors, lost, viewer.notices, viewer.findings, is_looking)
         self._held = totals_text(self._store, self._places.among(viewer.paths), wrong, room)
         return self._held
 
@@ -284,7 +287,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _silent_failures_beside(self) -> list[str]:
         """Return what failed without an error, where errors were asked for and there are none."""
-        silent = self._model.silent
+        errors = self._store.trace_table.error_count
+        silent = {trace: how.label for trace, how in self._model.silent.items() if not errors[trace]}
         if not silent or not _ABOUT_ERRORS.search(self.filter.text):
             return []
         labels = dict.fromkeys(label.partition(" ×")[0] for label in silent.values())
@@ -312,6 +316,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._show()
         elif not self._model.order:
             self._say_if_nothing()
+        if self.grouped and not self._model.only_failed:
+            self._count_groups(can_wait=self._model.has_many)
         self.refresh_frame()
 
     def _ask_what_lives(self) -> None:
@@ -332,13 +338,22 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
     def _take_living(self, living: Living) -> None:
         if (living.running or living != self._living) and not self.viewer.paused:
-            is_same = self._living is not None and living.lost == self._living.lost
-            self._living = living
-            self.marks.take_lost(living.lost)
+            before, self._living = self._living, living
+            self.marks.take_lost(living.lost, living.lost_spans)
             self._show_growth()
-            if not is_same:
+            if before is None or (living.lost, living.lost_spans) != (before.lost, before.lost_spans):
                 self.viewer.something_is_lost()
+            if before is not None and (new := living.lost_spans.keys() - before.lost_spans.keys()):
+                self._say_what_is_lost([*new])
         self.filter.look_again()
+
+    def _say_what_is_lost(self, rows: Sequence[int]) -> None:
+        """Say at once that spans were lost, whatever screen is in sight."""
+        row = max(rows, key=self._store.spans.start_ns.__getitem__)
+        name = sanitise(self._model.names[self._store.names.texts[self._store.spans.name[row]]], _LONGEST_NAME)
+        lost = f"{name} was lost" if len(rows) == 1 else f"{name} and {count(len(rows) - 1, 'other span')} were lost"
+        reason = "" if self._living is None else sanitise(self._living.lost_spans[row].reason, _LONGEST_REASON)
+        self.viewer.say(f"✖ {lost}: {reason}{'; e opens it' if self.is_in_front else ''}")
 
     def _show_growth(self) -> None:
         before = self._model.known_until
@@ -446,7 +461,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
 
             return groups_of_many(store, groups_by, listed, incomplete, until)
 
-        self._counting.queue(lambda _: groups(), lambda rows: self._take_groups(self._model.with_open(rows)))
+        self._counting.queue(lambda _: groups(), lambda rows: self._take_groups(self._model.with_marks(rows)))
 
     def _stitch(self) -> None:
         """Find out which traces are incomplete, where something has come since that was known: all are stitched."""

@@ -40,6 +40,8 @@ class Wrong(NamedTuple):
 
     errors: int
     """Spans with an error."""
+    lost: int
+    """Spans that were lost with their processes."""
     unread: int
     """Files that were refused or could not be read."""
     findings: int | None
@@ -58,7 +60,9 @@ def totals_text(store: Store, places: Sequence[str], wrong: Wrong, room: int) ->
         room: Cells that there are for it.
     """
     table, tallies = store.trace_table, store.tallies
-    marks = [f"✖ {count(wrong.errors, 'error')}"] if wrong.errors else []
+    failed = [count(wrong.errors, "error")] if wrong.errors else []
+    failed += [f"{wrong.lost:,} lost"] if wrong.lost else []
+    marks = [f"✖ {', '.join(failed)}"] if failed else []
     marks += [f"! {count(wrong.findings, 'finding')}"] if wrong.findings else []
     marks += [f"{tallies.torn:,} torn"] if tallies.torn else []
     marks += [f"{wrong.unread:,} not read"] if wrong.unread else []

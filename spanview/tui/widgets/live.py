@@ -165,6 +165,11 @@ class Live(Generic[Answer]):
         elif self._timer is None:
             self._timer = self._screen.set_timer(due - now, self._catch_up_when_due)
 
+    def look_anew(self) -> None:
+        """Compute it anew in its turn, though nothing was read: what processes show has changed."""
+        self.version = None
+        self.catch_up()
+
     # -- when ----------------------------------------------------------------------------------------------------------
 
     @property

@@ -144,15 +144,36 @@ def test_by_ray(compared: Callable[..., dict[str, Any]], capfd: pytest.CaptureFi
         call = build.span("f ray.remote", span=1, kind="PRODUCER", start=0, duration=1)
         attempt = build.span("f ray.remote_worker", span=2, parent=1, kind="CONSUMER", start=1 + waited, duration=ran)
         Path(f"{name}.json").write_bytes(file_of([call, attempt]))
-    runs, waits = compared("one.json", "two.json", "--by", "ray")["paths"]
+    runs, waits, submits = compared("one.json", "two.json", "--by", "ray")["paths"]
     assert (runs["path"], runs["a"]["p50_ns"], runs["b"]["p50_ns"]) == (["f"], 5_000, 9_000)
     assert (waits["path"], waits["a"]["total_ns"], waits["delta"]["total_ns"]) == (["f", "waiting"], 10_000, 20_000)
+    assert (submits["path"], submits["a"]["total_ns"], submits["delta"]["total_ns"]) == (["f", "submitting"], 1_000, 0)
     assert "self_ns" not in runs["a"]
     assert main(["diff", "one.json", "two.json", "--by", "ray"]) == 0
     lines = capfd.readouterr().out.splitlines()
-    assert lines[-2].split() == ["f", "5", "µs", "9", "µs", "+4", "µs", "+80", "%", "1"]
+    assert lines[-3].split() == ["f", "5", "µs", "9", "µs", "+4", "µs", "+80", "%", "1"]
     assert main(["diff", "old", "new", "--by", "ray"]) == 2
     assert "no Ray calls here" in capfd.readouterr().err
+
+
+def test_by_ray_the_rows_add_up(compared: Callable[..., dict[str, Any]]) -> None:
+    """Of a call alone in its trace: what it ran, waited, was submitted, and what was between its attempts."""
+    for name, (submitted, first, second) in {"one": (1, 5, 20), "two": (3, 9, 60)}.items():
+        again: dict[str, Any] = {"parent": 1, "kind": "CONSUMER", "duration": 4}
+        build = Builder()
+        Path(f"{name}.json").write_bytes(
+            file_of(
+                [
+                    build.span("f ray.remote", span=1, kind="PRODUCER", start=0, duration=submitted),
+                    build.span("f ray.remote_worker", span=2, start=first, **again),
+                    build.span("f ray.remote_worker", span=3, start=second, **again),
+                ]
+            )
+        )
+    value = compared("one.json", "two.json", "--by", "ray")
+    changes = {path["path"][-1]: path["delta"]["total_ns"] for path in value["paths"]}
+    assert changes == {"f": 0, "waiting": 2_000, "submitting": 2_000, "between attempts": 36_000}
+    assert sum(changes.values()) == value["delta"]["total_ns"] == 40_000
 
 
 def test_folders_are_not_mixed(compared: Callable[..., dict[str, Any]]) -> None:

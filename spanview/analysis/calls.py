@@ -221,6 +221,10 @@ class Function:
     """Of each attempt that has both times, sorted, in nanoseconds."""
     max_concurrency: int = 0
     """How many attempts ran at the same time, at most."""
+    submits_ns: Sequence[int] = field(default_factory=list)
+    """How long each PRODUCER lasted that has an end, sorted, in nanoseconds; without those around another one."""
+    retries_ns: Sequence[int] = field(default_factory=list)
+    """From the end of each attempt to the next one of its call, sorted; from its start where it has no end."""
     existing: int = 0
     """PRODUCERs of a constructor that constructed nothing, because the actor already existed; they aren't calls."""
     untraced: int = 0
@@ -465,6 +469,8 @@ def _counted(
         [sum(of_function) for of_function in waited],
         _sorted(_differences(ended, started), of_runs, size),
         most_at_once_of_each(started, ended, of_runs, size),
+        _sorted(*_submits(store, calls, functions), size),
+        _sorted(*_retries(store, calls, of_attempts), size),
     )
     counted = [Function(*values) for values in zip(groups.keys, *columns, strict=True)]
     for function, unknown in zip(counted, count_of(of_attempts[has_no_run]), strict=True):
@@ -478,6 +484,26 @@ def _have_fate(calls: Calls, unended: Mapping[int, Unended], fate: Fate) -> Flag
     flags = np.zeros(len(calls), np.bool_)
     flags[calls.counts > 0] = np.isin(calls.attempts[calls.firsts[1:][calls.counts > 0] - 1], rows)
     return flags
+
+
+def _submits(store: Store, calls: Calls, groups: Places) -> tuple[NDArray[Any], Places]:
+    """Return how long calls were submitted, and the group of each; of `get_if_exists` only what it submitted."""
+    spans = store.spans
+    starts, ends = copy_of(spans.start_ns)[calls.rows], copy_of(spans.end_ns)[calls.rows]
+    is_outer = np.isin(copy_of(spans.span_id)[calls.rows], copy_of(spans.parent_id)[calls.rows])
+    chosen = ~is_outer & (starts != NO_TIME) & (ends > starts)
+    return _differences(ends[chosen], starts[chosen]), groups[chosen]
+
+
+def _retries(store: Store, calls: Calls, groups: Places) -> tuple[NDArray[Any], Places]:
+    """Return how long it took from attempts to the next ones of their calls, and the group of each of these."""
+    starts, ends = copy_of(store.spans.start_ns)[calls.attempts], copy_of(store.spans.end_ns)[calls.attempts]
+    is_next = np.ones(len(starts), np.bool_)
+    is_next[calls.firsts[:-1][calls.counts > 0]] = False
+    index = np.flatnonzero(is_next)
+    index = index[(starts[index] != NO_TIME) & (starts[index - 1] != NO_TIME)]
+    since = np.where(ends[index - 1] == NO_TIME, starts[index - 1], ends[index - 1])
+    return _differences(np.maximum(starts[index], since), since), groups[index]
 
 
 def _differences(later: Places, earlier: Places) -> NDArray[Any]:

@@ -4,7 +4,9 @@ by     path           durations
 ----   -----------    -----------------------------------
 name   put            of all spans called so
 ray    put            of its attempts' runs
-       put › waiting  from its submission to its attempts
+       put › waiting            from its submission to its first attempt
+       put › submitting         of its PRODUCERs
+       put › between attempts   from an attempt to the next one
 """
 
 from __future__ import annotations
@@ -27,7 +29,9 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 WAITING: Final = "waiting"
-"""The name of the path of waits below a function."""
+SUBMITTING: Final = "submitting"
+RETRYING: Final = "between attempts"
+"""The names of the paths below a function: with its runs, they are all the time from its submission to its end."""
 
 
 class DiffBy(StrEnum):
@@ -110,10 +114,14 @@ def _functions(store: Store, traces: Sequence[int] | None) -> tuple[list[CallPat
     calls, paths = calls_of(store, traces), list[CallPath]()
     number_of = dict[str, int]()
     for function in functions_of(store, calls):
-        runs, waits = function.runs_ns, function.waits_ns
-        number_of[function.function] = len(paths)
-        paths.append(_path(function.function, function.attempts, function.errors, runs))
-        paths.append(replace(_path(WAITING, len(waits), 0, waits), parent=len(paths) - 1, depth=1))
+        number = number_of[function.function] = len(paths)
+        paths.append(_path(function.function, function.attempts, function.errors, function.runs_ns))
+        further = ((WAITING, function.waits_ns), (SUBMITTING, function.submits_ns), (RETRYING, function.retries_ns))
+        paths += [
+            replace(_path(name, len(times), 0, times), parent=number, depth=1)
+            for name, times in further
+            if times or name == WAITING
+        ]
     groups = call_groups(store, calls, CallsBy.FUNCTION)
     numbers = np.array([number_of[key] for key in groups.keys], np.int64)
     return paths, calls.attempts, numbers[groups.of_attempts]

@@ -310,8 +310,8 @@ async def test_waits_stand_behind_what_waited() -> None:
     async with looking_at(*spans, size=(120, 40)) as look:
         await look.press("d", "j", "d")
         await _is_compared(look)
-        lines = [line.split()[0] for line in look.body[6:10]]
-        assert lines == ["f", "waiting", "g", "waiting"]
+        lines = [line.split()[0] for line in look.body[6:12]]
+        assert lines == ["f", "waiting", "submitting", "g", "waiting", "submitting"]
         await look.press("s")
         await look.until_shown("by the change of P50")
         assert [line.partition("  ")[0].strip() for line in look.body[6:8]] == ["g › waiting", "f"]

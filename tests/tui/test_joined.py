@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -126,6 +127,26 @@ async def test_a_trace_without_calls_stays_as_it_is() -> None:
         assert "DURATION" in look.text
         assert "WAIT" not in look.text
         assert look.app.settings.joins
+
+
+@pytest.mark.parametrize("keys", [(), ("c",)])
+async def test_which_attempt_it_is_stays_where_the_path_is_lit(keys: tuple[str, ...]) -> None:
+    """Where there is no room for both, the dot of the critical path gives way."""
+    build = Builder()
+    spans = [
+        build.span("root", span=1, start=0, duration=400),
+        build.span("job", span=2, parent=1, duration=400, start=0),
+    ]
+    spans += [build.span("m.retried_task ray.remote", span=3, parent=1, start=1, duration=1, kind="PRODUCER")]
+    spans += [
+        build.span("m.retried_task ray.remote_worker", parent=3, start=start, duration=50, kind="CONSUMER")
+        for start in (20, 120, 220)
+    ]
+    async with looking_at(*spans, size=(80, 24)) as look:
+        await look.press("enter", *keys)
+        await look.until_shown("retried_task", *(f"attempt {number}" for number in (1, 2, 3)))
+        if keys:
+            await look.until_shown("critical path: ")
 
 
 async def test_folded_calls_say_what_they_waited_and_how_long_they_ran() -> None:

@@ -420,6 +420,17 @@ def screen_of(look: Look) -> WorkersScreen:
     return look.screen
 
 
+@pytest.mark.parametrize(("columns", "view"), [(80, " (0.0% of view)"), (68, "")])
+async def test_where_the_longest_gap_is_has_room(columns: int, view: str) -> None:
+    """What else there is is cut, and the share of the view gives way to it."""
+    build = Builder()
+    ends = [build.span(name, start=start, duration=0.5) for name, start in (("a", 0), ("b", 1_234_567.5), ("c", 2e6))]
+    runs = build.span("open", start=2e6, duration=None)
+    async with looking_at(*ends, runs, size=(columns, 24)) as look:
+        await open_workers(look)
+        await look.until_shown(f"busy 0.0% of 2.00 s{view}   longest gap at most 1.23 s from +500 ns")
+
+
 async def open_workers(look: Look, *keys: str) -> WorkerLines:
     """Open the lanes, and let it find out who they are."""
     await look.press(*keys, "L")
@@ -443,7 +454,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         block = look.lines[-2]
         assert "main   +0 µs   40 µs   first span of this worker" in block
         assert "1 of 2" in block
-        assert "busy 16.0% of 100 µs (16.0% of view)   likely awaits others 34.0%" in look.lines[-3]
+        assert "busy 16.0% of 100 µs (16.0% of view)   longest gap 50 µs from +40 µs   likely" in look.lines[-3]
         await look.press("right")
         assert "last   +90 µs   10 µs   idle 50 µs before" in look.lines[-2]
         await look.press("l")

@@ -93,7 +93,9 @@ class RowTexts:
                 return [marks]
             # Where there is no room for the reason, its mark still says that there is no attempt.
             short = [f"{marks} ◌".strip()] if of_call.startswith("◌") else []
-            return [" ".join(filter(None, (marks, of_call))), *short, marks]
+            # Lighting the path takes nothing away: names and bars show it, too.
+            unlit = " ".join([*(mark for mark in first if mark != _ON_PATH), *last, of_call])
+            return [*dict.fromkeys((" ".join(filter(None, (marks, of_call))), unlit)), *short, marks]
         hidden, errors = model.below(node), model.errors_below(node)
         return [
             " ".join([*first, f"+{number(hidden)}", *([f"✖{number(errors)}"] if errors else []), *last])

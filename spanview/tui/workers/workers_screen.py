@@ -181,20 +181,22 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             self.query_one(name, TwoSided).say(left, right)
 
     def _lane_text(self, lane: Lane, index: int) -> str:
-        parts, worker = list[str](), self._model.shape.workers[index]
+        """Return what is said of a worker; where there is less room, its share of the view gives way to its gap."""
+        before, parts, worker = list[str](), list[str](), self._model.shape.workers[index]
+        busy = [""]
         if (runs := self._model.runs_now(index)) is not None:
-            parts.append(f"runs {sanitise(runs.name, _LONGEST_ID)} now, likely" if runs.name else "runs now, likely")
-        if not self._model.is_busy_known(index):
-            parts.append("busy time not known: its spans wait for its calls, too")
-        elif (share := lane.share(lane.active_ns)) is not None:
-            own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(index)
-            rest = ", without generators" if index in self._model.shape.with_generators else ""
-            parts.append(f"busy {share:.1%} of {own} ({shown:.1%} of view{rest})")
-            if awaited := lane.share(lane.awaited_ns):
-                parts.append(f"likely awaits others {awaited:.1%}")
+            before.append(f"runs {sanitise(runs.name, _LONGEST_ID)} now, likely" if runs.name else "runs now, likely")
         if lane.gap is not None:
             most = self._model.at_most(index)
             parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
+        if not self._model.is_busy_known(index):
+            busy = ["busy time not known: its spans wait for its calls, too", "busy time not known"]
+        elif (share := lane.share(lane.active_ns)) is not None:
+            own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(index)
+            rest = ", without generators" if index in self._model.shape.with_generators else ""
+            busy = [f"busy {share:.1%} of {own} ({shown:.1%} of view{rest})", f"busy {share:.1%} of {own}"]
+            if awaited := lane.share(lane.awaited_ns):
+                parts.append(f"likely awaits others {awaited:.1%}")
         parts.append(f"{lane.max_concurrency:,} at once")
         if lane.restarts:
             parts.append(f"restarted {count(len(lane.restarts), 'time')}")
@@ -206,7 +208,11 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             "job": worker.job,
         }
         parts += [f"{name} {sanitise(text, _LONGEST_ID)}" for name, text in named.items() if text]
-        return "   ".join(parts)
+        # What comes last is cut: ids and the like.
+        room, gap = self.size.width - 2, parts[: lane.gap is not None]
+        heads = [[*before, *filter(None, (text,))] for text in busy]
+        head = next((head for head in heads if len("   ".join([*head, *gap])) <= room), heads[-1])
+        return "   ".join([*head, *parts])
 
     def _block_texts(self, lane: Lane, index: int) -> tuple[str, str]:
         """Return what is said of the selected block, and which one of all it is."""

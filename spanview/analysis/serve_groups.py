@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.serve import serve_requests
@@ -84,31 +84,6 @@ def serve_groups(store: Store, traces: Iterable[int] | None = None, tell: Tell =
     for request in serve_requests(store, traces, tell):
         groups[request.key].append(request)
     return [_group(requests) for _, requests in sorted(groups.items())]
-
-
-def to_json(groups: Iterable[RequestGroup]) -> dict[str, Any]:
-    """Return the groups as `spanview stats --by serve --json` prints them."""
-    return {
-        "by": "serve",
-        "requests": [
-            {
-                **{name: text or None for name, text in group.key._asdict().items()},
-                "count": group.count,
-                "errors": group.errors,
-                "total_ns": asdict(group.total),
-                "queue_ns": asdict(group.queue),
-                "handling_ns": asdict(group.handling),
-                "route_ns": asdict(group.route),
-                "other_ns": asdict(group.other),
-                "nested_queue_ns": asdict(group.nested_queue),
-                "nested_queues": [
-                    {"deployment": deployment or None, "sum_ns": ns} for deployment, ns in group.nested_queues
-                ],
-                "sum_ns": asdict(group.sums),
-            }
-            for group in groups
-        ],
-    }
 
 
 def _group(requests: Sequence[Request]) -> RequestGroup:

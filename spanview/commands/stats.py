@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from spanview.analysis.calls import Function
     from spanview.analysis.diagnosis.finding import Certainty
-    from spanview.analysis.serve_groups import RequestGroup
-    from spanview.analysis.stats import Group
     from spanview.commands.options import Options
     from spanview.index.store import Store
     from spanview.reports.report import Report
@@ -47,13 +45,8 @@ _BY_RAY: Final = (
     *(Head("P50", 12, "RUN"), Head("P95", 5, "RUN"), Head("MAX", 4, "RUN")),
     *(Head("CONCURRENT", goes=3), Head("LIKELY FOR", goes=10)),
 )
-_BY_SERVE: Final = (
-    *(Head("REQUEST"), Head("STATUS"), Head("COUNT"), Head("ERRORS")),
-    *(Head("P50", goes=8), Head("P95"), Head("P99", goes=1), Head("MAX", goes=3)),
-    *(Head("P50", 6, "QUEUE"), Head("P95", 9, "QUEUE"), Head("P50", 7, "HANDLING"), Head("P95", 10, "HANDLING")),
-    *(Head("P50", 2, "ROUTE"), Head("P95", 2, "ROUTE"), Head("P50", 4, "OTHER"), Head("P95", 5, "OTHER")),
-)
 """Heads, and what goes first where a terminal has no room for all."""
+_OTHER_REPORTS: Final = ("ray", "serve", "serve:request")
 _SHADES: Final = {"ERRORS": ERROR, "SUBMIT FAILED": ERROR, "RETRIED": WARNING, "NO ATTEMPT": WARNING}
 """The shades of columns by their heads."""
 
@@ -71,10 +64,10 @@ def run(options: Options) -> int:
     unended = {} if options.format == JSON else unended_in(store, session=latest_session(options.environment))
     if fates := fates_text(unended.values()):
         say(f"spans without an end are counted, but excluded from durations: {fates}")
-    if options.by in {"ray", "serve"}:
-        _print(_by_ray(store, traces) if options.by == "ray" else _by_serve(store, traces), options)
+    if options.by == "ray":
+        _print(_by_ray(store, traces), options)
     else:
-        print_report(_by(options.by, store, traces), options)
+        print_report(_report(options.by, store, traces), options)
     return 0
 
 
@@ -112,19 +105,18 @@ def _print(report: _Report, options: Options) -> None:
         sys.stdout.write(line + "\n")
 
 
-def _by(by: str, store: Store, traces: Sequence[int] | None) -> Report[Group]:
-    from spanview.analysis.grouping import FURTHER_GROUPINGS, GROUPINGS
-    from spanview.analysis.misses import near_grouping
+def _report(by: str, store: Store, traces: Sequence[int] | None) -> Report[Any]:
+    if by in {"serve", "serve:request"}:
+        from spanview.reports import serve
+
+        return (serve.serve_report if by == "serve" else serve.requests_report)(store, traces)
     from spanview.reports.statistics import statistics_report
 
     try:
         return statistics_report(store, by, traces)
     except QueryError as error:
-        # These two are no groups of spans.
-        others = ("ray", "serve")
-        near = near_grouping(store, by, (*GROUPINGS, *FURTHER_GROUPINGS, *others))
-        hint = "" if near is None else f"; did you mean {near}?"
-        raise QueryError(f"{error}, {', '.join(others)}{hint}") from None
+        # These are no groups of spans.
+        raise QueryError(f"{error}, {', '.join(_OTHER_REPORTS)}") from None
 
 
 def _by_ray(store: Store, traces: Sequence[int] | None) -> _Report:
@@ -166,35 +158,3 @@ def _generator_note(generator: Certainty | None) -> str:
     from spanview.analysis.generators import generator_text
 
     return f"  ({generator_text(generator)})"
-
-
-def _by_serve(store: Store, traces: Sequence[int] | None) -> _Report:
-    from spanview.analysis import serve_groups
-
-    groups = serve_groups.serve_groups(store, traces)
-    if not groups:
-        say(
-            "no Serve requests here; their spans are named proxy_…_request, route_to_replica and replica_handle_request"
-        )
-    return partial(serve_groups.to_json, groups), partial(_serve_table, groups)
-
-
-def _serve_table(groups: Sequence[RequestGroup]) -> _Table:
-    from spanview.display.serve_text import failures_text, request_text, status_text
-
-    rows = [
-        (
-            request_text(group.key),
-            status_text(group.key),
-            f"{group.count:,}",
-            failures_text(group),
-            *map(duration, (group.total.p50, group.total.p95, group.total.p99, group.total.max)),
-            *(
-                duration(ns)
-                for spread in (group.queue, group.handling, group.route, group.other)
-                for ns in (spread.p50, spread.p95)
-            ),
-        )
-        for group in groups
-    ]
-    return _BY_SERVE, rows

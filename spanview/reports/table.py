@@ -171,9 +171,10 @@ def timed(head: str, name: str, meaning: str, ns_of: Callable[[Row], int | None]
         "width": _TIME_CELLS,
         "key": f"{more.get('family', '')} {head}".strip().lower(),
         "text": lambda row: duration(ns_of(row)),
+        "value": ns_of,
         "ranks": Ranks.TIMES,
     }
-    return TableColumn(head, name=name, meaning=meaning, value=ns_of, schema=TIME_NS, **(defaults | more))
+    return TableColumn(head, name=name, meaning=meaning, schema=TIME_NS, **(defaults | more))
 
 
 def spread(

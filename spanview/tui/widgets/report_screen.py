@@ -105,7 +105,7 @@ class ReportScreen(BaseScreen, Generic[Row]):
     def action_copy(self) -> None:
         """Copy what there is to copy of the selected row."""
         row = self.rows.selected
-        copied: Any = "there is nothing to copy here" if row is None else self.row_keys.copied(row)
+        copied: Any = "nothing to copy here" if row is None else self.row_keys.copied(row)
         if isinstance(copied, str):
             self.viewer.say(copied)
         else:

@@ -1,0 +1,262 @@
+"""Ray Serve's requests: counted by application, deployment, route and status, and one by one."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len
+
+from spanview.analysis.serve import RequestKey, serve_requests
+from spanview.analysis.serve_groups import serve_groups
+from spanview.display.cells import data_text, fitting, fixed, name_text
+from spanview.display.serve_text import failure_text, failures_text, request_names, seen_text, status_text
+from spanview.display.units import moment
+from spanview.model.ids import format_trace_id
+from spanview.reports.report import Report
+from spanview.reports.table import (
+    INTEGER,
+    TEXT,
+    Piece,
+    Ranks,
+    Table,
+    TableColumn,
+    counted,
+    fact,
+    histogram_column,
+    moments,
+    spread,
+    timed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from spanview.analysis.serve import Request
+    from spanview.analysis.serve_groups import RequestGroup
+    from spanview.index.store import Store
+
+_TIME: Final = 9
+_LEAST_NAME, _USUAL_NAME = 19, 30
+"""Cells of names for which figures go, and with which further ones come."""
+_REQUEST_TIME, _ID = 11, 38
+_LEAST_BESIDE: Final = 16
+"""Cells behind an id with which it is said where the request was seen."""
+_SHORTEST_ID, _USUAL_ID = 8, 16
+_NOTHING: Final = (
+    "no Serve requests here; their spans are named proxy_…_request, route_to_replica and replica_handle_request"
+)
+_PARTS: Final = {
+    "TOTAL": ("total", "how long a request took"),
+    "QUEUE": ("queue", "how long it was in the deployment's own queue"),
+    "HANDLING": ("handling", "how long the replica handled it"),
+    "ROUTE": ("route", "how long choosing a replica took"),
+    "OTHER": ("other", "what is none of these"),
+}
+"""Parts of a request's time by their heads: what JSON calls them, and what they are."""
+_TOTAL: Final = {
+    "p50": {"goes": 2},
+    "p95": {"goes": 2},
+    "p99": {"comes": 2, "width": _TIME},
+    "max": {"comes": 1, "width": _TIME},
+}
+_OBJECT: Final = {"type": "object", "additionalProperties": INTEGER}
+_NESTED_QUEUE: Final = "what of the handling went to the queues of other deployments"
+
+
+def _style(group: RequestGroup) -> str:
+    return "error" if group.errors else ""
+
+
+def _times(
+    family: str,
+    turns: Mapping[str, Mapping[str, Any]],
+    rank: Callable[[RequestGroup, str], int | None] | None = None,
+) -> Iterator[TableColumn[RequestGroup]]:
+    """Yield the columns of a part of the time.
+
+    Args:
+        family: The part, by its head.
+        turns: When each figure comes or goes, and its width, by its name in JSON.
+        rank: What rows are compared by instead.
+    """
+    part, meaning = _PARTS[family]
+
+    def ns_of(group: RequestGroup, figure: str) -> int | None:
+        ns: int | None = getattr(getattr(group, part), figure)
+        return ns
+
+    for figure, more in turns.items():
+        ranked = {} if rank is None else {"value": partial(_of, rank, figure), "json": partial(_of, ns_of, figure)}
+        width = max(_TIME, len(f"{family}  P50 ▾"))
+        yield from spread(family, f"{part}_ns", meaning, ns_of, (figure, {"width": width, **ranked, **more}))
+
+
+def _of(ns_of: Callable[[RequestGroup, str], int | None], figure: str, group: RequestGroup) -> int | None:
+    return ns_of(group, figure)
+
+
+def _total_or_handling(group: RequestGroup, figure: str) -> int | None:
+    """Take replicas whose callers were not seen by their handling, as far as totals go."""
+    ns: int | None = getattr(group.total, figure)
+    return getattr(group.handling, figure) if ns is None else ns
+
+
+def _text_of(name: str, counted: Request | RequestGroup) -> str | None:
+    text: str = getattr(counted.key, name)
+    return text or None
+
+
+def serve_table(names: Mapping[RequestKey, Sequence[str]]) -> Table[RequestGroup]:
+    """Return the columns of requests by route: the P95 of queue and handling have room on any screen.
+
+    Args:
+        names: What requests are called, the longest first.
+    """
+
+    def name(group: RequestGroup, cells: int) -> Iterator[Piece]:
+        yield Piece(name_text(fitting(names[group.key], cells), cells), _style(group))
+
+    return Table(
+        (
+            TableColumn(
+                "REQUEST",
+                parts=name,
+                wants=lambda group: cell_len(names[group.key][0]),
+                key="request",
+                value=lambda group: names[group.key][0],
+                ranks=Ranks.NAMES,
+            ),
+            *(
+                fact(name, f"the {name} of the requests", TEXT, partial(_text_of, name))
+                for name in RequestKey._fields
+                if name != "status"
+            ),
+            TableColumn(
+                "STATUS",
+                9,
+                lambda group: status_text(group.key),
+                _style,
+                gap=1,
+                goes=5,
+                name="status",
+                meaning="how they ended, as Serve says it",
+                json=lambda group: group.key.status or None,
+            ),
+            counted("COUNT", "count", "how many requests", lambda group: group.count, width=7, goes=3),
+            counted(
+                "ERRORS",
+                "errors",
+                "how many of them failed",
+                lambda group: group.errors,
+                text=failures_text,
+                width=11,
+                style=_style,
+                goes=1,
+            ),
+            *_times("TOTAL", _TOTAL, _total_or_handling),
+            histogram_column("histogram", "totals by powers of ten, from 1 ns on", attrgetter("histogram"), comes=4),
+            *_times("QUEUE", {"p50": {"goes": 4}, "p95": {}, "p99": {"comes": 6}, "max": {"comes": 6}}),
+            *_times("HANDLING", {"p50": {}, "p95": {"width": _TIME}, "p99": {"comes": 7}, "max": {"comes": 7}}),
+            *_times("ROUTE", {"p50": {"comes": 8}, "p95": {"comes": 5}, "p99": {"comes": 8}, "max": {"comes": 8}}),
+            *_times("OTHER", {"p50": {"comes": 9}, "p95": {"comes": 3}, "p99": {"comes": 9}, "max": {"comes": 9}}),
+            fact(
+                "nested_queue_ns",
+                f"percentiles of {_NESTED_QUEUE}",
+                {"type": "object", "additionalProperties": {"type": ["integer", "null"]}},
+                lambda group: asdict(group.nested_queue),
+            ),
+            fact(
+                "nested_queues",
+                f"{_NESTED_QUEUE}, by deployment",
+                {"type": "array", "items": {"type": "object", "properties": {"deployment": TEXT, "sum_ns": INTEGER}}},
+                lambda group: [
+                    {"deployment": deployment or None, "sum_ns": ns} for deployment, ns in group.nested_queues
+                ],
+            ),
+            fact("sum_ns", "the sums of these times", _OBJECT, lambda group: asdict(group.sums)),
+        ),
+        "total p95",
+        _LEAST_NAME,
+        _USUAL_NAME,
+        least_beside=_LEAST_NAME,
+    )
+
+
+def serve_report(store: Store, traces: Sequence[int] | None = None) -> Report[RequestGroup]:
+    """Return the requests of some traces, None for all, by application, deployment, route, method and status."""
+    groups = serve_groups(store, traces)
+    table = serve_table(request_names([group.key for group in groups]))
+    return Report("requests-by-route", table, table.in_order(groups), {"by": "serve"}, "requests", _NOTHING)
+
+
+def requests_table(store: Store) -> Table[Request]:
+    """Return the columns of requests one by one: the total, and the parts that add up to it."""
+    starts = store.spans.start_ns
+
+    def part(head: str) -> TableColumn[Request]:
+        name, meaning = _PARTS[head]
+
+        def ns_of(request: Request) -> int | None:
+            ns: int | None = getattr(request, f"{name}_ns")
+            return ns
+
+        longest = {"value": lambda request: request.longest_ns, "json": ns_of} if head == "TOTAL" else {}
+        return timed(head, f"{name}_ns", meaning, ns_of, width=_REQUEST_TIME, **longest)
+
+    def id_and_places(request: Request, cells: int) -> Iterator[Piece]:
+        status = f" {seen_text(request)}" if cells >= _ID + _LEAST_BESIDE else ""
+        yield Piece(data_text(request.request_id or "–", min(_ID, cells)))
+        yield Piece(fixed(status, cells - _ID), "dim")
+
+    def trace_id(request: Request) -> str | None:
+        number = store.trace_table.trace_id(store.spans.trace[request.rows[0]])
+        return format_trace_id(number) if number else None
+
+    return Table(
+        (
+            *map(part, _PARTS),
+            TableColumn(
+                "",
+                10,
+                failure_text,
+                "error",
+                gap=2,
+                aligns_left=True,
+                name="failure",
+                meaning="how it failed; null where it isn't known to have failed",
+                json=lambda request: None if request.failure is None else request.failure.value,
+            ),
+            moments(
+                "START",
+                "start_ns",
+                "when its outermost span began, in nanoseconds since 1970",
+                lambda request: starts[request.rows[0]],
+                width=14,
+                text=lambda request: moment(starts[request.rows[0]], with_date=False, digits=3),
+                goes=1,
+            ),
+            TableColumn(
+                f"{'REQUEST ID':{_ID}} SEEN",
+                parts=id_and_places,
+                wants=lambda request: _ID + 1 + len(seen_text(request)),
+                name="request_id",
+                meaning="by which its log lines are found",
+                json=lambda request: request.request_id or None,
+            ),
+            fact("seen", "which of its spans were seen", TEXT, seen_text),
+            *(fact(name, f"its {name}", TEXT, partial(_text_of, name)) for name in RequestKey._fields),
+            fact("trace_id", "its trace", TEXT, trace_id),
+        ),
+        "total",
+        _USUAL_ID,
+        floor=_SHORTEST_ID,
+    )
+
+
+def requests_report(store: Store, traces: Sequence[int] | None = None) -> Report[Request]:
+    """Return the requests of some traces, None for all, slowest first."""
+    table = requests_table(store)
+    return Report("requests", table, table.in_order([*serve_requests(store, traces)]), nothing=_NOTHING)

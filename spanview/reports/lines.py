@@ -56,7 +56,7 @@ def _sized(column: TableColumn[Row], rows: Sequence[Row]) -> TableColumn[Row]:
     return replace(
         column,
         # The first one of a family that is shown has its name.
-        width=max(longest, cell_len(f"{column.family} {column.head}".strip())),
+        width=max(longest, cell_len(f"{column.family} {column.head}" if column.family else column.head)),
         gap=_BETWEEN,
         behind=0,
         from_width=0,

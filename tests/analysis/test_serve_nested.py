@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from spanview.analysis.serve import serve_requests
-from spanview.analysis.serve_groups import serve_groups, to_json
+from spanview.analysis.serve_groups import serve_groups
 from spanview.analysis.serve_nested import ServedCall, nested_queues
+from spanview.reports.serve import serve_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,12 +80,13 @@ def test_the_sums_of_a_group() -> None:
     """Queues of all its requests, by deployment."""
     drawing = FRONT + "      route_to_replica Price g 40-70\n        replica_handle_request Price g 65-80\n"
     documents = [span for trace in (1, 2) for span in Builder().draw(drawing, trace=trace)]
-    front, price = serve_groups(store_of(*documents))
+    store = store_of(*documents)
+    front, price = serve_groups(store)
     assert front.nested_queues == (("Price", 50 * US),)
     assert (front.sums.nested_queue, front.nested_queue.p50, front.count) == (50 * US, 25 * US, 2)
     assert (price.nested_queues, price.nested_queue.max) == ((), 0)
-    queues = [group["nested_queues"] for group in to_json([front, price])["requests"]]
-    assert queues == [[{"deployment": "Price", "sum_ns": 50 * US}], []]
+    queues = {row["deployment"]: row["nested_queues"] for row in serve_report(store).document()["rows"]}
+    assert queues == {"Front": [{"deployment": "Price", "sum_ns": 50 * US}], "Price": []}
 
 
 _TIMES: Final = st.tuples(*[st.integers(0, 12)] * 3).map(sorted)

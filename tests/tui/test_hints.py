@@ -207,7 +207,7 @@ async def test_what_a_key_did_hides_no_hint() -> None:
     """It is said above the footer, and a click on it does nothing to what is below."""
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("enter", "c")
-        await look.until_shown("critical path", "running")
+        await look.until_shown("critical path", "in batch")
         said, hints = look.app.said, look.lines[-1]
         assert look.lines[-2].rstrip().endswith(said)
         assert hints.strip() == "  ".join(footer_text(On.TRACE).split("  ")[: hints.strip().count("  ") + 1])

@@ -268,7 +268,7 @@ async def test_what_is_set_is_there_again(path: Path) -> None:
         await look.until(lambda: path.exists() and len(kept(path)) == 4)
         first = look.app.settings
     kept_ones = Settings(theme="light", columns=(1, 3), color_by="process")
-    orders: dict[str, Any] = {"sort": "duration, reversed", "statistics_sort": "p50", "workers_sort": "name"}
+    orders: dict[str, Any] = {"sort": "duration, reversed", "statistics_sort": "min", "workers_sort": "name"}
     assert first == replace(kept_ones, folds=False, **orders)
     async with looking_at(*documents(), opening=opening(path)) as look:
         assert look.app.settings == kept_ones

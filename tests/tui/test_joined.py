@@ -16,18 +16,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders import EPOCH_NS, Builder
+from builders import EPOCH_NS, Builder, store_of
 from span_graphs import forests, graphs
 from spanview.analysis.critical import critical_path
 from spanview.analysis.selftime import self_times
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR
 from spanview.tui.trace import stitcher, trace_screen
+from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.lit_path import LitPath
+from spanview.tui.trace.row_texts import RowTexts
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
 from viewers import Growing, looking_at
@@ -129,24 +130,20 @@ async def test_a_trace_without_calls_stays_as_it_is() -> None:
         assert look.app.settings.joins
 
 
-@pytest.mark.parametrize("keys", [(), ("c",)])
-async def test_which_attempt_it_is_stays_where_the_path_is_lit(keys: tuple[str, ...]) -> None:
+def test_which_attempt_it_is_stays_where_the_path_is_lit() -> None:
     """Where there is no room for both, the dot of the critical path gives way."""
     build = Builder()
-    spans = [
-        build.span("root", span=1, start=0, duration=400),
-        build.span("job", span=2, parent=1, duration=400, start=0),
-    ]
-    spans += [build.span("m.retried_task ray.remote", span=3, parent=1, start=1, duration=1, kind="PRODUCER")]
+    spans = [build.span("m.f ray.remote", span=3, start=1, duration=1, kind="PRODUCER")]
     spans += [
-        build.span("m.retried_task ray.remote_worker", parent=3, start=start, duration=50, kind="CONSUMER")
-        for start in (20, 120, 220)
+        build.span("m.f ray.remote_worker", parent=3, start=start, duration=50, kind="CONSUMER") for start in (20, 120)
     ]
-    async with looking_at(*spans, size=(80, 24)) as look:
-        await look.press("enter", *keys)
-        await look.until_shown("retried_task", *(f"attempt {number}" for number in (1, 2, 3)))
-        if keys:
-            await look.until_shown("critical path: ")
+    store = store_of(*spans)
+    model = TraceModel(store, 0, StitchedTrace(store, 0, store.tree(0), joins=True))
+    appearance = Appearance(store, model)
+    texts = RowTexts(store, model, appearance)
+    assert [texts.marks(node) for node, _ in model.rows][1:] == [["attempt 1", ""], ["attempt 2", ""]]
+    appearance.lit_path = LitPath(store, model.stitched)
+    assert texts.marks(model.rows[2][0]) == ["• attempt 2", "attempt 2", "•"]
 
 
 async def test_folded_calls_say_what_they_waited_and_how_long_they_ran() -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from independent_reader import Record, key_of, read_folder, without_doubles
-from slow_calls import functions_of
+from slow_calls import are_executed, functions_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,7 @@ def _of_calls(spans: list[Record], file_of: dict[int, str], merged: set[Any], co
             if span["status"] == "ERROR" and "_ray_trace_ctx" in f"{span['description']}{span['events']}":
                 counts["trace_ctx"] += 1
     for call, ran in attempts.items():
-        if call in by_id:
+        if call in by_id and not are_executed(ran):
             earlier = sorted(ran, key=lambda span: span["start_ns"])[:-1]
             counts["unset_attempts"] += sum(
                 span["status"] == "UNSET" and "__init__" not in span["name"] for span in earlier

@@ -249,7 +249,7 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "failed": alone.count("ERROR") + sum(_has_failed_at_last(each) for _, each in pairs if each),
         "errors": sum(attempt["status"] == "ERROR" and not _is_exit(attempt) for attempt in attempts),
         "submit_errors": alone.count("ERROR"),
-        "retried": sum(len(each) > 1 for _, each in pairs),
+        "retried": sum(len(each) > 1 and not are_executed(each) for _, each in pairs),
         "no_attempt": len(alone) - alone.count("ERROR") - untraced,
         "running": 0,
         "lost": 0,
@@ -268,6 +268,12 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "wait_ns": _percentiles(sorted(waits)),
         "run_ns": _percentiles([] if generator else sorted(each["end_ns"] - each["start_ns"] for each in timed)),
     }
+
+
+def are_executed(runs: Iterable[Record]) -> bool:
+    """Return whether all runs of a call name one task and one attempt, as those of a compiled graph do."""
+    named = {(run["attributes"].get("ray.task_id"), run["attributes"].get("ray.attempt")) for run in runs}
+    return len(named) == 1 and None not in named.pop()
 
 
 def _has_failed_at_last(attempts: list[Record]) -> bool:

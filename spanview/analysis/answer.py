@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.executions import are_executions
 from spanview.analysis.known_calls import KnownCalls
 from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray_names import RAN, call_names
@@ -302,6 +303,7 @@ class _Sorter:
     """Tells what the stretches of a trace's path were spent on."""
 
     def __init__(self, store: Store, tree: TraceTree, numbers: NameNumbers, *, has_calls: bool) -> None:
+        self._store = store
         self._spans = store.spans
         self._names = store.names.texts
         self._tree = tree
@@ -353,6 +355,7 @@ class _Sorter:
         row, spans = self._tree.rows[previous], self._spans
         is_made = self._names[spans.name[row]].endswith(f".__init__{RAN}")
         is_made = is_made and spans.end_ns[row] != NO_TIME and spans.status[row] != ERROR
+        is_made = is_made or are_executions(self._store, row, self._tree.rows[node])
         return Doing.LIVING if is_made else Doing.RETRYING
 
     def _is_futile(self, node: int) -> bool:
@@ -371,8 +374,10 @@ class _Sorter:
         parent = self._tree.parents[node]
         if parent == ROOT or not self._is_attempt(node) or self._tree.is_missing(parent):
             return False
-        has_failed = self._spans.status[self._tree.rows[node]] == ERROR
-        return has_failed and self._tree.children(parent)[-1] != node
+        row, last = self._tree.rows[node], self._tree.children(parent)[-1]
+        if self._spans.status[row] != ERROR or last == node:
+            return False
+        return not (self._is_attempt(last) and are_executions(self._store, row, self._tree.rows[last]))
 
 
 _WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.LIVING, Doing.QUEUED))

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from spanview.analysis.executions import are_executions
 from spanview.analysis.exits import exits_among
 from spanview.analysis.forest_selftime import exact
 from spanview.analysis.intervals import compact, most_at_once_of_each, time_between
@@ -57,7 +59,7 @@ class Outcome(StrEnum):
     RESTARTED = "restarted"
     """An actor's constructor ran again, because its process had ended, not because it was called again."""
     RETRIED = "retried"
-    """An attempt before the last one was not the end of it."""
+    """An attempt before the last one was not the end of it; executions of a compiled graph are one attempt."""
     SUBMIT_ERROR = "submit error"
     """It was never submitted: its PRODUCER failed and has no attempt."""
     NO_ATTEMPT = "no attempt seen"
@@ -125,6 +127,15 @@ class Calls:
         """How many attempts each call has."""
         return np.diff(self.firsts)
 
+    @cached_property
+    def are_retried(self) -> Flags:
+        """Which calls have more than one attempt: not those that a compiled graph executed more than once."""
+        several = self.counts > 1
+        for index in np.flatnonzero(several).tolist():
+            first = self.firsts[index]
+            several[index] = not are_executions(self.store, *self.attempts[first : first + 2].tolist())
+        return several
+
     @property
     def without_attempt(self) -> list[int]:
         """The rows of calls without an attempt."""
@@ -160,7 +171,7 @@ class Calls:
         failed = self.attempts[are_chosen]
         exits = np.isin(failed, [*exits_among(self.store, failed.tolist())])
         failed, last = failed[~exits], self.firsts[1:][of_calls[are_chosen][~exits]] - 1
-        lasts = has_failed[last]
+        lasts = has_failed[last] | ~self.are_retried[of_calls[are_chosen][~exits]]
         alone = self.rows[chosen][self.counts[chosen] == 0]
         refused = alone[statuses[alone] == ERROR]
         return [*failed[lasts].tolist(), *refused.tolist()], failed[~lasts].tolist()
@@ -181,7 +192,7 @@ class Calls:
             return Outcome.ERROR
         if self.store.spans.end_ns[attempts[-1]] == NO_TIME:
             return Outcome.UNENDED
-        if len(attempts) == 1:
+        if len(attempts) == 1 or are_executions(self.store, *attempts[:2]):
             return Outcome.ENDED
         name = self.store.names.texts[self.store.spans.name[row]]
         return Outcome.RESTARTED if name.endswith(CONSTRUCTED) else Outcome.RETRIED
@@ -200,7 +211,7 @@ class Function:
     submit_errors: int = 0
     """Calls whose PRODUCER has status ERROR and no attempt."""
     retried: int = 0
-    """Calls with more than one attempt."""
+    """Calls with more than one attempt; executions of a compiled graph are one."""
     no_attempt: int = 0
     """Calls without an attempt and without an error, those in `untraced` left out."""
     ended: int = 0
@@ -458,7 +469,7 @@ def _counted(
         count_of(of_attempts),
         count_of(of_attempts[has_failed]),
         count_of(functions[is_refused]),
-        count_of(functions[counts > 1]),
+        count_of(functions[calls.are_retried]),
         count_of(functions[~has_any & ~is_refused]),
         count_of(functions[has_ended]),
         count_of(functions[runs]),

@@ -16,6 +16,7 @@ from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.analysis.executions import are_executions
 from spanview.analysis.ray_names import call_names
 from spanview.index.arrays import copy_of
 from spanview.model.codes import CONSUMER, ERROR
@@ -188,7 +189,9 @@ def retried_attempts(store: Store, rows: Iterable[int]) -> set[int]:
         starts = ((spans.start_ns[row] == NO_TIME, spans.start_ns[row], spans.span_id[row], row) for row in attempts)
         last = max(starts)[-1]
         if spans.status[last] != ERROR and spans.end_ns[last] != NO_TIME:
-            retried |= {row for row in attempts if spans.status[row] == ERROR or spans.end_ns[row] == NO_TIME}
+            failed = {row for row in attempts if spans.status[row] == ERROR or spans.end_ns[row] == NO_TIME}
+            if failed and not are_executions(store, min(failed), last):
+                retried |= failed
     return retried
 
 

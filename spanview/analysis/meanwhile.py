@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from spanview.analysis.executions import are_executions
 from spanview.analysis.intervals import Covered
 from spanview.analysis.ray_names import RAN
 from spanview.analysis.waited_for import LEAST_SHARED_NS, WaitedFor, WaitReason
@@ -175,8 +176,9 @@ def _retried(store: Store, called: _Called, since_ns: int, until_ns: int) -> Mea
     for index in np.argsort(-took, kind="stable").tolist():
         if not fits[index] or 2 * took[index] < until_ns - since_ns:
             continue
-        name = texts[spans.name[called.lasts[index]]]
-        if not name.endswith(f"__init__{RAN}"):
+        first, last = int(called.firsts[index]), int(called.lasts[index])
+        name = texts[spans.name[last]]
+        if not name.endswith(f"__init__{RAN}") and not are_executions(store, first, last):
             return Meanwhile(name, int(took[index]), int(called.counts[index]), is_retried=True)
     return None
 

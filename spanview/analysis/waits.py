@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spanview.analysis.executions import are_executions
 from spanview.analysis.intervals import time_between
 from spanview.analysis.ray_names import RAN, started_attempts
 from spanview.analysis.serve import Part, part_of_name, queue_between
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 def wait_of(store: Store, tree: TraceTree, node: int) -> int:
     """Return the nanoseconds that a span waited before it ran, as in `wait_between`; 0 for every other node.
 
-    An attempt that another one preceded has waited since that one ended; where no file says when, it is 0.
+    An attempt that another one preceded has waited since that one ended; where no file says when, it is 0. An execution
+    of a compiled graph that another one preceded waited for nobody.
 
     Args:
         node: A node of the tree.
@@ -47,7 +49,7 @@ def wait_of(store: Store, tree: TraceTree, node: int) -> int:
     if spans.end_ns[previous_row] == NO_TIME:
         return 0
     # The actor lived between its constructor's attempts: it was restarted, and nobody waited for that.
-    if store.names.texts[spans.name[row]].endswith(f"__init__{RAN}"):
+    if store.names.texts[spans.name[row]].endswith(f"__init__{RAN}") or are_executions(store, previous_row, row):
         return 0
     return max(0, min(wait, spans.start_ns[row] - spans.end_ns[previous_row]))
 

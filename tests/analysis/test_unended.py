@@ -13,9 +13,11 @@ no process            –                        –                        unkn
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
@@ -32,10 +34,10 @@ from spanview.sources.processes import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from builders import Document
 
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 STARTED: Final = "spans/here-7-1700000000000.started.jsonl"
 ENDED: Final = "spans/here-7-1700000000000.jsonl"
 HERE: Final = {"host.name": "here", "process.pid": 7}
@@ -389,3 +391,13 @@ def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> Non
     exported = spanview("export", path).text
     assert '"end_time":null' in exported
     assert '"warnings":["no_end"]' in exported
+
+
+def test_a_recorded_session_that_ended_in_order() -> None:
+    """What ran until Ray ended it is no more than an info, wherever the folder was copied to."""
+    done = spanview("check", "--json", FIXTURES / "session-in-order/logs/spans")
+    (finding,) = json.loads(done.output)["findings"]
+    assert (done.status, finding["kind"], finding["severity"]) == (0, "no_end", "info")
+    shown = spanview("tree", FIXTURES / "session-in-order/logs/spans").text
+    for cause in ("its node was stopped", "its job had finished"):
+        assert f"because {cause}" in shown

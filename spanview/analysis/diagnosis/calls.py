@@ -20,6 +20,7 @@ import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
 from spanview.analysis.diagnosis.finding import Certainty, Kind, number
+from spanview.analysis.executions import are_executions
 from spanview.analysis.generators import generators_of
 from spanview.analysis.ray_names import RAN, SUBMITTED
 from spanview.analysis.reasons import OPEN_TEXT, Reason, without_attempt
@@ -125,13 +126,16 @@ def _was_broken(facts: Facts, row: int) -> bool:
 def unset_attempts(facts: Facts) -> Finding:
     """Find attempts without an error that another attempt of their call followed.
 
-    An actor that is started anew runs its constructor again, though the first time was a success.
+    An actor that is started anew runs its constructor again, though the first time was a success; a compiled graph
+    executes its methods again.
     """
     are_tried = facts.ran & (facts.parents >= 0) & ~facts.are_named(Name.CONSTRUCTOR)
     rows = np.flatnonzero(are_tried & ~facts.of_merged_runs)
     rows = rows[np.lexsort((facts.starts[rows], facts.parents[rows]))]
     parents = facts.parents[rows]
-    followed = rows[:-1][parents[:-1] == parents[1:]]
+    again = np.flatnonzero(parents[:-1] == parents[1:]).tolist()
+    are_tries = [not are_executions(facts.store, int(rows[index]), int(rows[index + 1])) for index in again]
+    followed = rows[:-1][np.array(again, np.int64)[np.array(are_tries, np.bool_)]]
     # Of one without an end, no_end says what is known.
     unset = followed[(facts.statuses[followed] == _UNSET) & (facts.column("end_ns")[followed] != NO_TIME)]
     attempts = number(len(unset), "attempt has", "attempts have")

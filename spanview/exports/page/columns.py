@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.answer import answer_of
 from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.executions import run_word
 from spanview.analysis.joined import joined
 from spanview.analysis.known_calls import KnownCalls
 from spanview.analysis.ray_names import call_names, short_names
@@ -221,9 +222,10 @@ class Columns:
         for node in calls:
             row, attempts = tree.rows[node], tree.children(node)
             if len(attempts) > 1:
-                marks[node] = count(len(attempts), "attempt")
+                word = run_word(store, [tree.rows[child] for child in attempts[:2]])
+                marks[node] = count(len(attempts), word)
                 attempts = [child for child in attempts if kinds[tree.rows[child]] == CONSUMER]
-                marks |= {child: f"attempt {number:,}" for number, child in enumerate(attempts, 1)}
+                marks |= {child: f"{word} {number:,}" for number, child in enumerate(attempts, 1)}
             elif not attempts and row not in served and row not in self._failures:
                 why = self._known.reasons.get(row)
                 marks[node] = f"◌ {'no attempt seen' if why is None else why.label}"

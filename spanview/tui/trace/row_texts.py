@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.executions import run_word
 from spanview.analysis.ray_names import SUBMITTED, short_names
 from spanview.analysis.unended import Fate
 from spanview.display.call_text import NOT_YET_SEEN
@@ -110,17 +111,22 @@ class RowTexts:
         parent = tree.parents[node]
         if self._store.spans.kind[tree.rows[node]] == CONSUMER and parent < len(tree.rows):
             is_attempt = parent != ROOT and self._is_call(tree.rows[parent])
-            return f"attempt {tree.children(parent).index(node) + 1:,}" if is_attempt else ""
+            return f"{self._run_word(parent)} {tree.children(parent).index(node) + 1:,}" if is_attempt else ""
         if not self._is_call(tree.rows[node]):
             return ""
         attempts = len(tree.children(node)) or int(tree.rows[node] in stitched.served)
         if attempts:
-            return count(attempts, "attempt")
+            return count(attempts, self._run_word(node))
         if tree.rows[node] in self._appearance.open_calls:
             return f"◌ {NOT_YET_SEEN}"
         why = self._appearance.reasons.get(tree.rows[node])
         mark = "" if tree.rows[node] in self._appearance.silent else "◌ "
         return f"{mark}no attempt seen" if why is None else f"{mark}{why.label}"
+
+    def _run_word(self, node: int) -> str:
+        """Return what the runs of a call are, one of which is meant."""
+        tree = self._model.tree
+        return run_word(self._store, [tree.rows[child] for child in tree.children(node)[:2]])
 
     def _silent_text(self, node: int) -> str:
         """Return how a span failed without an error; empty for all others."""

@@ -1,0 +1,47 @@
+"""Runs of one attempt: what a compiled graph (`experimental_compile`) executes again and again, with no call for each.
+
+W.f ray.remote                                               submitted once
+├─ W.f ray.remote_worker   ray.task_id 35…  ray.attempt 0    an execution
+└─ W.f ray.remote_worker   ray.task_id 35…  ray.attempt 0    another one, when the graph had its next input
+
+Attempts of a call that was retried have different numbers. spanview's hook writes both attributes; what has none of
+them counts as attempts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.index.store import Store
+
+_ATTRIBUTES: Final = ("ray.task_id", "ray.attempt")
+_MAX_CALLS: Final = 20_000
+"""Calls of which two records are read; the runs of further ones count as attempts."""
+_KNOWN: Final[WeakKeyDictionary[Store, dict[tuple[int, int], bool]]] = WeakKeyDictionary()
+"""By store, and by a call's trace and span id: records don't change."""
+
+
+def are_executions(store: Store, first: int, second: int) -> bool:
+    """Return whether a call's CONSUMERs are executions of one attempt, judging by two of them.
+
+    Args:
+        first: The row of one of them.
+        second: That of another one.
+    """
+    spans, known = store.spans, _KNOWN.setdefault(store, {})
+    call = spans.trace[second], spans.parent_id[second]
+    if call not in known:
+        if len(known) >= _MAX_CALLS:
+            return False
+        one, other = (tuple(map(store.span(row).attributes.get, _ATTRIBUTES)) for row in (first, second))
+        known[call] = one == other and None not in one
+    return known[call]
+
+
+def run_word(store: Store, rows: Sequence[int]) -> str:
+    """Return what one of a call's CONSUMERs is called, given the rows of the first two: `attempt`, or `execution`."""
+    return "execution" if len(rows) > 1 and are_executions(store, *rows[:2]) else "attempt"

@@ -41,6 +41,7 @@ ray_names          how Ray names the spans of calls, which are attempts, and wha
 serve_calls        Serve's calls of replicas, where two hooks are on
 calls              Ray calls: what they waited, how long they ran, and how they ended
 call_groups        the actors, nodes and jobs that they belong to
+executions         runs of one attempt, as of a compiled graph, which are no retries
 exits              actors that left by `exit_actor`
 generators         functions whose spans end when a generator is made
 joined             a trace in which each Ray call is one node

@@ -45,6 +45,9 @@ def notice_problems(tallies: Tallies) -> bool:
     lost = sum(file.fragments for _, file in tallies.each_file())
     if tallies.records and lost:
         say(f"{count(lost, 'span')} in logs can't be read there; spanview check says why")
+    printed = sum(file.inspected for _, file in tallies.each_file())
+    if tallies.records and printed:
+        say(f"{count(printed, 'span')} printed by JavaScript can't be read; spanview check says why")
     unwritten = sum(file.unwritten for _, file in tallies.each_file())
     if unwritten:
         say(f"{count(unwritten, 'span')} could not be written when they ended; spanview check says why")
@@ -58,10 +61,16 @@ def nothing_in(tallies: Tallies, paths: Iterable[str]) -> str:
     damaged = sum(1 for file in files if file.gaps or file.fragments)
     if not files:
         what = f"{count(tallies.files, 'empty file')}" if tallies.files else "no files"
+    elif printed := sum(1 for file in files if file.inspected):
+        what = (
+            f"{count(printed, 'file')} with spans that JavaScript printed, which isn't JSON: let the program export "
+            "OTLP to spanview receive --dir spans"
+        )
     elif damaged:
         what = f"{count(damaged, 'file')} with damaged records, listed by spanview check"
     else:
         what = f"{count(len(files), 'file')} of another kind, listed by spanview check"
+        what += next((f": {lacks}" for file in files if (lacks := file.first_skipped[2])), "")
     return f"{where}: no spans; {what}"
 
 

@@ -149,6 +149,7 @@ def batch_of(frames: Frames) -> Batch:
         has_text=frames.has_text,
         repeated=frames.repeated,
         fragments=frames.fragments,
+        inspected=frames.inspected,
         pids=frames.pids,
     )
 
@@ -164,7 +165,7 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
     from spanview.formats import foreign, own
 
     parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
-    skipped, holding, partial = list[tuple[int, int]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
+    skipped, holding, partial = list[tuple[int, int, str]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
     unwritten = list[Unwritten]()
 
     for (is_own, is_mixed), grouped in groupby(documents, _kind_of):
@@ -187,7 +188,7 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
                 continue
             format_ = foreign.format_of(value)
             if format_ is None:
-                skipped.append((offset, size))
+                skipped.append((offset, size, foreign.what_it_lacks(value)))
                 if type(value) is dict and _LOGS_KEY in value:
                     from spanview.formats.unwritten import unwritten_in
 

@@ -46,6 +46,17 @@ _BY_KEY: Final = {
     "traceId": "zipkin",
 }
 """Keys at the top of documents by which their formats are recognized."""
+_WANTED: Final = {
+    "context": "OpenTelemetry SDK",
+    "resourceSpans": "OTLP",
+    "data": "Jaeger",
+    "traceId": "Zipkin",
+}
+"""The key by which most documents of a format are recognized."""
+_MAX_KEYS: Final = 5
+"""Keys that are shown of a document of another kind,"""
+_MAX_KEY_LENGTH: Final = 40
+"""and characters of each."""
 
 
 class Format(Protocol):
@@ -72,6 +83,18 @@ def format_of(value: Any) -> Format | None:
 def _module(name: str) -> Format:
     """Return the module of a format; importing it again would take a third of the time for a document of none."""
     return cast(Format, import_module(f"spanview.formats.{name}"))
+
+
+def what_it_lacks(value: Any) -> str:
+    """Return the first keys of a document without spans, or of the first one in a list, and those that it lacks.
+
+    Returns:
+        `its keys are id, name, without context (OpenTelemetry SDK), …`; empty for what has no keys.
+    """
+    keys = [*next(_objects(value), {})]
+    known = ", ".join(key[:_MAX_KEY_LENGTH] for key in keys[:_MAX_KEYS]) + (", …" if len(keys) > _MAX_KEYS else "")
+    lacking = ", ".join(f"{key} ({name})" for key, name in _WANTED.items() if key not in keys)
+    return f"its keys are {known}" + (f", without {lacking}" if lacking else "") if keys else ""
 
 
 def _objects(value: Any) -> Iterator[dict[str, Any]]:

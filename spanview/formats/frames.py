@@ -42,6 +42,8 @@ class Frames:
     """Marks in text of a console log for lines that Ray left out."""
     fragments: int = 0
     """Beginnings of spans in text."""
+    inspected: int = 0
+    """Spans that JavaScript has printed, which isn't JSON."""
     pids: set[int] = field(default_factory=set)
     """Of the processes that a log names before lines of spans."""
 
@@ -52,4 +54,5 @@ class Frames:
         self.has_text = self.has_text or more.has_text
         self.repeated += more.repeated
         self.fragments += more.fragments
+        self.inspected += more.inspected
         self.pids |= more.pids

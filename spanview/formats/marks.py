@@ -15,8 +15,10 @@ _FIRST_VALUE: Final = (
     rb"|[A-Za-z0-9.+-]*+[ \t\r\n]*+\Z)"
 )
 """What follows the bracket of a list, or may; not a log's `[INFO]` or `[2026-11-20 …]`."""
-_OPENING: Final = rb"\{(?!'[^'\"\r\n]{0,200}(?:'|\Z))"
-"""What opens an object; `{'loss': 0.1}` is Python's."""
+_INSPECTED: Final = rb"(?:[ \t\r]*+\n)?+[ \t]++[A-Za-z_$][A-Za-z0-9_$]{0,60}+"
+"""Behind a brace: the first key of an object that JavaScript prints, which has no quotes."""
+_OPENING: Final = rb"\{(?!'[^'\"\r\n]{0,200}(?:'|\Z)|" + _INSPECTED + rb"(?::|\Z))"
+"""What opens an object; `{'loss': 0.1}` is Python's, and `{ loss: 0.1 }` is JavaScript's."""
 # `{"name"`, `[{`, `[1, 2]`; neither `{'loss': 0.1}` nor `[INFO]`.
 _BEGINNING: Final = re.compile(_OPENING + rb"|\[" + _FIRST_VALUE)
 _FRONT: Final = (
@@ -58,17 +60,19 @@ _PARTIAL_BEGINNING: Final = re.compile(
     rb'(?:"[A-Za-z_]{0,14}(?:"[ \t\r\n]*(?::[ \t\r\n\[{]*(?:"[A-Za-z_/-]{0,22}(?:"[ \t\r\n]*)?)?)?)?)?\Z'
     rb'|\{"trace(?:_id|ID|Id)"[a-z0-9_:", \t\r\n]{0,160}\Z'
 )
-# `{'los` at the end of the buffer, which isn't JSON if it continues like this.
-_PARTIAL_PYTHON: Final = rb"\{'[^'\"\r\n]{0,200}\Z"
+# `{'los` and `{ los` at the end of the buffer, which isn't JSON if it continues like this.
+_PARTIAL_PRINTED: Final = rb"\{(?:'[^'\"\r\n]{0,200}|" + _INSPECTED + rb")\Z"
 # `\n  \xef\xbb`, and `\n{'los`.
-_PARTIAL_BLANK_LINE: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+\Z|" + _PARTIAL_PYTHON + rb")")
-_PARTIAL_MARK: Final = re.compile(rb"\xef\xbb?\Z|" + _PARTIAL_PYTHON)
+_PARTIAL_BLANK_LINE: Final = re.compile(rb"\n" + _INDENT + rb"(\xef?+\xbb?+\Z|" + _PARTIAL_PRINTED + rb")")
+_PARTIAL_MARK: Final = re.compile(rb"\xef\xbb?\Z|" + _PARTIAL_PRINTED)
 
 REPEATED: Final = b"x across cluster]"
 """In the text that Ray's de-duplication puts where it left out lines."""
 FRAGMENT: Final = b'"trace_id": "0x'
 """In the beginning of a span."""
-_LOG_MARKS: Final = (("repeated", REPEATED), ("fragments", FRAGMENT))
+_INSPECTED_SCOPE: Final = b"instrumentationScope: {"
+"""In a span that the exporter of OpenTelemetry for JavaScript prints."""
+_LOG_MARKS: Final = (("repeated", REPEATED), ("fragments", FRAGMENT), ("inspected", _INSPECTED_SCOPE))
 _MAX_MARK_BYTES: Final = max(len(mark) for _, mark in _LOG_MARKS)
 
 _BRACE, _LF, _NUL = b"{\n\x00"
@@ -84,7 +88,7 @@ def skip_separators(data: bytes, position: int) -> int:
 
 
 def is_partial_mark(data: bytes, position: int) -> bool:
-    """Tell whether the bytes from `position` on may become a byte order mark, or what Python prints."""
+    """Tell whether the bytes from `position` on may become a byte order mark, or an object that isn't JSON's."""
     return _PARTIAL_MARK.match(data, position) is not None
 
 
@@ -137,13 +141,15 @@ def find_partial(data: bytes, position: int, *, in_text: bool) -> tuple[int, boo
 class LogMarks:
     """What the text between documents says of a console log, counted in pieces of any size."""
 
-    __slots__ = ("_before", "fragments", "repeated")
+    __slots__ = ("_before", "fragments", "inspected", "repeated")
 
     def __init__(self) -> None:
         self.repeated = 0
         """Marks of Ray's de-duplication for lines that it left out."""
         self.fragments = 0
         """Beginnings of spans in text."""
+        self.inspected = 0
+        """Spans that JavaScript has printed."""
         self._before = b""
 
     def count(self, data: bytes, start: int, end: int, *, goes_on: bool) -> None:
@@ -167,7 +173,8 @@ class LogMarks:
         last = (self._before + data[max(start, end - _MAX_MARK_BYTES + 1) : end])[1 - _MAX_MARK_BYTES :]
         self._before = last if goes_on else b""
 
-    def take(self) -> tuple[int, int]:
-        """Return the marks and the fragments that were counted since the last call."""
-        counts, self.repeated, self.fragments = (self.repeated, self.fragments), 0, 0
+    def take(self) -> tuple[int, ...]:
+        """Return what was counted since the last call: in the order above."""
+        counts = self.repeated, self.fragments, self.inspected
+        self.repeated = self.fragments = self.inspected = 0
         return counts

@@ -100,8 +100,8 @@ class Batch(NamedTuple):
     lengths: Sequence[int]
     """Bytes of each span's record; 0 for the spans of `documents`, whose offsets count up from that of the document."""
     gaps: Sequence[Gap] = ()
-    skipped: Sequence[tuple[int, int]] = ()
-    """Offset and length of each whole JSON document that is no span."""
+    skipped: Sequence[tuple[int, int, str]] = ()
+    """Offset and length of each whole JSON document that is no span, and what it lacks to be one."""
     documents: Sequence[tuple[int, int]] = ()
     """Offset and length of each document that holds several spans, or one that is no record by itself."""
     partial: Sequence[tuple[int, int, int]] = ()
@@ -114,5 +114,7 @@ class Batch(NamedTuple):
     """Marks in such text for lines that Ray's log de-duplication left out."""
     fragments: int = 0
     """Beginnings of spans in such text."""
+    inspected: int = 0
+    """Spans in such text that JavaScript has printed, which isn't JSON."""
     pids: Collection[int] = ()
     """Of the processes that a log names before lines of spans."""

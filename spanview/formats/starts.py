@@ -73,4 +73,4 @@ class Starts:
     def report(self, frames: Frames) -> None:
         """Say what the text held that was passed over since the last call."""
         frames.has_text, self._has_text = frames.has_text or self._has_text, False
-        frames.repeated, frames.fragments = self._logs.take()
+        frames.repeated, frames.fragments, frames.inspected = self._logs.take()

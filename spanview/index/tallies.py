@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 _PARTIAL: Final = "a document in which {:,} of its parts should be spans, or contain spans, and don't"
+_NO_SPANS: Final = "no span in this file: its format isn't one that spanview knows, or its records are damaged"
 _MAX_PAIRS: Final = 4096
 """Pairs of files whose duplicates are counted."""
 _MAX_DUPLICATES: Final = 1 << 20
@@ -33,14 +34,16 @@ class FileTally:
     """Spans, duplicates included."""
     gaps: int = 0
     skipped: int = 0
-    first_skipped: tuple[int, int] = (0, 0)
-    """Offset and length."""
+    first_skipped: tuple[int, int, str] = (0, 0, "")
+    """Offset, length, and what it lacks to be a span."""
     has_text: bool = False
     """Whether there is something between the documents."""
     repeated: int = 0
     """Marks in the text that stand for lines which Ray's log de-duplication left out."""
     fragments: int = 0
     """Beginnings of spans in the text."""
+    inspected: int = 0
+    """Spans in the text that JavaScript has printed, which isn't JSON."""
     content: int = 0
     """Bytes, unpacked where they are compressed."""
     pids: tuple[int, ...] = ()
@@ -156,6 +159,7 @@ class Tallies:
         file.has_text = file.has_text or batch.has_text
         file.repeated += batch.repeated
         file.fragments += batch.fragments
+        file.inspected += batch.inspected
         if batch.pids:
             file.pids = tuple(sorted({*file.pids, *batch.pids}))
         for gap in batch.gaps:
@@ -189,8 +193,8 @@ class Tallies:
         self.skipped += skipped
         for path, values in state["files"].items():
             file = self._files[path] = FileTally(*values)
-            offset, length = file.first_skipped
-            file.first_skipped, file.pids = (offset, length), tuple(file.pids)
+            offset, length, lacks = file.first_skipped
+            file.first_skipped, file.pids = (offset, length, lacks), tuple(file.pids)
             file.first_unwritten = values[-1] and Unwritten(*values[-1])
         self.records = sum(file.records for file in self._files.values())
         self._problems += [Problem(ProblemKind(kind), *rest) for kind, *rest in state["problems"]]
@@ -204,12 +208,12 @@ class Tallies:
         problems = list(self._problems)
         for path, file in self._files.copy().items():
             if file.skipped:
-                offset, length = file.first_skipped
-                more = f", and {file.skipped - 1:,} more in this file" if file.skipped > 1 else ""
-                detail = f"a whole JSON document that is no span{more}"
+                offset, length, lacks = file.first_skipped
+                more = f"; {file.skipped - 1:,} more in this file" if file.skipped > 1 else ""
+                detail = f"a whole JSON document that is no span{lacks and f': {lacks}'}{more}"
                 problems.append(Problem(ProblemKind.SKIPPED, path, offset, length, detail))
             if not file.records and (file.skipped or file.gaps or file.has_text):
-                detail = "no span in this file: its format isn't one that spanview knows, or its records are damaged"
+                detail = "no span in this file: JavaScript printed it, and not as JSON" if file.inspected else _NO_SPANS
                 problems.append(Problem(ProblemKind.NO_SPANS, path, 0, file.bytes, detail))
         return sorted(problems, key=lambda problem: (problem.file, problem.offset, problem.kind, problem.detail))
 

@@ -236,6 +236,10 @@ def _both_of_rays_hooks(folder: Path) -> None:
     (folder / "10.txt").write_bytes(b"")
 
 
+def _javascript(folder: Path) -> None:
+    (folder / "console.txt").write_bytes((FIXTURES / "javascript" / "console.txt").read_bytes())
+
+
 def _log(folder: Path, *, has_lost: bool) -> None:
     lines = json.dumps(Builder().span("printed", trace=2), indent=4).splitlines()
     # Whoever collects logs puts another name there, of which nothing is known.
@@ -378,6 +382,7 @@ MADE: Final[dict[str, tuple[Callable[[Path], None], dict[str, int]]]] = {
     "both hooks": (_both_hooks, {"doubled": 80, "both_hooks": 80}),
     "both of Ray's hooks": (_both_of_rays_hooks, {"both_hooks": 3}),
     "a log with gaps": (partial(_log, has_lost=True), {"deduplicated": 5, "foreign": 1}),
+    "JavaScript's console": (_javascript, {"javascript": 2}),
     "a log": (partial(_log, has_lost=False), {"prefixed": 3, "foreign": 1}),
     "empty files": (_empty, {"all_empty": 3}),
     "workers that hold their spans": (_batched, {"batched": 2, "no_attempt": 3}),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
 
 PLACE = Source("spans/1.json", 7, 11)
+
+LACKING: Final = "resourceSpans (OTLP), data (Jaeger), traceId (Zipkin)"
+FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 
 
 def digest(record: bytes) -> bytes:
@@ -41,9 +45,49 @@ def test_batch() -> None:
     assert list(batch.columns.statuses) == [0, 2]
     for document, offset, length in zip((one, two), batch.offsets, batch.lengths, strict=True):
         assert json.loads(data[offset : offset + length]) == document
-    assert [data[at : at + size] for at, size in batch.skipped] == [b'{"no": "span"}', b"[1]"]
+    assert [data[at : at + size] for at, size, _ in batch.skipped] == [b'{"no": "span"}', b"[1]"]
     assert [(gap.kind, gap.offset) for gap in batch.gaps] == [(ProblemKind.TORN, data.index(dump(torn)[:-9]))]
     assert batch.has_text
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 10_000])
+def test_what_javascript_prints(size: int) -> None:
+    """It is text, not torn, in pieces of any size; its spans are counted, and what is beside it is read."""
+    build = Builder()
+    printed = (FIXTURES / "javascript" / "console.txt").read_bytes()
+    data = printed + dump(build.span("a"), indent=4) + b"\n{ route: '/cart', n: 1 }\n" + printed + dump(build.span("b"))
+    decoder = Decoder()
+    batches = [decoder.feed(data[first : first + size]) for first in range(0, len(data), size)] + [decoder.close()]
+    assert [name for batch in batches for name in batch.columns.names] == ["a", "b"]
+    assert [gap for batch in batches for gap in batch.gaps] == []
+    assert sum(batch.inspected for batch in batches) == 4
+
+
+@pytest.mark.parametrize(
+    ("document", "lacks"),
+    [
+        (
+            {
+                "id": "1",
+                "name": "ChatOpenAI",
+                "run_type": "llm",
+                "trace_id": "1",
+                "start_time": "…",
+                "dotted_order": "…",
+            },
+            f"its keys are id, name, run_type, trace_id, start_time, …, without context (OpenTelemetry SDK), {LACKING}",
+        ),
+        (
+            [{"data": 1}],
+            "its keys are data, without context (OpenTelemetry SDK), resourceSpans (OTLP), traceId (Zipkin)",
+        ),
+        ([1], ""),
+    ],
+)
+def test_another_kind_of_json(document: Any, lacks: str) -> None:
+    """What a document has, and which key of a known format it would need, is noted with where it is."""
+    data = json.dumps(document).encode() + b"\n"
+    assert Decoder().feed(data).skipped == [(0, len(data) - 1, lacks)]
 
 
 def test_offset_and_waiting() -> None:

@@ -46,7 +46,7 @@ class Decoded:
         columns = [getattr(batch.columns, column.name) or [""] * len(batch.columns) for column in fields(SpanColumns)]
         self.rows += zip(batch.offsets, batch.lengths, zip(*columns, strict=True), strict=True)
         self.documents += batch.documents
-        self.skipped += batch.skipped
+        self.skipped += [(offset, length) for offset, length, _ in batch.skipped]
         self.gaps += [(gap.kind.value, gap.offset, gap.length) for gap in batch.gaps]
         self.has_text = self.has_text or batch.has_text
 

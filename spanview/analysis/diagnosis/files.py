@@ -303,6 +303,15 @@ def prefixed(facts: Facts) -> Finding:
     return finding_of(Kind.PREFIXED, parts, detail, [Place(path) for path, _ in logs])
 
 
+def javascript(facts: Facts) -> Finding:
+    """Find files with what the console exporter of OpenTelemetry for JavaScript prints."""
+    printed = [(path, file) for path, file in facts.files if file.inspected]
+    spans = sum(file.inspected for _, file in printed)
+    where = number(len(printed), "file", "files")
+    detail = f"{number(spans, 'span', 'spans')} in {where} printed by JavaScript, which isn't JSON."
+    return finding_of(Kind.JAVASCRIPT, spans, detail, [Place(path) for path, _ in printed])
+
+
 def all_empty(facts: Facts) -> Finding | None:
     """Find that all files are empty."""
     if not facts.files or any(file.bytes for _, file in facts.files):
@@ -328,7 +337,7 @@ def batched(facts: Facts) -> Finding | None:
 def foreign(facts: Facts) -> Finding:
     """Find files that aren't empty, but have no span, nor the beginning of one."""
     others = [(path, file) for path, file in facts.files if file.skipped or file.has_text]
-    files = [path for path, file in others if not (file.records or file.fragments or file.gaps)]
+    files = [path for path, file in others if not (file.records or file.fragments or file.gaps or file.inspected)]
     verb = "has" if len(files) == 1 else "have"
     total = number(len(facts.files), "file", "files")
     detail = f"{len(files):,} of {total} {verb} contents but no span."

@@ -63,6 +63,7 @@ class Kind(StrEnum):
     BOTH_HOOKS = "both_hooks"
     DEDUPLICATED = "deduplicated"
     PREFIXED = "prefixed"
+    JAVASCRIPT = "javascript"
     ALL_EMPTY = "all_empty"
     BATCHED = "batched"
     FOREIGN = "foreign"
@@ -235,6 +236,13 @@ RULES: Final = {
     Kind.PREFIXED: Rule(
         "a log has the beginnings of spans that are incomplete, or follow a prefix that spanview doesn't know",
         "The files of Ray's workers have these spans: `spanview '/tmp/ray/session_latest/logs/worker-*.out'`",
+        severity=Severity.WARNING,
+        certainty=Certainty.CERTAIN,
+    ),
+    Kind.JAVASCRIPT: Rule(
+        "spans were printed by OpenTelemetry's console exporter for JavaScript, which isn't JSON and can't be read",
+        "Write OTLP instead: give the program the OTLPTraceExporter of @opentelemetry/exporter-trace-otlp-http, or "
+        "OTEL_TRACES_EXPORTER=otlp, and receive its spans: `spanview receive --dir spans --view`",
         severity=Severity.WARNING,
         certainty=Certainty.CERTAIN,
     ),

@@ -10,6 +10,7 @@ A.f         an attempt of A had raised AsyncioActorExit      actor exited
 g, f        g fails, whose caller submits f after it         argument failed, likely: see `failed_arguments`
 A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
 r, r        Serve's routing calls a replica again            not traced, likely: the first one refused it
+r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
 f           in a log that Ray took repeated lines from       lost in the log, likely
 f           nothing of these                                 no attempt seen: it waits, runs, died, …
 
@@ -31,6 +32,7 @@ from spanview.analysis.calls import calls_of
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.failed_arguments import FailedArguments
 from spanview.analysis.ray_names import RAN, SUBMITTED, started_attempts
+from spanview.analysis.serve import Part, part_of_name
 from spanview.analysis.serve_calls import is_serve_call
 from spanview.index.arrays import copy_of
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -242,6 +244,8 @@ class _Reasons:
         alone = (call.row for call in lone_calls if call.row not in self._existing and not call.is_constructor)
         open_rows = [row for row in alone if store.spans.status[row] != ERROR]
         self._failed_arguments = FailedArguments(store, producers, self._failed_calls(), open_rows)
+        self._has_routes = any(part_of_name(text) is Part.ROUTE for text in store.names.texts)
+        """Whether Serve's exporter is on where requests are routed: the replica's span is to be beside the call."""
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
         self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
         unexplained = {*calls.without_attempt}
@@ -428,6 +432,8 @@ class _Reasons:
         text = ""
         if function.startswith(_NEVER_TRACED) and function.endswith(".submit"):
             text = "a generator method of Ray Data, which tracing leaves out"
+        elif is_serve_call(function + SUBMITTED) and not (self._has_routes and self._store.spans.parent_id[call.row]):
+            text = "a request to a replica of Ray Serve, which Serve's own exporter traces"
         elif actor is None:
             if function.startswith(_CONTROLLER) and not any(name.startswith(_CONTROLLER) for name in self._ran):
                 text = "Ray Serve's controller writes no spans to the files of Serve's exporter"

@@ -688,6 +688,21 @@ def test_advice_names_the_session_of_the_spans(name: object, folder: str) -> Non
     assert f" {folder}/logs`" in f"{finding.advice}`"
 
 
+def test_requests_of_serve_below_the_own_hook() -> None:
+    """Whoever has spanview's hook isn't told to take it, and requests that Serve answered aren't missing."""
+    call = "ServeReplica:app:Model.handle_request_with_rejection ray.remote"
+    build, resource = Builder(), {"ray.session": "session_1"}
+    requests = [
+        build.span(call, trace=trace, kind="PRODUCER", resource=resource, attributes={"ray.actor_id": "a"})
+        for trace in (1, 2)
+    ]
+    findings = {finding.kind: finding for finding in diagnose(store_of(*requests)).findings}
+    assert findings.keys() == {Kind.UNTRACED, Kind.SERVE_UNTRACED}
+    assert findings[Kind.UNTRACED].count == len(requests)
+    assert "setup_tracing" not in findings[Kind.UNTRACED].advice
+    assert "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH" in findings[Kind.UNTRACED].setting
+
+
 def test_check_names_the_session_below_ray_tmpdir(tmp_path: Path) -> None:
     """`RAY_TMPDIR` says where sessions are, for files that are from none."""
     (tmp_path / "1.txt").write_bytes(file_of([Builder().span("f ray.remote", kind="PRODUCER")]))

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
-from spanview.analysis.diagnosis.finding import Certainty, Kind, number
+from spanview.analysis.diagnosis.finding import RULES, Certainty, Kind, number
 from spanview.analysis.executions import are_executions
 from spanview.analysis.generators import generators_of
 from spanview.analysis.ray_names import RAN, SUBMITTED
@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 
 _MARK: Final = "_ray_trace_ctx"
 _UNSET: Final = 0
+_TRACED_BY_SERVE: Final = (
+    "spanview's hook traces every method but those that take Ray Serve's requests, which Serve's exporter traces. "
+    f"{RULES[Kind.SERVE_UNTRACED].advice}. Other calls here may hang."
+)
+"""The advice for spans of spanview's own hook, which alone name the session."""
 _FIX_EARLIER_FAILURES: Final = (
     "Fix the earlier failures; the calls themselves may be fine. In the viewer, each call's Timing section names the "
     "failure."
@@ -89,7 +94,9 @@ def untraced(facts: Facts) -> Finding | None:
     more = f" and {number(len(others), 'other method', 'other methods')}" if others else ""
     calls, has = number(len(rows), "call", "calls"), "has" if len(rows) == 1 else "have"
     detail = f"{calls} of {first}{more} {has} no attempt, likely because Ray's tracing skips it."
-    return facts.of_spans(Kind.UNTRACED, rows, detail)
+    finding = facts.of_spans(Kind.UNTRACED, rows, detail)
+    is_by_own_hook = "ray.session" in facts.store.span(rows[0]).resource.attributes
+    return replace(finding, known_advice=_TRACED_BY_SERVE) if is_by_own_hook else finding
 
 
 def generators(facts: Facts) -> Finding:

@@ -41,8 +41,13 @@ _BY: Final = (
     "process",
     "pid",
     "scope",
+    "critical-path",
     "ray",
+    "ray-actor",
+    "ray-node",
+    "ray-job",
     "serve",
+    "serve-request",
 )
 _PROTOCOLS: Final = ("http/json", "http/protobuf", "grpc")
 _COMPRESSIONS: Final = ("gzip", "none")

@@ -49,6 +49,19 @@ def functions_of(
     return sorted(answer, key=lambda function: (-function["calls"], function["function"]))
 
 
+def comparable(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return of the rows of `stats --by ray` what `functions_of` says too, in its order."""
+    names = ("function", "calls", "attempts", "failed", "errors", "submit_errors", "retried", "no_attempt")
+    more = ("running", "lost", "existing", "untraced", "total_wait_ns", "cold_starts", "cold_wait_ns", "generator")
+    found = [
+        {name: row[name] for name in (*names, *more, "max_concurrency")}
+        | {name: {figure: row[name][figure] for figure in ("p50", "p95", "max")} for name in ("wait_ns", "run_ns")}
+        | {"total_wait_ns": row["total_wait_ns"] or 0}
+        for row in rows
+    ]
+    return sorted(found, key=lambda function: (-function["calls"], function["function"]))
+
+
 def _is(record: Record, kind: str, ending: str) -> bool:
     return bool(record["kind"] == f"SpanKind.{kind}" and record["name"].endswith(ending))
 

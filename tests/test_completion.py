@@ -52,7 +52,21 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("export -o st|", {"stray file.txt"}),
     (
         "stats --by |",
-        {"name", "service", "kind", "service+name", "status", "trace.root", "process", "pid", "scope", "ray", "serve"},
+        {
+            *(
+                "name",
+                "service",
+                "kind",
+                "service+name",
+                "status",
+                "trace.root",
+                "process",
+                "pid",
+                "scope",
+                "critical-path",
+            ),
+            *("ray", "ray-actor", "ray-node", "ray-job", "serve", "serve-request"),
+        },
     ),
     ("--since l|", {"last"}),
     ("tree --trace |", set()),

@@ -346,7 +346,7 @@ def test_help_on_a_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("page", "says"), [("qurey", "did you mean `spanview help query`?"), ("weather", "there are tracing, cluster")]
+    ("page", "says"), [("qurey", "did you mean `spanview help query`?"), ("weather", "the pages are tracing, cluster")]
 )
 def test_help_on_nothing(page: str, says: str) -> None:
     """A page that isn't there is answered with one that is."""

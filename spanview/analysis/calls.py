@@ -20,7 +20,7 @@ from spanview.analysis.executions import are_executions
 from spanview.analysis.exits import exits_among
 from spanview.analysis.forest_selftime import exact
 from spanview.analysis.intervals import compact, most_at_once_of_each, time_between
-from spanview.analysis.percentiles import histogram, nearest_rank
+from spanview.analysis.percentiles import histogram
 from spanview.analysis.ray_names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve_calls import served_in
 from spanview.analysis.telling import unheard
@@ -251,22 +251,6 @@ class Function:
     waited_for: WaitSums = field(default_factory=dict)
     """What its calls waited for; those that hardly waited are left out."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return it as `spanview stats --by ray --json` prints it."""
-        names = ("function", "calls", "attempts", "failed", "errors", "submit_errors", "retried", "no_attempt")
-        more = ("running", "lost", "existing", "untraced", "total_wait_ns", "cold_starts", "cold_wait_ns")
-        return {
-            **{name: getattr(self, name) for name in (*names, *more)},
-            "waited_for": {
-                waited_for.name.lower(): {"calls": calls, "total_wait_ns": ns}
-                for waited_for, (calls, ns) in self.waited_for.items()
-            },
-            "generator": "likely" if self.generator == "likely" else self.generator is not None,
-            "max_concurrency": None if self.generator else self.max_concurrency,
-            "wait_ns": percentiles(self.waits_ns),
-            "run_ns": percentiles(self.known_runs_ns),
-        }
-
     @property
     def known_runs_ns(self) -> Sequence[int]:
         """How long its attempts ran; empty for a generator, whose spans don't show it."""
@@ -291,15 +275,6 @@ class Function:
     def run_histogram(self) -> list[int]:
         """How many runs have each power of ten; see `histogram`."""
         return histogram(self.known_runs_ns)
-
-
-def percentiles(values: Sequence[int]) -> dict[str, int | None]:
-    """Return p50, p95 and max of sorted values by their names; None where there are none."""
-    return {
-        "p50": nearest_rank(values, 50),
-        "p95": nearest_rank(values, 95),
-        "max": values[-1] if values else None,
-    }
 
 
 def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> Calls:
@@ -528,8 +503,3 @@ def _sorted(values: NDArray[Any], groups: Places, size: int) -> list[Sequence[in
     order = np.argsort(groups, kind="stable")
     parts = np.split(values[order], np.searchsorted(groups[order], np.arange(1, size)))
     return [compact(np.sort(part).tolist()) for part in parts]
-
-
-def to_json(functions: Iterable[Function]) -> dict[str, Any]:
-    """Return the functions as `spanview stats --by ray --json` prints them."""
-    return {"by": "ray", "functions": [function.to_json() for function in functions]}

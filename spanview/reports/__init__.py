@@ -3,6 +3,7 @@
 table        columns, and which of them there is room for
 report       a table with its rows, and what it says of itself; JSON, csv, Markdown and schemas of it
 lines        the same as lines of text
+calls        Ray's calls by function, actor, node or job
 serve        Ray Serve's requests, by route and one by one
 statistics   counts, errors and times of spans by something that they have in common
 """

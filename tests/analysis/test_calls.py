@@ -19,7 +19,8 @@ import slow_calls
 from builders import Builder, store_of
 from independent_reader import read_folder, read_text, without_doubles
 from span_graphs import forests, graphs
-from spanview.analysis.calls import Outcome, calls_of, functions_of, to_json
+from spanview.analysis.calls import Outcome, calls_of
+from spanview.reports.calls import calls_report
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -35,10 +36,7 @@ _ENDINGS: Final = {"PRODUCER": " ray.remote", "CONSUMER": " ray.remote_worker"}
 
 def functions(store: Store, traces: Sequence[int] | None = None) -> list[dict[str, Any]]:
     """Return what `stats --by ray` prints, without the reasons of waits, which have tests of their own."""
-    found = to_json(functions_of(store, calls_of(store, traces)))["functions"]
-    assert isinstance(found, list)
-    assert all(function.pop("waited_for") is not None for function in found)
-    return found
+    return slow_calls.comparable(calls_report(store, traces).document()["rows"])
 
 
 def call_of(*times: tuple[str, int, int, str], producer: str = "UNSET") -> Store:

@@ -27,6 +27,7 @@ from spanview.analysis.waited_for import AllAttempts, WaitedFor, reason_text, wa
 from spanview.display.answer_text import answer_texts, typical_texts
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
+from spanview.reports.calls import calls_report
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -469,7 +470,10 @@ def test_functions_sum_it_up() -> None:
     assert first["Counter.__init__"] is WaitedFor.WORKER_START
     assert first["Async.work"] is WaitedFor.CREATION
     assert all(sum(ns for _, ns in one.wait_parts) == one.total_wait_ns for one in functions)
-    assert functions[0].to_json()["waited_for"]["worker_start"] == {"calls": 3, "total_wait_ns": 3_877_556_000}
+    assert calls_report(store).document()["rows"][0]["waited_for"]["worker_start"] == {
+        "calls": 3,
+        "total_wait_ns": 3_877_556_000,
+    }
 
 
 @pytest.mark.parametrize("recording", ["ray-odd-ends", "ray-data"])

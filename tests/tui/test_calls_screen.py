@@ -20,7 +20,8 @@ from rich.cells import cell_len
 
 from builders import Builder
 from spanview.analysis.call_groups import CallsBy
-from spanview.tui.calls.calls_screen import CallsScreen, table_by
+from spanview.reports.calls import calls_table
+from spanview.tui.calls.calls_screen import CallsScreen
 from spanview.tui.calls.function_calls_screen import CallLines, FunctionCallsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
@@ -79,8 +80,8 @@ async def test_functions() -> None:
         await look.press("A")
         await look.until_shown("5 calls of 2 functions")
         assert look.is_on(CallsScreen)
-        heads = "FUNCTION CALLS ENDED FAILED RETRY NO ATTEMPT TOTAL WAIT ▾ COLD WAIT p50 p95 max µs ms s"
-        assert look.body[0].split() == [*heads.split(), *["RUN", "p50", "p95", "max", "µs", "ms", "s"]]
+        heads = "FUNCTION CALLS ENDED FAILED RETRIED NO ATTEMPT TOTAL WAIT ▾ COLD WAIT P50 P95 MAX µs ms s"
+        assert look.body[0].split() == [*heads.split(), *["RUN", "P50", "P95", "MAX", "µs", "ms", "s"]]
         # Of f, 4 calls, 2 of which ended: 1 was never submitted, 1 retried, 1 without an attempt; of g, 1.
         assert " ".join(rows(look)[0]) == "f 4 2 1 1 1 12 µs 1 4 µs 8 µs 8 µs █ 5 µs 20 µs 20 µs █▁"
         assert " ".join(rows(look)[1]) == "g 1 1 0 µs 0 µs 0 µs 0 µs ▁ 19 µs 19 µs 19 µs ▁"
@@ -122,11 +123,11 @@ async def test_what_counts_any_stays_before_what_counts_none() -> None:
     """At 80 cells retries are seen where there are any; where there are none, figures are."""
     async with looking_at(*documents(), size=(80, 24)) as look:
         await look.press("A")
-        await look.until_shown("FUNCTION", "FAILED", "RETRY", "NO ATTEMPT")
+        await look.until_shown("FUNCTION", "FAILED", "RETRIED", "NO ATTEMPT")
     async with looking_at(*documents()[:2], documents()[6], size=(80, 24)) as look:
         await look.press("A")
-        await look.until_shown("FUNCTION", "WAIT p95", "RUN p95")
-        assert "RETRY" not in look.text
+        await look.until_shown("FUNCTION", "WAIT P95", "RUN P95")
+        assert "RETRIED" not in look.text
 
 
 async def test_from_a_function_to_one_call() -> None:
@@ -301,7 +302,7 @@ async def test_of_one_trace() -> None:
 
 def test_names_have_room() -> None:
     """Whatever the width, the figures leave some of it to the names."""
-    table = table_by(CallsBy.FUNCTION, {})
+    table = calls_table(CallsBy.FUNCTION, {})
     for width in range(30, 250):
         assert cell_len(table.fit(width).heads_text()) <= width
         assert table.fit(width).cells[0][1] >= 8

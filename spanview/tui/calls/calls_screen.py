@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from textual.content import Content
-from textual.widgets import Static
 
-from spanview.analysis.call_groups import CallsBy, call_group_names, call_groups
+from spanview.analysis.call_groups import CallsBy, call_groups
 from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.failures import in_order_of_visits
-from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray_names import SUBMITTED, rays_own_names
 from spanview.analysis.reasons import reasons_of, without_attempt
 from spanview.analysis.telling import part
 from spanview.analysis.unended import Fate
 from spanview.display.call_text import cold_starts_text, waited_for_shares, waited_for_text, without_attempt_text
 from spanview.display.cells import fitting
-from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
-from spanview.display.units import count, count_or_blank, duration
-from spanview.reports.table import Ranks, Table, TableColumn, name_column
+from spanview.display.units import count
+from spanview.reports.calls import calls_table, columns_that_count, names_of
 from spanview.tui.calls.function_calls_screen import MOST_THOUGHTS, CallGroup, FunctionCallsScreen
 from spanview.tui.keys import On, View
-from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
-from spanview.tui.widgets.failing import NextFailure
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S
 from spanview.tui.widgets.live import Live
-from spanview.tui.widgets.sorting import Sorting
+from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.table import TableList, following
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from textual.app import ComposeResult
+    from collections.abc import Collection, Mapping, Sequence
 
     from spanview.analysis.call_groups import CallGroups
     from spanview.analysis.calls import Calls, Function
@@ -45,131 +38,14 @@ if TYPE_CHECKING:
     from spanview.analysis.telling import Tell
     from spanview.analysis.unended import Unended
     from spanview.index.store import Store
+    from spanview.reports.table import TableColumn
     from spanview.tui.widgets.live import Ask
     from spanview.tui.widgets.scope import TraceScope
 
-_COUNT, _TIME = 8, 10
-"""Cells of a count, and of a time."""
-_LEAST_NAME, _USUAL_NAME = 18, 24
-"""Cells of names for which figures go, and with which further ones come."""
-_SHORTEST_NAME: Final = 8
 _GENERATORS: Final = {
     Certainty.CERTAIN: "a generator: its runs aren't known",
     Certainty.LIKELY: "likely a generator: its runs aren't known",
 }
-
-
-def _counted(
-    head: str, count_of: Callable[[Function], int], *, key: str, width: int = _COUNT, style: str = "", **more: Any
-) -> TableColumn[Function]:
-    return TableColumn(
-        head, width, lambda function: count_or_blank(count_of(function)), style, key=key, value=count_of, **more
-    )
-
-
-def _timed(
-    family: str, head: str, values_of: Callable[[Function], Sequence[int]], percent: int, **more: Any
-) -> TableColumn[Function]:
-    def value(function: Function) -> int | None:
-        return nearest_rank(values_of(function), percent)
-
-    def text(function: Function) -> str:
-        return "unknown" if family == "RUN" and function.generator else duration(value(function))
-
-    return TableColumn(
-        head,
-        len(family) + len(" p50 ▾") + 1 if head == "p50" else _TIME,
-        text,
-        family=family,
-        key=f"{family.lower()} {head}",
-        value=value,
-        ranks=Ranks.TIMES,
-        **more,
-    )
-
-
-def _waits(function: Function) -> Sequence[int]:
-    return function.waits_ns
-
-
-def _runs(function: Function) -> Sequence[int]:
-    return function.known_runs_ns
-
-
-_NO_ATTEMPT: Final = _counted("NO ATTEMPT", lambda function: function.no_attempt, key="no attempt", width=12, goes=1)
-_RUNNING: Final = _counted("RUNNING", lambda function: function.running, key="running", width=9)
-_LOST: Final = _counted("LOST", lambda function: function.lost, key="lost", style="error", width=7)
-_NO_END: Final = _counted("NO END", lambda function: function.no_end, key="no end", width=9)
-_FAILED: Final = _counted("FAILED", lambda function: function.failed, key="failed", style="error", width=9, goes=1)
-_RETRY: Final = _counted("RETRY", lambda function: function.retried, key="retries", comes=2)
-_GOES_LATER: Final = {_NO_ATTEMPT: 8, _RUNNING: 8, _LOST: 9, _NO_END: 8, _FAILED: 4, _RETRY: 4}
-"""When columns go that count any; those that count none have no better claim than figures that come with room.
-
-What is lost, or runs, is the last to go.
-"""
-_FIGURES: Final[Sequence[TableColumn[Function]]] = (
-    _counted("CALLS", lambda function: function.calls, key="calls", goes=6),
-    _counted("ENDED", lambda function: 0 if function.generator else function.ended, key="ended", comes=4),
-    _FAILED,
-    _RETRY,
-    _NO_ATTEMPT,
-    _RUNNING,
-    _LOST,
-    _NO_END,
-    TableColumn(
-        "TOTAL WAIT",
-        13,
-        lambda function: duration(function.total_wait_ns) if function.waits_ns else "–",
-        key="total wait",
-        value=lambda function: function.total_wait_ns if function.waits_ns else None,
-        ranks=Ranks.TIMES,
-        goes=5,
-    ),
-    TableColumn("LIKELY FOR", 36, waited_for_shares, gap=2, aligns_left=True, comes=8),
-    _counted("COLD", lambda function: function.cold_starts, key="cold starts", comes=5),
-    _timed("WAIT", "p50", _waits, 50, comes=1),
-    _timed("WAIT", "p95", _waits, 95, goes=2),
-    _timed("WAIT", "max", _waits, 100, comes=3),
-    TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.wait_histogram), gap=2, comes=6),
-    _timed("RUN", "p50", _runs, 50, comes=1),
-    _timed("RUN", "p95", _runs, 95, goes=3),
-    _timed("RUN", "max", _runs, 100, comes=3),
-    TableColumn(SCALE, HISTOGRAM, lambda function: histogram_text(function.run_histogram), gap=2, comes=6),
-    _counted(
-        "CONCURRENT",
-        lambda function: 0 if function.generator else function.max_concurrency,
-        key="concurrent",
-        width=13,
-        comes=9,
-    ),
-)
-
-
-def table_by(by: CallsBy, names: Mapping[str, str], counted: Collection[TableColumn[Function]] = ()) -> Table[Function]:
-    """Return the columns of functions, actors, nodes or jobs.
-
-    Args:
-        by: What calls are counted by.
-        names: How those are called, by their keys.
-        counted: Those of `_GOES_LATER` that count any.
-    """
-    figures = [
-        replace(column, comes=0, goes=_GOES_LATER[column]) if column in counted else column
-        for column in _FIGURES
-        if column not in {_RUNNING, _LOST, _NO_END} or column in counted
-    ]
-
-    def name(function: Function) -> str:
-        return names.get(function.function, function.function) or "(no name)"
-
-    return Table(
-        (name_column(by.upper(), name, key="name"), *figures),
-        "total wait",
-        _LEAST_NAME,
-        _USUAL_NAME,
-        least_beside=_SHORTEST_NAME,
-        floor=_SHORTEST_NAME,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,52 +129,41 @@ def _count(running: Running, by: CallsBy, calls_in: Ask[Calls], traces: Sequence
                 alone[key].append(row)
             if not why.is_harmless:
                 missed[key].append(row)
-    names = call_group_names((function.function for function in functions), by)
-    figures = {column for column in _GOES_LATER if column.value and any(map(column.value, functions))}
+    names, figures = names_of(functions, by), columns_that_count(functions)
     return _Counted(calls, by, functions, names, figures, groups, alone, missed, unended)
 
 
-class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
+class CallsScreen(ReportScreen["Function"], on=On.CALLS, view=View.CALLS):
     """Ray's calls by function, actor, node or job.
 
     Args:
         scope: The traces that count.
     """
 
-    NOTES = 1
-
     def __init__(self, store: Store, scope: TraceScope) -> None:
-        super().__init__()
         self._by = CallsBy.FUNCTION
         """What is counted by, or was asked for."""
         self._is_without_rays_own = False
-        self.rows: TableList[Function] = TableList(table_by(self._by, {}), lambda function: function.function)
         self._store = store
-        self.live: Live[_Counted] = Live(self, scope, self._ask(), self._take_functions)
         self._counted: _Counted | None = None
-        self._thinking = Work(self)
         self._open_calls: tuple[str, frozenset[int]] = "", frozenset()
         """A function, and which of its calls without an attempt may still run."""
-        self._next_failure = NextFailure(
-            self,
-            self._failed_of_function,
-            self._move_on,
-            "no call failed or went missing",
+        keys: RowKeys[Function] = RowKeys(
+            open=self._open_calls_of,
+            copied=lambda function: (function.function, self._counted.by if self._counted else "name"),
+            failed=self._failed_of_function,
+            has_failed=lambda function: bool(function.failed or function.no_attempt),
+            was_made_good=lambda function: bool(function.errors),
+            nothing_failed="no call failed or went missing",
             is_whole=True,
         )
-        self.sorting = Sorting(self, self.rows, "calls_sort")
-
-    def body(self) -> ComposeResult:
-        """Make what stands between header and footer."""
-        yield self.rows.heads
-        yield self.rows
-        yield Static(Content(""), classes="heads", id="note")
+        super().__init__(TableList(calls_table(self._by, {}), lambda function: function.function), keys, "calls_sort")
+        self.live: Live[_Counted] = Live(self, scope, self._ask(), self._take_functions)
+        self._thinking = Work(self)
 
     def on_mount(self) -> None:
         """Begin to count."""
-        self.set_focus(self.rows)
-        self.take_settings()
-        self.live.begin(self._ask())
+        super().on_mount()
         self.set_interval(ASK_AGAIN_S, self._think)
 
     def take_settings(self) -> None:
@@ -319,24 +184,20 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         before, self._counted = self._counted, answer
         is_same = before is not None and before.by is answer.by
         if before is None or not is_same or (before.names, before.figures) != (answer.names, answer.figures):
-            self.rows.table = table_by(answer.by, answer.names, answer.figures)
+            self.rows.table = calls_table(answer.by, answer.names, answer.figures)
         self.rows.show(answer.functions, stay=is_same)
         self.refresh_frame()
         if before is None and not answer.functions:
             own = ", but Ray's own: x shows them" if self._is_without_rays_own else ""
             self.viewer.say(f"no Ray calls here{own}: none of the spans submits one (PRODUCER, {SUBMITTED.strip()})")
 
-    def show_frame(self) -> None:
-        """Say what is to be said of the selected function beside its figures."""
-        super().show_frame()
+    def note_text(self, cells: int) -> str:
+        """Return what is to be said of the selected function beside its figures."""
         function = self.rows.selected
+        if function is None:
+            return ""
         key, open_calls = self._open_calls
-        is_counted = function is not None and function.function == key
-        note = "" if function is None else _note(function, len(open_calls) if is_counted else 0, self.size.width)
-        self.query_one("#note", Static).update(Content(note), layout=False)
-
-    on_line_list_moved = BaseScreen.refresh_frame
-    """Say what is selected now."""
+        return _note(function, len(open_calls) if function.function == key else 0, cells)
 
     def _think(self) -> None:
         """Ask the system what has become of attempts without an end, and of the selected function's without any."""
@@ -398,39 +259,21 @@ class CallsScreen(BaseScreen, on=On.CALLS, view=View.CALLS):
         else:
             self.app.pop_screen()
 
-    async def action_open(self) -> None:
-        """List the calls of the function, or of another group."""
-        await self.live.wait_for_answer()
-        chosen, counted = self.rows.selected, self._counted
-        if chosen is not None and counted is not None:
-            name = counted.names.get(chosen.function, chosen.function)
-            group = CallGroup(counted.by, chosen.function, name, self._calls_in())
+    async def _open_calls_of(self, function: Function) -> None:
+        """List the calls of a function, or of another group."""
+        counted = self._counted
+        if counted is not None:
+            name = counted.names.get(function.function, function.function)
+            group = CallGroup(counted.by, function.function, name, self._calls_in())
             await self.app.push_screen(FunctionCallsScreen(self._store, self.live, counted.calls, group))
 
     def action_log(self) -> None:
         """Say where logs are."""
         self.viewer.say("Enter lists the calls of this function; v opens a call's log there")
 
-    def _failed_of_function(self) -> Sequence[int]:
-        """Return where calls of the selected function failed, were lost or left no attempt, the newest first."""
-        function, counted = self.rows.selected, self._counted
-        if function is None or counted is None:
+    def _failed_of_function(self, function: Function) -> Sequence[int]:
+        """Return where calls of a function failed, were lost or left no attempt, the newest first."""
+        if self._counted is None:
             return ()
         key, open_calls = self._open_calls
-        return counted.failed_of(function.function, open_calls if key == function.function else ())
-
-    def _move_on(self) -> bool:
-        """Select the next function some of whose calls failed, or left no attempt; else one that was retried."""
-        return self.rows.move_on(lambda function: bool(function.failed or function.no_attempt)) or self.rows.move_on(
-            lambda function: bool(function.errors)
-        )
-
-    async def action_error(self, _: int) -> None:
-        """Open the next failure of the selected function, or of the next one some of whose calls failed."""
-        await self.live.wait_for_answer()
-        await self._next_failure.open()
-
-    def action_copy(self) -> None:
-        """Copy the name of the function."""
-        if self.rows.selected is not None:
-            self.viewer.copy(self.rows.selected.function, self._counted.by if self._counted else "name")
+        return self._counted.failed_of(function.function, open_calls if key == function.function else ())

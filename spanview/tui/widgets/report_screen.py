@@ -35,6 +35,8 @@ class RowKeys(Generic[Row]):
     has_failed: Callable[[Row], bool]
     nothing_failed: str
     """What is said where nothing failed behind any row."""
+    was_made_good: Callable[[Row], bool] = lambda _: False
+    """Tells whether something failed behind a row that a retry made good: these come when nothing else failed."""
     is_whole: bool = False
     """Whether the rows are of all that the bar names."""
 
@@ -60,7 +62,7 @@ class ReportScreen(BaseScreen, Generic[Row]):
         self._next_failure = NextFailure(
             self,
             lambda: () if rows.selected is None else keys.failed(rows.selected),
-            lambda: rows.move_on(keys.has_failed),
+            lambda: rows.move_on(keys.has_failed) or rows.move_on(keys.was_made_good),
             keys.nothing_failed,
             is_whole=keys.is_whole,
         )

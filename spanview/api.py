@@ -6,7 +6,7 @@ import sys
 from os import PathLike, fsdecode
 from typing import IO, TYPE_CHECKING
 
-from spanview.formats.framing import DEFAULT_CAP
+from spanview.formats.framing.framer import DEFAULT_CAP
 from spanview.index.trace import Trace
 from spanview.model.problems import NoSuchPathError
 from spanview.sources.discover import STANDARD_INPUT
@@ -41,7 +41,7 @@ class Store:
         Raises:
             TraceNotFoundError: No trace's id begins like that, or several do; these are listed.
         """
-        from spanview.analysis.select import find_trace
+        from spanview.analysis.query.select import find_trace
 
         if not isinstance(trace_id, str):
             raise TypeError(f"a trace id is a text of hex digits, not {trace_id!r}; traces without one are in `traces`")

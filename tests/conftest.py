@@ -27,7 +27,7 @@ from _pytest.assertion.rewrite import PYC_TAIL, _rewrite_test, _write_pyc, asser
 from hypothesis import HealthCheck, settings
 
 from seeds import THOROUGH
-from spanview.analysis import log_times
+from spanview.analysis.logs import times as log_times
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator

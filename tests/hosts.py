@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.workers import is_same_host
-from spanview.analysis.writers import Life, RayWorker, WorkerExit
+from spanview.analysis.ray.workers import is_same_host
+from spanview.analysis.ray.writers import Life, RayWorker, WorkerExit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -275,7 +275,7 @@ def test_what_is_done_before_the_first_row_of_a_large_folder(tmp_path: Path) -> 
         "rich.progress",
         "spanview.quick.scan",
         "spanview.model.span",
-        "spanview.analysis.query",
+        "spanview.analysis.query.query",
         "spanview.tui.trace.trace_screen",
         "spanview.sources.follow",
     }

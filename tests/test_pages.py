@@ -24,8 +24,8 @@ import pytest
 from pages import DOCS, README, ROOT, TABLES, TEXTS, between, blocks, options, prose, rows
 from programs import environment_with, spanview
 from spanview import cli
-from spanview.analysis.query import parse_query
-from spanview.analysis.query_terms import QUERY_KEYS
+from spanview.analysis.query.query import parse_query
+from spanview.analysis.query.terms import QUERY_KEYS
 from spanview.docs import PAGES, summary_of
 from spanview.sources import places
 from spanview.tui.keys import KEYS

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from ray_sessions import RaySession, need
-from spanview.analysis.running import Running
+from spanview.analysis.ray.running import Running
 from spanview.index.store import Store
 from spanview.sources.details import RecordReader
 from spanview.sources.processes import Processes

@@ -27,7 +27,7 @@ from builders import EPOCH_NS
 from quick.folders import quick_from
 from seeds import THOROUGH
 from spanview import cli
-from spanview.analysis import misses, select
+from spanview.analysis.query import misses, select
 from spanview.commands import check, diff, export, reading, spans, stats, tree
 from spanview.exports import span_texts
 from spanview.index import intake

@@ -15,8 +15,8 @@ import pytest
 from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diff import diff, to_json
 from spanview.analysis.flame import flame
-from spanview.analysis.query import parse_query
-from spanview.analysis.query_subject import TreeFacts
+from spanview.analysis.query.query import parse_query
+from spanview.analysis.query.subject import TreeFacts
 from spanview.analysis.selftime import self_times
 from spanview.analysis.stats import statistics
 from spanview.display.span_in_tree import SpanInTree

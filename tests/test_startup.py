@@ -58,7 +58,7 @@ def command(*words: str) -> str:
                 "opentelemetry",
                 "rich.progress",
                 "numpy",
-                "spanview.analysis.query",
+                "spanview.analysis.query.query",
                 "spanview.model.span",
                 "textual",
                 "spanview.tui.trace.trace_screen",

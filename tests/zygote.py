@@ -46,7 +46,12 @@ _MOST_AT_ONCE: Final = 65536
 _IMPORTED: Final = (
     *("argparse", "difflib", "psutil", "numpy", "orjson", "re2", "watchfiles"),
     *(f"spanview.commands.{name}" for name in ("check", "completion", "diff", "export", "spans", "stats", "tree")),
-    *("spanview.commands.following", "spanview.commands.piped", "spanview.sources.session", "spanview.analysis.query"),
+    *(
+        "spanview.commands.following",
+        "spanview.commands.piped",
+        "spanview.sources.session",
+        "spanview.analysis.query.query",
+    ),
 )
 """What the server has when it forks, with all that these import."""
 _OF_VIEWERS: Final = (

@@ -27,12 +27,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.critical import Blame, critical_path
-from spanview.analysis.executions import are_executions
-from spanview.analysis.known_calls import KnownCalls
 from spanview.analysis.percentiles import rank_of
-from spanview.analysis.ray_names import RAN, call_names
-from spanview.analysis.serve import Part, part_of_name
-from spanview.analysis.serve_nested import NestedQueue, summed
+from spanview.analysis.ray.executions import are_executions
+from spanview.analysis.ray.known_calls import KnownCalls
+from spanview.analysis.ray.names import RAN, call_names
+from spanview.analysis.serve.nested import NestedQueue, summed
+from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.analysis.critical import Segment
-    from spanview.analysis.meanwhile import Meanwhile
-    from spanview.analysis.ray_names import NameNumbers
+    from spanview.analysis.ray.meanwhile import Meanwhile
+    from spanview.analysis.ray.names import NameNumbers
+    from spanview.analysis.ray.waited_for import WaitReason
     from spanview.analysis.telling import Tell
-    from spanview.analysis.waited_for import WaitReason
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -426,7 +426,7 @@ def _waited_for(
     store: Store, tree: TraceTree, node: int, since_ns: int, known: KnownCalls
 ) -> tuple[WaitReason | None, Meanwhile | None]:
     """Return what an attempt waited for, and what went on since the path waits for it."""
-    from spanview.analysis.meanwhile import meanwhile_of
+    from spanview.analysis.ray.meanwhile import meanwhile_of
 
     row = tree.rows[node]
     if store.spans.kind[row] != CONSUMER:
@@ -465,7 +465,7 @@ def _unseen_calls(store: Store, tree: TraceTree, submits: Collection[int], known
     alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
     if not any(spans.name[row] in submits and spans.status[row] != ERROR for row in alone):
         return UnseenCalls()
-    from spanview.analysis.reasons import Reason, without_attempt
+    from spanview.analysis.ray.reasons import Reason, without_attempt
 
     reasons = known.reasons_among(tree.rows)
     whys = without_attempt(store, reasons)

@@ -37,7 +37,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.consistent import NO_TIMES, consistent
-from spanview.analysis.serve import Part, numbers_of
+from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME

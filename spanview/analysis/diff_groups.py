@@ -108,8 +108,8 @@ def _functions(store: Store, traces: Sequence[int] | None) -> tuple[list[CallPat
     """Return the groups, the rows of the attempts, and the group of each."""
     import numpy as np
 
-    from spanview.analysis.call_groups import CallsBy, call_groups
-    from spanview.analysis.calls import calls_of, functions_of
+    from spanview.analysis.ray.call_groups import CallsBy, call_groups
+    from spanview.analysis.ray.calls import calls_of, functions_of
 
     calls, paths = calls_of(store, traces), list[CallPath]()
     number_of = dict[str, int]()

@@ -16,8 +16,8 @@ from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.executions import are_executions
-from spanview.analysis.ray_names import call_names
+from spanview.analysis.ray.executions import are_executions
+from spanview.analysis.ray.names import call_names
 from spanview.index.arrays import copy_of
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME

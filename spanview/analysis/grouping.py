@@ -6,8 +6,8 @@ from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.query_subject import Subject, TreeFacts
-from spanview.analysis.query_values import text_of
+from spanview.analysis.query.subject import Subject, TreeFacts
+from spanview.analysis.query.values import text_of
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW, Interned

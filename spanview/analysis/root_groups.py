@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.serve import Part, part_of_name, route_in
+from spanview.analysis.serve.requests import Part, part_of_name, route_in
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
 

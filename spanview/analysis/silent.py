@@ -12,18 +12,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from spanview.analysis.query_values import number_of, text_of
-from spanview.analysis.serve import HTTP_STATUS, failure_of_http
+from spanview.analysis.query.values import number_of, text_of
+from spanview.analysis.ray.unended import Fate, unended_text
+from spanview.analysis.serve.requests import HTTP_STATUS, failure_of_http
 from spanview.analysis.telling import unheard
-from spanview.analysis.unended import Fate, unended_text
 from spanview.model.codes import CLIENT, ERROR, SERVER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from spanview.analysis.reasons import Why
+    from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.unended import Unended
     from spanview.analysis.telling import Tell
-    from spanview.analysis.unended import Unended
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
@@ -87,8 +87,8 @@ def _without_attempt(
     tell: Tell,
     reasons: Mapping[int, Why] | None,
 ) -> tuple[dict[int, SilentFailure], list[int]]:
-    from spanview.analysis.calls import calls_of
-    from spanview.analysis.reasons import Reason, reasons_of, without_attempt
+    from spanview.analysis.ray.calls import calls_of
+    from spanview.analysis.ray.reasons import Reason, reasons_of, without_attempt
 
     if reasons is None:
         reasons = reasons_of(store, calls_of(store, traces))
@@ -109,8 +109,8 @@ def _without_attempt(
 
 def _by_status(store: Store, traces: Sequence[int], tell: Tell) -> dict[int, SilentFailure]:
     """Find spans of requests, one end or the other, with a status code that says that they failed."""
-    from spanview.analysis.matches import matching_rows
-    from spanview.analysis.query import parse_query
+    from spanview.analysis.query.matches import matching_rows
+    from spanview.analysis.query.query import parse_query
 
     rows, failures = _requests(store, traces), dict[int, SilentFailure]()
     if not len(rows):

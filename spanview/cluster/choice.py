@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from spanview.analysis.query import parse_queries
-from spanview.analysis.query_parse import parse_parts, terms_in
-from spanview.analysis.select import id_test, only_trace, selected_rows, selected_traces, traces_beginning
-from spanview.analysis.since import end_before_latest, runs_of, runs_of_spans
-from spanview.analysis.timetext import parse_clock
+from spanview.analysis.query.parse import parse_parts, terms_in
+from spanview.analysis.query.query import parse_queries
+from spanview.analysis.query.select import id_test, only_trace, selected_rows, selected_traces, traces_beginning
+from spanview.analysis.query.since import end_before_latest, runs_of, runs_of_spans
+from spanview.analysis.query.timetext import parse_clock
 from spanview.model.problems import QueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from spanview.analysis.since import Run, Since
+    from spanview.analysis.query.since import Run, Since
     from spanview.index.store import Store
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.analysis.since import Run
+    from spanview.analysis.query.since import Run
     from spanview.cluster.choice import TraceChoice
     from spanview.cluster.shared_files import SharedFile
     from spanview.cluster.span_rows import SpanRows

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
-from spanview.analysis.gate import ask
-from spanview.analysis.query import parse_query
+from spanview.analysis.query.gate import ask
+from spanview.analysis.query.query import parse_query
 from spanview.commands.coloring import paint_for
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.analysis.diagnosis.report import Report
-    from spanview.analysis.gate import Gate
-    from spanview.analysis.query import Query
+    from spanview.analysis.query.gate import Gate
+    from spanview.analysis.query.query import Query
     from spanview.commands.options import Options
     from spanview.display.shades import Paint
     from spanview.index.store import Store

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.diff import FIGURES, diff, to_json, totals_to_json
 from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_of_side
 from spanview.analysis.flame import flame
-from spanview.analysis.query import parse_query
-from spanview.analysis.select import find_trace, selected_traces, traces_beginning
+from spanview.analysis.query.query import parse_query
+from spanview.analysis.query.select import find_trace, selected_traces, traces_beginning
 from spanview.commands.coloring import paint_for
 from spanview.commands.output import terminal_width, write_to_standard_output
 from spanview.commands.reading import places, read_all
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.diff import Diff, PathDiff
     from spanview.analysis.flame import Flame
-    from spanview.analysis.query import Query
+    from spanview.analysis.query.query import Query
     from spanview.commands.options import Options
     from spanview.display.shades import Paint
     from spanview.index.store import Store

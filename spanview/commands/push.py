@@ -14,7 +14,7 @@ from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.units import count, duration, size
 from spanview.exports.losses import Losses
-from spanview.formats.otlp_out import JsonForm
+from spanview.formats.otlp.write import JsonForm
 from spanview.model.problems import PushError
 from spanview.otlp.acknowledged import Acknowledged
 from spanview.otlp.batches import Batches
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from spanview.commands.options import Options
-    from spanview.formats.otlp_out import Form
+    from spanview.formats.otlp.write import Form
     from spanview.index.store import Store
     from spanview.otlp.endpoint import Endpoint
     from spanview.otlp.sender import Surroundings, Transport

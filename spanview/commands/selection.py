@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from spanview.analysis.query import parse_queries
-from spanview.analysis.select import find_trace, id_test, selected_rows, selected_traces, traces_beginning
-from spanview.analysis.since import parse_since
+from spanview.analysis.query.query import parse_queries
+from spanview.analysis.query.select import find_trace, id_test, selected_rows, selected_traces, traces_beginning
+from spanview.analysis.query.since import parse_since
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spanview.analysis.query import Query
+    from spanview.analysis.query.query import Query
     from spanview.cluster.choice import TraceChoice
     from spanview.commands.options import Options
     from spanview.index.store import Store

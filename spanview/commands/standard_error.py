@@ -16,7 +16,7 @@ from spanview.model.problems import ProblemKind
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from spanview.analysis.query import Query
+    from spanview.analysis.query.query import Query
     from spanview.index.store import Store
     from spanview.index.tallies import Tallies
 
@@ -82,7 +82,7 @@ def say_if_nothing_matches(store: Store, chosen: Sequence[int], query: Query) ->
 
 def why_nothing(store: Store, query: Query) -> list[str]:
     """Return why a query matches nothing, a sentence each, safe to print."""
-    from spanview.analysis.misses import misses_of
+    from spanview.analysis.query.misses import misses_of
     from spanview.display.miss_text import miss_lines
 
     return [*miss_lines(misses_of(store, query)), *Unnamed(query.words).says(store.names.texts)]

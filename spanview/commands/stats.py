@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.unended import fates_text
+from spanview.analysis.ray.unended import fates_text
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
@@ -72,12 +72,12 @@ def _report(by: str, store: Store, traces: Sequence[int] | None) -> Report[Any]:
 
         return (serve.serve_report if by == "serve" else serve.requests_report)(store, traces)
     if by in _CALLS_BY:
-        from spanview.analysis.call_groups import CallsBy
+        from spanview.analysis.ray.call_groups import CallsBy
         from spanview.reports.calls import calls_report
 
         return calls_report(store, traces, CallsBy(_CALLS_BY[by]), unended_in(store))
     from spanview.analysis.grouping import FURTHER_GROUPINGS, GROUPINGS
-    from spanview.analysis.misses import near_grouping
+    from spanview.analysis.query.misses import near_grouping
     from spanview.reports.statistics import ON_PATH, statistics_report
 
     try:

@@ -153,7 +153,7 @@ def _filter_text(queries: tuple[str, ...]) -> str:
     """Return what the filter begins with; one query is shown as it was given."""
     if not queries:
         return ""
-    from spanview.analysis.query import joined
+    from spanview.analysis.query.query import joined
 
     return joined(queries)
 
@@ -167,7 +167,7 @@ def _theme_for(environment: Mapping[str, str]) -> str:
 def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
     """Return what limits the traces by time, or to several of them; one alone is opened, and the query is a filter."""
     if options.queries:
-        from spanview.analysis.query import parse_queries
+        from spanview.analysis.query.query import parse_queries
 
         parse_queries(options.queries)
     several = options.traces if len(options.traces) > 1 else ()

@@ -10,7 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.answer import Doing
-from spanview.analysis.ray_names import short_names
+from spanview.analysis.ray.names import short_names
 from spanview.display.call_text import NOT_YET_SEEN, meanwhile_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import queues_text
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.analysis.answer import Answer, AnswerPart, TypicalAnswers, UnseenCalls
-    from spanview.analysis.meanwhile import Meanwhile
-    from spanview.analysis.serve_nested import NestedQueue
+    from spanview.analysis.ray.meanwhile import Meanwhile
+    from spanview.analysis.serve.nested import NestedQueue
 
 _MAX_NAME_LENGTH: Final = 60
 _MOST_PARTS: Final = 4

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray_names import call_names
-from spanview.analysis.waits import wait_of
-from spanview.analysis.workers import driver_job_of, writer_of
+from spanview.analysis.ray.names import call_names
+from spanview.analysis.ray.waits import wait_of
+from spanview.analysis.ray.workers import driver_job_of, writer_of
 from spanview.display.units import count, duration
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
@@ -14,8 +14,8 @@ from spanview.model.codes import CONSUMER, PRODUCER
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spanview.analysis.calls import Function
-    from spanview.analysis.meanwhile import Meanwhile
+    from spanview.analysis.ray.calls import Function
+    from spanview.analysis.ray.meanwhile import Meanwhile
     from spanview.display.span_in_tree import SpanInTree
 
 
@@ -59,7 +59,7 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
 
     Only the time that shows it counts: a worker's first call may have waited for its arguments before.
     """
-    from spanview.analysis.waited_for import WaitedFor
+    from spanview.analysis.ray.waited_for import WaitedFor
 
     functions = [*functions]
     cold = sum(function.cold_starts for function in functions)

@@ -14,13 +14,13 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.log_lines import MOST_LINES, RAY_MARK, Coverage, LogPlace
+from spanview.analysis.logs.lines import MOST_LINES, RAY_MARK, Coverage, LogPlace
 from spanview.display.parts import DetailPart, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview.analysis.log_lines import LogLine, LogPart, SpanLog
+    from spanview.analysis.logs.lines import LogLine, LogPart, SpanLog
 
 _NOTHING: Final = {
     Coverage.TIME: "no line between the span's start and its end (times without a zone are taken as local)",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.misses import NoAttribute, NoneTogether, OrSign, SmallOr
+from spanview.analysis.query.misses import NoAttribute, NoneTogether, OrSign, SmallOr
 from spanview.display.sanitise import sanitise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spanview.analysis.misses import Miss
+    from spanview.analysis.query.misses import Miss
 
 _MAX_LENGTH: Final = 80
 

@@ -16,7 +16,7 @@ from spanview.formats.jsontext import dumps_strict
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from spanview.analysis.log_lines import LogPlace
+    from spanview.analysis.logs.lines import LogPlace
 
 MAX_TEXT_LENGTH: Final = 100_000
 """Characters of one value that are shown."""

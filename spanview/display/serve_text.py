@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.serve import Part
+from spanview.analysis.serve.requests import Part
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from spanview.analysis.serve import Request, RequestKey
-    from spanview.analysis.serve_groups import RequestGroup
-    from spanview.analysis.serve_nested import NestedQueue
+    from spanview.analysis.serve.groups import RequestGroup
+    from spanview.analysis.serve.nested import NestedQueue
+    from spanview.analysis.serve.requests import Request, RequestKey
     from spanview.index.store import Store
 
 _MAX_LENGTH: Final = 200

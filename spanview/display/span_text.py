@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from spanview.analysis.select import traces_beginning
+from spanview.analysis.query.select import traces_beginning
 from spanview.display.json_text import NestedValue, nested_in
 from spanview.display.log_text import count_text, log_parts
 from spanview.display.parts import DetailLine, DetailPart, Folds, Tone, key_column, value_text, wrapped
@@ -19,7 +19,7 @@ from spanview.model.ids import format_span_id
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from spanview.analysis.log_lines import SpanLog
+    from spanview.analysis.logs.lines import SpanLog
     from spanview.display.parts import Path
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts

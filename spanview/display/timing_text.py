@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray_names import RAN, SUBMITTED, short_names
-from spanview.analysis.waits import wait_of
+from spanview.analysis.ray.names import RAN, SUBMITTED, short_names
+from spanview.analysis.ray.waits import wait_of
 from spanview.display.call_text import meanwhile_text
 from spanview.display.histogram import SCALE, cell_of, histogram_text
 from spanview.display.parts import DetailPart, Tone
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from spanview.analysis.diagnosis.finding import Certainty
-    from spanview.analysis.reasons import Why
+    from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.waited_for import AllAttempts, WaitReason
     from spanview.analysis.stats import AmongName
-    from spanview.analysis.waited_for import AllAttempts, WaitReason
     from spanview.display.span_in_tree import SpanInTree
     from spanview.index.store import Store
 
@@ -65,12 +65,12 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
     own, among = self_time(subject.tree, store.spans, subject.node), among_name(store, row)
     name, kind = store.names.texts[store.spans.name[row]], store.spans.kind[row]
     if kind == PRODUCER and name.endswith(SUBMITTED):
-        from spanview.analysis.reasons import reason_of
+        from spanview.analysis.ray.reasons import reason_of
 
         is_alone = not any(store.spans.kind[child] == CONSUMER for child in _children(subject, subject.node))
         return TimingFacts(own, among, reason_of(store, row) if is_alone else None)
     if kind == CONSUMER and name.endswith(RAN):
-        from spanview.analysis.generators import generators_of
+        from spanview.analysis.ray.generators import generators_of
 
         generator = generators_of(store).get(name.removesuffix(RAN))
         return TimingFacts(own, among, None, generator, _wait_reason(subject))
@@ -78,7 +78,7 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
 
 
 def _wait_reason(subject: SpanInTree) -> str:
-    from spanview.analysis.waited_for import AllAttempts
+    from spanview.analysis.ray.waited_for import AllAttempts
 
     attempts = AllAttempts(subject.store)
     reason = attempts.reasons_of([subject.row]).get(subject.row)
@@ -89,8 +89,8 @@ def _wait_reason(subject: SpanInTree) -> str:
 
 def wait_text(store: Store, attempts: AllAttempts, reason: WaitReason, attempt: int) -> str:
     """Return what an attempt waited for, by its row, and what went on meanwhile."""
-    from spanview.analysis.meanwhile import meanwhile_of
-    from spanview.analysis.waited_for import reason_text
+    from spanview.analysis.ray.meanwhile import meanwhile_of
+    from spanview.analysis.ray.waited_for import reason_text
 
     text = reason_text(store, reason)
     submitted_ns = store.spans.end_ns[attempts.call_of(attempt)]
@@ -148,7 +148,7 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Detail
         tone = Tone.PLAIN if facts.why.is_harmless else Tone.ERROR
         yield DetailPart("attempt", f"{facts.why.label}: {facts.why.text}", facts.why.text, tone)
     if facts is not None and facts.generator is not None:
-        from spanview.analysis.generators import generator_text
+        from spanview.analysis.ray.generators import generator_text
 
         yield DetailPart("run time", generator_text(facts.generator), "")
     yield from _of_wait(subject, "" if facts is None else facts.wait_reason)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.exits import is_exit
-from spanview.analysis.unended import NO_UNENDED, Fate, fates_text, ran_until, unended_text
-from spanview.analysis.waits import wait_of, wait_word
+from spanview.analysis.ray.exits import is_exit
+from spanview.analysis.ray.unended import NO_UNENDED, Fate, fates_text, ran_until, unended_text
+from spanview.analysis.ray.waits import wait_of, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
@@ -21,7 +21,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from spanview.analysis.unended import Unended
+    from spanview.analysis.ray.unended import Unended
     from spanview.display.shades import Paint
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree

@@ -38,7 +38,7 @@ class Unnamed:
             self._searched_count = len(names)
         if not self._words:
             return []
-        from spanview.analysis.query_written import anywhere
+        from spanview.analysis.query.written import anywhere
 
         word, term = (sanitise(text, _MAX_LENGTH) for text in (self._words[0], anywhere(self._words[0])))
         return [f'no span has "{word}" in its name · {term} looks in ids, services, attributes and events, too']

@@ -19,7 +19,7 @@ from spanview.exports.known_records import MAX_KEPT_TEXTS, KnownRecords
 from spanview.exports.records import batches, read_records
 from spanview.exports.span_texts import EXPONENT
 from spanview.formats.jsontext import INVALID_TEXT, has_long_integer, is_valid_text, valid_text
-from spanview.formats.own_value import dumps_span, warning_names
+from spanview.formats.own.write import dumps_span, warning_names
 from spanview.index.arrays import copy_of
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.problems import ExportError

@@ -11,7 +11,7 @@ from spanview.exports.trace_tree import trace_tree_chunks
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from spanview.analysis.unended import Unended
+    from spanview.analysis.ray.unended import Unended
     from spanview.exports.losses import Losses
     from spanview.index.store import Store
 

@@ -11,7 +11,7 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.unended import NO_UNENDED
+from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.display.colors import COLORS
 from spanview.display.units import count
 from spanview.exports.page.columns import Columns
@@ -25,7 +25,7 @@ from spanview.version import __version__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from spanview.analysis.unended import Unended
+    from spanview.analysis.ray.unended import Unended
     from spanview.index.store import Store
 
 MAX_SPANS: Final = 200_000

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from spanview.exports.losses import CIRCLES
 from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.walks import Above, spans_in_place
-from spanview.formats.jaeger_value import (
+from spanview.formats.jaeger.write import (
     ProcessTable,
     format_trace_id,
     value_of,

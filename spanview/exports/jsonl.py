@@ -11,7 +11,7 @@ from spanview.analysis.selftime import self_times
 from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written
 from spanview.exports.span_texts import SpanTexts, are_many
 from spanview.formats.jsontext import dumps_strict, loads_exact
-from spanview.formats.own_value import dumps_span, span_value
+from spanview.formats.own.write import dumps_span, span_value
 from spanview.formats.tags import ignore_loss
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import NO_WARNINGS, Warnings

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.formats import otlp
 from spanview.formats.decoder import decode_details
 from spanview.formats.foreign import NOWHERE
 from spanview.formats.jsontext import BadJsonError, loads_exact
-from spanview.formats.otlp_value import UINT32, Reader
+from spanview.formats.otlp import read as otlp
+from spanview.formats.otlp.values import UINT32, Reader
 from spanview.formats.rows import SpanDetails
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, parse_id
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import orjson
 
-from spanview.formats.console_spans import details_of
+from spanview.formats.console.spans import details_of
 from spanview.formats.jsontext import has_long_integer
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import format_trace_id

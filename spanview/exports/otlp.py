@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.walks import spans_at
-from spanview.formats.otlp_out import OtlpLines
+from spanview.formats.otlp.write import OtlpLines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from spanview.formats.otlp_value import Lose
+    from spanview.formats.otlp.values import Lose
     from spanview.index.store import Store
 
 

@@ -20,7 +20,7 @@ import orjson
 from spanview.exports.known_records import MAX_KEPT_TEXTS, KnownRecords
 from spanview.exports.records import batches, read_records
 from spanview.formats.jsontext import has_long_integer
-from spanview.formats.own_value import dumps_span, span_value, warning_names
+from spanview.formats.own.write import dumps_span, span_value, warning_names
 from spanview.formats.tags import ignore_loss
 from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.problems import Warnings

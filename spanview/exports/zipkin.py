@@ -11,7 +11,7 @@ from spanview.exports.losses import CIRCLES
 from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.walks import Above, spans_in_place
 from spanview.formats.jsontext import dumps_reporting
-from spanview.formats.zipkin_value import value_of
+from spanview.formats.zipkin.write import value_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

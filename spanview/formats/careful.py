@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from spanview.formats.console import as_text
+from spanview.formats.console.columns import as_text
 
 
 class Careful:

@@ -12,18 +12,18 @@ from hashlib import blake2b
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.formats import console
-from spanview.formats.containers import is_element
-from spanview.formats.frames import Frames, Mixed
-from spanview.formats.framing import DEFAULT_CAP, Framer
+from spanview.formats.console import columns as console
+from spanview.formats.framing.containers import is_element
+from spanview.formats.framing.framer import DEFAULT_CAP, Framer
+from spanview.formats.framing.frames import Frames, Mixed
+from spanview.formats.framing.prefixed import PrefixedLines, unmixed
 from spanview.formats.jsontext import BadJsonError, dumps_sorted, loads_exact
-from spanview.formats.prefixed import PrefixedLines, unmixed
 from spanview.formats.rows import Batch, SpanColumns, Unwritten, join_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spanview.formats.frames import Document
+    from spanview.formats.framing.frames import Document
     from spanview.formats.rows import SpanDetails
     from spanview.model.span import Source, Span
 
@@ -162,7 +162,8 @@ def _plain_batch_of(documents: Sequence[Document]) -> Batch:
 
 def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
     """Return the spans among documents of any kind, and those that are none."""
-    from spanview.formats import foreign, own
+    from spanview.formats import foreign
+    from spanview.formats.own import read as own
 
     parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
     skipped, holding, partial = list[tuple[int, int, str]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
@@ -227,7 +228,7 @@ def _usual_columns_of(value: Any) -> SpanColumns | None:
     """Return the columns of a document of OTLP's in which all is just as the protocol has it; None for any other."""
     if not _is_otlp(value):
         return None
-    from spanview.formats import otlp_columns
+    from spanview.formats.otlp import columns as otlp_columns
 
     return otlp_columns.columns_of(value)
 
@@ -254,7 +255,7 @@ def spans_in_document(document: bytes) -> list[Span]:
     except ValueError:
         return []
     if console.is_span(value):
-        from spanview.formats.console_spans import span_of
+        from spanview.formats.console.spans import span_of
 
         return [span_of(value, NOWHERE)]
     format_ = format_of(value)
@@ -280,7 +281,7 @@ def decode_span(record: bytes, source: Source) -> Span | None:
     except ValueError:
         return None
     if console.is_span(document):
-        from spanview.formats.console_spans import span_of
+        from spanview.formats.console.spans import span_of
 
         return span_of(document, source)
     return _foreign_span_of(document, source)
@@ -297,7 +298,7 @@ def decode_details(record: bytes) -> SpanDetails | None:
     except ValueError:
         return None
     if console.is_span(document):
-        from spanview.formats.console_spans import details_of
+        from spanview.formats.console.spans import details_of
 
         return details_of(document)
     from spanview.formats import foreign
@@ -309,11 +310,11 @@ def decode_details(record: bytes) -> SpanDetails | None:
 def _foreign_span_of(document: Any, source: Source) -> Span | None:
     """Return the span of a document that isn't the console exporter's, if it has exactly one."""
     if _is_otlp(document):
-        from spanview.formats import otlp
+        from spanview.formats.otlp import read as otlp
 
         spans = otlp.spans_of(document, source)
         return spans[0] if len(spans) == 1 else None
-    from spanview.formats import own
+    from spanview.formats.own import read as own
 
     return own.span_of(document, source) if own.is_span(document) else None
 

@@ -29,21 +29,21 @@ if TYPE_CHECKING:
 NOWHERE: Final = Source("", 0, 0)
 """The source of a span whose source isn't needed."""
 _BY_KEY: Final = {
-    "roots": "own",
-    "traces": "own",
-    "attributes": "own",
-    "resourceSpans": "otlp",
-    "resource_spans": "otlp",
-    "batches": "otlp",
-    "scopeSpans": "otlp",
-    "scope_spans": "otlp",
-    "instrumentationLibrarySpans": "otlp",
-    "instrumentation_library_spans": "otlp",
-    "trace": "otlp",
-    "result": "otlp",
-    "data": "jaeger",
-    "traceID": "jaeger",
-    "traceId": "zipkin",
+    "roots": "own.read",
+    "traces": "own.read",
+    "attributes": "own.read",
+    "resourceSpans": "otlp.read",
+    "resource_spans": "otlp.read",
+    "batches": "otlp.read",
+    "scopeSpans": "otlp.read",
+    "scope_spans": "otlp.read",
+    "instrumentationLibrarySpans": "otlp.read",
+    "instrumentation_library_spans": "otlp.read",
+    "trace": "otlp.read",
+    "result": "otlp.read",
+    "data": "jaeger.read",
+    "traceID": "jaeger.read",
+    "traceId": "zipkin.read",
 }
 """Keys at the top of documents by which their formats are recognized."""
 _WANTED: Final = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from spanview.formats.frames import Gap
+    from spanview.formats.framing.frames import Gap
     from spanview.model.span import Event, Link, Resource, Scope
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.formats.otlp_value import INT64, Reader
+from spanview.formats.otlp.values import INT64, Reader
 from spanview.formats.rows import Unwritten
 from spanview.ray.lines import NOT_WRITTEN, REASON, SCOPE
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.formats import console
+from spanview.formats.console import columns as console
 from spanview.formats.rows import ignore_part
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from spanview.model.span import Source, Span
 
 _CONTAINERS: Final = {
-    "roots": ("own", "traces"),
-    "spans": ("jaeger", "data"),
-    "scopeSpans": ("otlp", "resourceSpans"),
-    "scope_spans": ("otlp", "resourceSpans"),
-    "instrumentationLibrarySpans": ("otlp", "resourceSpans"),
+    "roots": ("own.read", "traces"),
+    "spans": ("jaeger.read", "data"),
+    "scopeSpans": ("otlp.read", "resourceSpans"),
+    "scope_spans": ("otlp.read", "resourceSpans"),
+    "instrumentationLibrarySpans": ("otlp.read", "resourceSpans"),
 }
 """By a key of the parts the format, and the key that the list of them should have."""
 
@@ -47,14 +47,14 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
 
 
 def _is_record(value: Any) -> bool:
-    from spanview.formats import own
+    from spanview.formats.own import read as own
 
     return console.is_span(value) or own.is_span(value)
 
 
 def _records(values: list[Any], source: Source, pass_over: Callable[[Any], None]) -> Iterator[Span]:
-    from spanview.formats import own
-    from spanview.formats.console_spans import span_of
+    from spanview.formats.console.spans import span_of
+    from spanview.formats.own import read as own
 
     for value in values:
         if console.is_span(value):

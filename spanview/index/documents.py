@@ -15,7 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Protocol
 
 from spanview.formats.decoder import spans_in_document
-from spanview.formats.prefixed import MixedLines
+from spanview.formats.framing.prefixed import MixedLines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,7 +115,7 @@ class Documents:
         """Return a span's record, its line where it has none of its own, or None where it is gone."""
         if length:
             return self.reader.read(source, offset, length)
-        from spanview.formats.own_value import dumps_span, span_value
+        from spanview.formats.own.write import dumps_span, span_value
 
         span = self.span(source, offset)
         return None if span is None else dumps_span({"trace_id": span.trace_id, **span_value(span, None)})

@@ -13,7 +13,7 @@ from spanview.model.problems import Problem, ProblemKind
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from spanview.formats.frames import Gap
+    from spanview.formats.framing.frames import Gap
     from spanview.formats.rows import Batch
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
 from spanview.exports.walks import spans_at
-from spanview.formats.otlp_out import OtlpParts, count_losses, grouped
+from spanview.formats.otlp.write import OtlpParts, count_losses, grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from spanview.formats.otlp_out import Form, OtlpPart
-    from spanview.formats.otlp_value import Lose
+    from spanview.formats.otlp.values import Lose
+    from spanview.formats.otlp.write import Form, OtlpPart
     from spanview.index.store import Store
     from spanview.model.span import Span
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
-from spanview.formats.otlp import DOCUMENT_KEYS, KINDS, RESOURCE_KEYS
-from spanview.formats.otlp_value import INT64, NUMBER, UINT32, bytes_of, integer, snake_case
+from spanview.formats.otlp.read import DOCUMENT_KEYS, KINDS, RESOURCE_KEYS
+from spanview.formats.otlp.values import INT64, NUMBER, UINT32, bytes_of, integer, snake_case
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
 from spanview.otlp.body import MalformedError, Refused, RefusedError, TooLargeError

@@ -27,7 +27,7 @@ from spanview.otlp.responses import ResponseKind
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from spanview.formats.otlp_out import Form
+    from spanview.formats.otlp.write import Form
     from spanview.otlp.batches import SpanBatch
     from spanview.otlp.responses import Response
 

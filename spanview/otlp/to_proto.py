@@ -15,13 +15,13 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from spanview.formats.otlp_value import bytes_of
+from spanview.formats.otlp.values import bytes_of
 from spanview.otlp.wire import DELIMITED, FIXED_32, FIXED_64, VARINT, sized, tag, varint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from spanview.formats.otlp_out import Groups
+    from spanview.formats.otlp.write import Groups
 
     Field: TypeAlias = "Callable[[Any], bytes]"
     """Returns a field, with its tag, for its value in JSON."""

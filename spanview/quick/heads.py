@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from spanview.formats import foreign, otlp
+from spanview.formats import foreign
+from spanview.formats.otlp import read as otlp
 from spanview.index.gather import WORD, Template, rows_at, word
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 

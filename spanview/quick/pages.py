@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from spanview.formats import console
+from spanview.formats.console import columns as console
 from spanview.formats.decoder import Decoder, batch_of
-from spanview.formats.frames import Frames
+from spanview.formats.framing.frames import Frames
 from spanview.index.gather import places_of, word, words_at
 from spanview.quick.heads import OtlpLines
 from spanview.quick.otlp import MIN_BYTES, OtlpScanner

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import orjson
 
-from spanview.formats import console, otlp_columns
+from spanview.formats.console import columns as console
 from spanview.formats.decoder import decode_span
 from spanview.formats.foreign import NOWHERE
+from spanview.formats.otlp import columns as otlp_columns
 from spanview.formats.rows import SpanColumns, join_columns
 from spanview.index.blocks import blocks, in_file_order
 from spanview.index.room import are_scanned

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import orjson
 
-from spanview.formats import console
+from spanview.formats.console import columns as console
 from spanview.index.gather import WORD, Template, rows_at, word
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 

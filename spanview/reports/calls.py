@@ -6,11 +6,11 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.call_groups import CallsBy, call_group_names, call_groups
-from spanview.analysis.calls import Function, calls_of, functions_of
 from spanview.analysis.percentiles import nearest_rank
-from spanview.analysis.ray_names import SUBMITTED
-from spanview.analysis.unended import NO_UNENDED
+from spanview.analysis.ray.call_groups import CallsBy, call_group_names, call_groups
+from spanview.analysis.ray.calls import Function, calls_of, functions_of
+from spanview.analysis.ray.names import SUBMITTED
+from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.display.call_text import waited_for_shares
 from spanview.display.units import duration
 from spanview.reports.report import Report
@@ -29,7 +29,7 @@ from spanview.reports.table import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from spanview.analysis.unended import Unended
+    from spanview.analysis.ray.unended import Unended
     from spanview.index.store import Store
 
 _COUNT: Final = 8

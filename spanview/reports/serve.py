@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
-from spanview.analysis.serve import RequestKey, serve_requests
-from spanview.analysis.serve_groups import serve_groups
+from spanview.analysis.serve.groups import serve_groups
+from spanview.analysis.serve.requests import RequestKey, serve_requests
 from spanview.display.cells import data_text, fitting, fixed, name_text
 from spanview.display.serve_text import failure_text, failures_text, request_names, seen_text, status_text
 from spanview.display.units import moment
@@ -34,8 +34,8 @@ from spanview.reports.table import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from spanview.analysis.serve import Request
-    from spanview.analysis.serve_groups import RequestGroup
+    from spanview.analysis.serve.groups import RequestGroup
+    from spanview.analysis.serve.requests import Request
     from spanview.index.store import Store
 
 _TIME: Final = 9

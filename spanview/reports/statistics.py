@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.analysis.failures import failed_rows
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME
 from spanview.analysis.percentiles import POWERS
-from spanview.analysis.ray_names import RAN, names_in_list
+from spanview.analysis.ray.names import RAN, names_in_list
 from spanview.analysis.stats import Group, statistics
 from spanview.analysis.telling import unheard
 from spanview.display.cells import data_text
@@ -100,7 +100,7 @@ def statistics_table(
 
 
 def _note(generators: Mapping[str, Certainty]) -> TableColumn[Group]:
-    from spanview.analysis.generators import generator_text
+    from spanview.analysis.ray.generators import generator_text
 
     def text(group: Group) -> str:
         certainty = generators.get(group.key or "")
@@ -154,7 +154,7 @@ def generators_among(store: Store, groups: Sequence[Group]) -> Mapping[str, Cert
     """Return how sure it is that the spans of a name are attempts of a generator, by the name."""
     if not any(group.key is not None and group.key.endswith(RAN) for group in groups):
         return {}
-    from spanview.analysis.generators import generators_of
+    from spanview.analysis.ray.generators import generators_of
 
     return {function + RAN: certainty for function, certainty in generators_of(store).items() if function is not None}
 

@@ -6,7 +6,7 @@ from os import PathLike, fspath
 from threading import active_count
 from typing import IO, TYPE_CHECKING
 
-from spanview.formats.framing import DEFAULT_CAP
+from spanview.formats.framing.framer import DEFAULT_CAP
 from spanview.index.store import Store
 from spanview.sources.details import RecordReader
 from spanview.sources.session import Session

@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.log_lines import (
+from spanview.analysis.logs.lines import (
     Coverage,
     LogOwner,
     LogPart,

@@ -28,8 +28,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import SESSION
-from spanview.analysis.workers import is_same_host
-from spanview.analysis.writers import Life, RayWorker
+from spanview.analysis.ray.workers import is_same_host
+from spanview.analysis.ray.writers import Life, RayWorker
 from spanview.index.processes import job_of_file
 from spanview.sources.worker_exits import exit_of
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     import psutil
 
-    from spanview.analysis.writers import WorkerExit
+    from spanview.analysis.ray.writers import WorkerExit
 
 _CACHE_DURATION_S: Final = 1.0
 _LIFE_KEPT_S: Final = 0.5

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from spanview.formats.framing import DEFAULT_CAP
+from spanview.formats.framing.framer import DEFAULT_CAP
 
 if TYPE_CHECKING:
     from spanview.formats.rows import Batch

@@ -11,8 +11,8 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from spanview.analysis.running import Running
-    from spanview.analysis.unended import Unended
+    from spanview.analysis.ray.running import Running
+    from spanview.analysis.ray.unended import Unended
     from spanview.index.store import Store
 
 
@@ -21,7 +21,7 @@ def let_ask(store: Store) -> None:
 
     @cache
     def running() -> Running:
-        from spanview.analysis.running import Running
+        from spanview.analysis.ray.running import Running
         from spanview.sources.processes import Processes
 
         return Running(store, Processes())
@@ -39,7 +39,7 @@ def unended_in(store: Store, trace: int | None = None, session: str = SESSION) -
     rows = range(len(store.spans)) if trace is None else store.rows_of_trace(trace)
     if NO_TIME not in map(store.spans.end_ns.__getitem__, rows):
         return {}
-    from spanview.analysis.unended import UnendedSpans
+    from spanview.analysis.ray.unended import UnendedSpans
     from spanview.sources.processes import Processes
 
     return UnendedSpans.of_store(store, Processes(session)).all(None if trace is None else (trace,))

@@ -16,8 +16,8 @@ import re
 import stat
 from typing import Final
 
-from spanview.analysis.ray_names import SESSION_NAME
-from spanview.analysis.writers import WorkerExit
+from spanview.analysis.ray.names import SESSION_NAME
+from spanview.analysis.ray.writers import WorkerExit
 from spanview.sources.descriptors import read_at
 from spanview.sources.details import OPEN_FLAGS
 

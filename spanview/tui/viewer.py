@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Sequence
 
-    from spanview.analysis.log_lines import SpanLog
-    from spanview.analysis.running import Running
+    from spanview.analysis.logs.lines import SpanLog
+    from spanview.analysis.ray.running import Running
     from spanview.sources.line_file import LineFile
     from spanview.sources.logs import Logs
     from spanview.tui.app.feed import FeedState

@@ -12,7 +12,7 @@ from builders import EPOCH_NS, Builder, store_of
 from span_graphs import whole_traces
 from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.critical import Blame, critical_path
-from spanview.analysis.serve import serve_requests
+from spanview.analysis.serve.requests import serve_requests
 from spanview.sources.loading import load_store
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"

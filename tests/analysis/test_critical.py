@@ -18,7 +18,7 @@ from builders import EPOCH_NS, Builder, store_of, trace_row
 from slow_critical import SlowPath, length_of, nodes_of, sums_of
 from span_graphs import graphs, whole_traces
 from spanview.analysis.critical import Blame, critical_by_name, critical_path
-from spanview.analysis.waits import wait_of
+from spanview.analysis.ray.waits import wait_of
 from spanview.index.table import Interned, SpanTable
 from spanview.index.tree import TraceTree
 from spanview.model.times import NO_TIME

@@ -29,9 +29,9 @@ from programs import spanview as run
 from span_graphs import graphs
 from spanview.analysis.diagnosis.finding import MAX_PLACES, OF_SPANS, RULES, SESSION, Certainty, Kind
 from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of
-from spanview.analysis.query import parse_query
-from spanview.analysis.query_subject import Subject, TreeFacts
-from spanview.analysis.unended import Fate, Unended
+from spanview.analysis.query.query import parse_query
+from spanview.analysis.query.subject import Subject, TreeFacts
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.finding_text import finding_lines
 from spanview.index.store import Store
 from spanview.model.problems import Problem, ProblemKind, QueryError, Severity

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from spanview.analysis.answer import answer_of, typical_answers
-from spanview.analysis.call_groups import CallsBy, call_groups
-from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.flame import flame
-from spanview.analysis.generators import generators_of
-from spanview.analysis.lanes import lanes_in
-from spanview.analysis.reasons import reasons_of
-from spanview.analysis.serve import serve_requests
+from spanview.analysis.ray.call_groups import CallsBy, call_groups
+from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.generators import generators_of
+from spanview.analysis.ray.lanes import lanes_in
+from spanview.analysis.ray.reasons import reasons_of
+from spanview.analysis.ray.unseen import guesses
+from spanview.analysis.ray.waits import waiting_in
+from spanview.analysis.serve.requests import serve_requests
 from spanview.analysis.silent import silent_failures
 from spanview.analysis.stats import among_name, statistics
-from spanview.analysis.unseen import guesses
-from spanview.analysis.waits import waiting_in
 from spanview.index import arrays
 from spanview.index.forest import forest_of
 from spanview.index.store import Store

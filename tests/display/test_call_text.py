@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import Builder, store_of
-from spanview.analysis.calls import Function
-from spanview.analysis.waited_for import WaitedFor
+from spanview.analysis.ray.calls import Function
+from spanview.analysis.ray.waited_for import WaitedFor
 from spanview.display.call_text import call_text, cold_starts_text, waited_for_shares, waited_for_text
 from spanview.display.span_in_tree import SpanInTree
 
 if TYPE_CHECKING:
     from builders import Document
-    from spanview.analysis.waited_for import WaitSums
+    from spanview.analysis.ray.waited_for import WaitSums
 
 DRIVER, WORKER = "01000000" + "f" * 48, "5de2d0bd" * 7
 

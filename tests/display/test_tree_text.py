@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import EPOCH_NS, Builder, store_of
-from spanview.analysis.unended import Fate, Unended
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.tree_text import error_text, trace_title, tree_lines
 
 if TYPE_CHECKING:

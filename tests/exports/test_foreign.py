@@ -19,8 +19,9 @@ from spanview.exports.jaeger import jaeger_chunks
 from spanview.exports.losses import CIRCLES, Losses
 from spanview.exports.walks import Above, spans_in_place
 from spanview.exports.zipkin import zipkin_chunks
-from spanview.formats import jaeger, zipkin
-from spanview.formats.jaeger_value import TAKEN_FOR_PARENT
+from spanview.formats.jaeger import read as jaeger
+from spanview.formats.jaeger.write import TAKEN_FOR_PARENT
+from spanview.formats.zipkin import read as zipkin
 from spanview.model.span import Span
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from hypothesis import given, settings
 from builders import Builder, file_of, store_of, store_of_files
 from html_blocks import blocks_of
 from span_graphs import forests, graphs
-from spanview.analysis import serve
-from spanview.analysis.serve import Part, part_of_name
+from spanview.analysis.serve import requests as serve
+from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.exports.html import html_chunks
 from spanview.exports.losses import Losses
 from spanview.exports.trace_tree import trace_tree_chunks

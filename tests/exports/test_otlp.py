@@ -21,9 +21,9 @@ from builders import Builder, file_of
 from otlp_messages import DOCUMENTS, message_of, parts_of
 from programs import spanview as run
 from spanview.exports.jsonl import line_of
-from spanview.formats import otlp
 from spanview.formats.jsontext import dumps_sorted
-from spanview.formats.otlp_out import OtlpLines
+from spanview.formats.otlp import read as otlp
+from spanview.formats.otlp.write import OtlpLines
 from spanview.model.problems import Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Scope, Source, Span, Status
 from spanview.sources.loading import load_store

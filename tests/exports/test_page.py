@@ -22,8 +22,8 @@ from hostile import ALL, documents
 from hostile import shown as made_visible
 from programs import spanview
 from spanview.analysis.answer import answer_of
-from spanview.analysis.ray_names import short_names
-from spanview.analysis.unended import Fate, Unended
+from spanview.analysis.ray.names import short_names
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.answer_text import answer_texts
 from spanview.display.units import duration
 from spanview.exports.html import html_chunks

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from any_spans import SOURCE, TEXTS, keys_but, spans
 from records import whole
-from spanview.formats import jaeger, zipkin
+from spanview.formats.jaeger import read as jaeger
 from spanview.formats.jsontext import dumps_strict
+from spanview.formats.zipkin import read as zipkin
 from spanview.model.span import Resource, Span
 
 TAKEN = (

@@ -14,10 +14,12 @@ import pytest
 
 from builders import store_of_files
 from receivers import span
-from spanview.analysis.lanes import lanes_in
+from spanview.analysis.ray.lanes import lanes_in
+from spanview.analysis.ray.workers import process_name
 from spanview.analysis.stats import statistics
-from spanview.analysis.workers import process_name
-from spanview.formats import foreign, otlp, otlp_columns
+from spanview.formats import foreign
+from spanview.formats.otlp import columns as otlp_columns
+from spanview.formats.otlp import read as otlp
 from spanview.index.forest import forest_of
 from spanview.index.store import Store
 from spanview.model.span import process_text

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from spanview.formats.otlp_out import JsonForm, OtlpPart, PartEnds
+from spanview.formats.otlp.write import JsonForm, OtlpPart, PartEnds
 from spanview.model.problems import PushError
 from spanview.otlp.batches import SpanBatch
 from spanview.otlp.responses import Response, ResponseKind

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from spanview.analysis.workers import is_of_one_process
+from spanview.analysis.ray.workers import is_of_one_process
 from spanview.otlp.span_log import LogLimits, ReceivedFiles
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from .test_same import _compare, contents, load
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from spanview.formats.frames import Frames
+    from spanview.formats.framing.frames import Frames
     from spanview.formats.rows import Batch
 
 _NEVER = 1 << 60

@@ -33,7 +33,7 @@ from .folders import make
 from .test_same import contents, load
 
 if TYPE_CHECKING:
-    from spanview.formats.frames import Frames
+    from spanview.formats.framing.frames import Frames
     from spanview.formats.rows import Batch
 
 FIXTURES = Path(__file__).parent.parent.parent / "fixtures"

@@ -11,8 +11,8 @@ import pytest
 
 from builders import Builder, Document, time_text
 from seeds import seeds
-from spanview.analysis.matches import matching_traces, rows_that_match
-from spanview.analysis.query import parse_query
+from spanview.analysis.query.matches import matching_traces, rows_that_match
+from spanview.analysis.query.query import parse_query
 from spanview.index import blocks
 from spanview.index.store import Store
 

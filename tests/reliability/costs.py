@@ -15,15 +15,15 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from builders import Builder, file_of, span_id, trace_id
-from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.critical import critical_path
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.diff import diff
 from spanview.analysis.flame import flame
-from spanview.analysis.lanes import lanes_in
-from spanview.analysis.query import parse_query
-from spanview.analysis.select import selected_rows
-from spanview.analysis.serve import serve_requests
+from spanview.analysis.query.query import parse_query
+from spanview.analysis.query.select import selected_rows
+from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.lanes import lanes_in
+from spanview.analysis.serve.requests import serve_requests
 from spanview.analysis.stats import statistics
 from spanview.exports.chrome import chrome_chunks
 from spanview.exports.jaeger import jaeger_chunks

@@ -56,7 +56,7 @@ _TOKENS: Final = (
 
 def framing(data: bytes) -> None:
     """Frame and decode whatever bytes, in whatever pieces."""
-    from spanview.formats.framing import DEFAULT_CAP
+    from spanview.formats.framing.framer import DEFAULT_CAP
 
     from .invariants import mistakes_of
 
@@ -101,7 +101,7 @@ def json_(data: bytes) -> None:
 
 def _scan(data: bytes) -> None:
     """Compare what the scanner says of bytes with what the standard library reads."""
-    from spanview.formats.scanner import Scanner, ScanVerdict
+    from spanview.formats.framing.scanner import Scanner, ScanVerdict
 
     if data[:1] not in (b"{", b"["):
         return
@@ -142,8 +142,8 @@ def _rounded(value: Any) -> Any:
 def spans(data: bytes) -> None:
     """Read a span that is changed in places in both ways, and make all of it that can be made."""
     from builders import Builder, store_of_files
-    from spanview.formats.console import columns_of, fields_of, is_span, lenient_row
-    from spanview.formats.console_spans import span_of
+    from spanview.formats.console.columns import columns_of, fields_of, is_span, lenient_row
+    from spanview.formats.console.spans import span_of
     from spanview.model.span import Source
 
     from .exported import exported_spans
@@ -183,7 +183,7 @@ def _value(given: Iterator[int], depth: int = 0) -> Any:
 def query(data: bytes) -> None:
     """Ask a query, or be told the place of its mistake."""
     from builders import Builder, store_of
-    from spanview.analysis.query import parse_query
+    from spanview.analysis.query.query import parse_query
     from spanview.model.problems import QueryError
 
     text = data.decode("utf-8", "surrogateescape")

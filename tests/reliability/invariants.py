@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.decoder import Decoder, decode_span
-from spanview.formats.framing import DEFAULT_CAP
-from spanview.formats.prefix import find_prefix
+from spanview.formats.framing.framer import DEFAULT_CAP
+from spanview.formats.framing.prefix import find_prefix
 from spanview.formats.rows import SpanColumns
 from spanview.model.span import Source
 

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from builders import Builder
-from spanview.formats.framing import DEFAULT_CAP
+from spanview.formats.framing.framer import DEFAULT_CAP
 
 from .figures import Figures, Row
 from .invariants import decoded, mistakes_of

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from hostile import TEXTS
-from spanview.analysis.log_lines import Coverage, LogOwner, SpanLog, log_owner
+from spanview.analysis.logs.lines import Coverage, LogOwner, SpanLog, log_owner
 from spanview.sources.loading import load_store
 from spanview.sources.logs import Logs
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import psutil
 import pytest
 
-from spanview.analysis.writers import Life
+from spanview.analysis.ray.writers import Life
 from spanview.sources import processes
 from spanview.sources.processes import Processes
 

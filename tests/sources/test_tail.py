@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder, file_of
-from spanview.formats.framing import DEFAULT_CAP
+from spanview.formats.framing.framer import DEFAULT_CAP
 from spanview.model.problems import ProblemKind
 from spanview.sources import tail as tail_module
 from spanview.sources.discover import discover

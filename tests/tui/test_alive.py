@@ -17,7 +17,8 @@ import pytest
 
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
-from spanview.analysis import answer, silent, unended
+from spanview.analysis import answer, silent
+from spanview.analysis.ray import unended
 from spanview.exports.page.columns import Columns
 from spanview.sources import processes
 from spanview.tui.app import findings

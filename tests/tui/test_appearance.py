@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import MICROSECOND, Builder, store_of, time_text
-from spanview.analysis.ray_names import function_of
+from spanview.analysis.ray.names import function_of
 from spanview.tui.trace.appearance import AFTER, EXTRAS, PROCESS, SELF, SERVICE, SHARE, Appearance, ColorBy
 from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.stitched_trace import StitchedTrace

@@ -19,7 +19,7 @@ import pytest
 from rich.cells import cell_len
 
 from builders import Builder
-from spanview.analysis.call_groups import CallsBy
+from spanview.analysis.ray.call_groups import CallsBy
 from spanview.reports.calls import calls_table
 from spanview.tui.calls.calls_screen import CallsScreen
 from spanview.tui.calls.function_calls_screen import CallLines, FunctionCallsScreen

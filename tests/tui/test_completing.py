@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from textual.widgets import Input
 
 from builders import Builder, Document, store_of
-from spanview.analysis import words
-from spanview.analysis.complete import complete
-from spanview.analysis.query_parse import RawTerm, parse_parts
+from spanview.analysis.query import words
+from spanview.analysis.query.complete import complete
+from spanview.analysis.query.parse import RawTerm, parse_parts
 from spanview.analysis.telling import unheard
 from spanview.display.sanitise import meant, typed
 from spanview.tui.trace.trace_screen import TraceScreen

@@ -9,8 +9,8 @@ from unittest.mock import patch
 import pytest
 
 from builders import Builder
-from spanview.analysis import matches
-from spanview.analysis.query import parse_query
+from spanview.analysis.query import matches
+from spanview.analysis.query.query import parse_query
 from spanview.tui.traces.matching import TraceMatcher
 from viewers import Growing
 

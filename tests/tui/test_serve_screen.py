@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from builders import Builder
-from spanview.analysis.serve import RequestKey
+from spanview.analysis.serve.requests import RequestKey
 from spanview.display.serve_text import request_names
 from spanview.reports.serve import serve_table
 from spanview.tui.serve import serve_screen

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 
 from builders import EPOCH_NS, Builder, Document, store_of, time_text
 from span_graphs import graphs
-from spanview.analysis.unended import Fate, Unended
+from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
 from spanview.tui.trace.appearance import Appearance

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import Builder, Document, time_text
-from spanview.analysis import matches
+from spanview.analysis.query import matches
 from spanview.tui.app.opening import Opening
 from spanview.tui.span.details import DetailLines, Details, TabLine
 from spanview.tui.span.span_screen import SpanScreen
@@ -33,7 +33,7 @@ from viewers import Look, looking_at
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview.analysis.query import Query
+    from spanview.analysis.query.query import Query
     from spanview.index.arrays import Places
     from spanview.index.store import Store
     from spanview.tui.trace.trace_model import TraceModel

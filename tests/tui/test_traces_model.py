@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from builders import EPOCH_NS, Builder
 from span_graphs import graphs
 from spanview.analysis import failures
-from spanview.analysis.query import parse_query
+from spanview.analysis.query.query import parse_query
 from spanview.tui.traces import traces_model
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import FailedSilently, TracesModel

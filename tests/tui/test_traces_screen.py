@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import Builder, Document
-from spanview.analysis.query import parse_query
-from spanview.analysis.select import selected_traces
-from spanview.analysis.since import parse_since
+from spanview.analysis.query.query import parse_query
+from spanview.analysis.query.select import selected_traces
+from spanview.analysis.query.since import parse_since
 from spanview.display.sanitise import sanitise
 from spanview.display.units import duration
 from spanview.display.unnamed import Unnamed

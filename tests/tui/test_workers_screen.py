@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, file_of, store_of_files
 from slow_lanes import shown_at
-from spanview.analysis.lanes import lanes_in
-from spanview.analysis.running import RunsNow
+from spanview.analysis.ray.lanes import lanes_in
+from spanview.analysis.ray.running import RunsNow
 from spanview.index.forest import forest_of
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.window import Window
@@ -34,7 +34,7 @@ from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
-    from spanview.analysis.lanes import Lane
+    from spanview.analysis.ray.lanes import Lane
     from spanview.index.store import Store
     from viewers import Look
 

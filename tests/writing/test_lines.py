@@ -33,7 +33,7 @@ from opentelemetry.trace import (
 )
 
 from independent_otlp import records_of
-from spanview.formats import otlp
+from spanview.formats.otlp import read as otlp
 from spanview.model.problems import Warnings
 from spanview.model.span import Source
 from spanview.ray.lines import frame_of, line_of, loss_line_of

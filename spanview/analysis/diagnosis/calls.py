@@ -20,10 +20,10 @@ import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
 from spanview.analysis.diagnosis.finding import RULES, Certainty, Kind, number
-from spanview.analysis.executions import are_executions
-from spanview.analysis.generators import generators_of
-from spanview.analysis.ray_names import RAN, SUBMITTED
-from spanview.analysis.reasons import OPEN_TEXT, Reason, without_attempt
+from spanview.analysis.ray.executions import are_executions
+from spanview.analysis.ray.generators import generators_of
+from spanview.analysis.ray.names import RAN, SUBMITTED
+from spanview.analysis.ray.reasons import OPEN_TEXT, Reason, without_attempt
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 

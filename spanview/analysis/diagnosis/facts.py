@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.analysis.calls import calls_in
 from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MAX_PLACES, Place, finding_of
-from spanview.analysis.ray_names import RAN, SUBMITTED
-from spanview.analysis.reasons import reasons_of
+from spanview.analysis.ray.calls import calls_in
+from spanview.analysis.ray.names import RAN, SUBMITTED
+from spanview.analysis.ray.reasons import reasons_of
+from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.reused_ids import ReusedIds, reused_ids
-from spanview.analysis.unended import NO_UNENDED, Fate
 from spanview.index.forest import MISSING, ROOT, forest_of
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.problems import Warnings
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.analysis.calls import Calls
     from spanview.analysis.diagnosis.finding import Finding, Kind
-    from spanview.analysis.reasons import Why
-    from spanview.analysis.unended import Unended
+    from spanview.analysis.ray.calls import Calls
+    from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.unended import Unended
     from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.diagnosis import calls, files, serve, traces
 from spanview.analysis.diagnosis.facts import Facts
 from spanview.analysis.diagnosis.finding import RULES, SESSION, Finding, Kind
-from spanview.analysis.ray_names import SESSION_NAME
+from spanview.analysis.ray.names import SESSION_NAME
+from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.analysis.telling import unheard
-from spanview.analysis.unended import NO_UNENDED
 from spanview.model.problems import Severity, Summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from spanview.analysis.ray.unended import Unended
     from spanview.analysis.telling import Tell
-    from spanview.analysis.unended import Unended
     from spanview.index.store import Store
     from spanview.model.problems import Problem
 

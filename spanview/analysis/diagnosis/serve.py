@@ -10,8 +10,8 @@ import numpy as np
 
 from spanview.analysis.diagnosis.facts import Name
 from spanview.analysis.diagnosis.finding import Certainty, Finding, Kind, Place, finding_of, number
-from spanview.analysis.query_values import text_of
-from spanview.analysis.serve import HTTP_STATUS, failure_of_http
+from spanview.analysis.query.values import text_of
+from spanview.analysis.serve.requests import HTTP_STATUS, failure_of_http
 from spanview.model.codes import ERROR
 from spanview.model.problems import Severity
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.diagnosis.finding import MAX_PLACES, SESSION, Finding, Kind, Place, finding_of, number
-from spanview.analysis.log_lines import owner_in
-from spanview.analysis.ray_names import RAN
-from spanview.analysis.since import PAUSE_NS
-from spanview.analysis.unended import Fate, unended_text
-from spanview.analysis.workers import node_of
+from spanview.analysis.logs.lines import owner_in
+from spanview.analysis.query.since import PAUSE_NS
+from spanview.analysis.ray.names import RAN
+from spanview.analysis.ray.unended import Fate, unended_text
+from spanview.analysis.ray.workers import node_of
 from spanview.model.problems import Severity, Warnings
 from spanview.model.times import NO_TIME
 

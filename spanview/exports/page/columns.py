@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.answer import answer_of
 from spanview.analysis.critical import Blame, critical_path
-from spanview.analysis.executions import run_word
-from spanview.analysis.joined import joined
-from spanview.analysis.known_calls import KnownCalls
-from spanview.analysis.ray_names import call_names, short_names
+from spanview.analysis.ray.executions import run_word
+from spanview.analysis.ray.joined import joined
+from spanview.analysis.ray.known_calls import KnownCalls
+from spanview.analysis.ray.names import call_names, short_names
+from spanview.analysis.ray.unended import known_until, unended_text
+from spanview.analysis.ray.unseen import guesses
+from spanview.analysis.ray.waits import wait_of
 from spanview.analysis.selftime import own_stretches, self_times
-from spanview.analysis.serve_calls import served_in_tree
+from spanview.analysis.serve.calls import served_in_tree
 from spanview.analysis.silent import lost_spans, silent_failures
-from spanview.analysis.unended import known_until, unended_text
-from spanview.analysis.unseen import guesses
-from spanview.analysis.waits import wait_of
 from spanview.display.answer_text import whole_answer_text
 from spanview.display.trace_words import count_without_end, name_without_root, path_text
 from spanview.display.units import count
@@ -33,7 +33,7 @@ from spanview.model.times import NO_TIME, NS_PER_SECOND
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from spanview.analysis.unended import Unended
+    from spanview.analysis.ray.unended import Unended
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from spanview.analysis.diagnosis.finding import Finding
-    from spanview.analysis.unended import Unended
+    from spanview.analysis.ray.unended import Unended
     from spanview.index.store import Store
 
 _GROUPINGS: Final = ("name", "service", "kind")

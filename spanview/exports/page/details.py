@@ -6,12 +6,12 @@ import re
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.workers import writer_of
+from spanview.analysis.ray.workers import writer_of
 from spanview.display.stacks import BEGINS, LineKind, library_of, lines_of
 from spanview.exports.page.packed import block
 from spanview.exports.walks import spans_at
 from spanview.formats.jsontext import dumps_strict
-from spanview.formats.own_value import warning_names
+from spanview.formats.own.write import warning_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from textual.timer import Timer
     from textual.widget import AwaitMount
 
-    from spanview.analysis.log_lines import SpanLog
-    from spanview.analysis.running import Running
+    from spanview.analysis.logs.lines import SpanLog
+    from spanview.analysis.ray.running import Running
     from spanview.index.store import Store
     from spanview.sources.line_file import LineFile
     from spanview.sources.logs import Logs
@@ -321,7 +321,7 @@ class SpanviewApp(App[None]):
         """Open the trace that was asked for, at first; where spans come still, it may come, too."""
         if self._is_opened or self.screen is not self.first_screen:
             return
-        from spanview.analysis.select import find_trace, traces_beginning
+        from spanview.analysis.query.select import find_trace, traces_beginning
 
         wanted, first = self._opening.trace or "", self._sought_in
         self._sought_in = len(self._store.trace_table)
@@ -341,8 +341,8 @@ class SpanviewApp(App[None]):
 
     def _first_match(self, trace: int) -> int | None:
         """Return the earliest span of a trace that the query asks for, where no record has to be read for that."""
-        from spanview.analysis.query import parse_query
-        from spanview.analysis.query_base import Cost
+        from spanview.analysis.query.base import Cost
+        from spanview.analysis.query.query import parse_query
 
         query, store = parse_query(self._opening.query), self._store
         if not query.span_terms or any(term.cost is not Cost.COLUMN for term in query.span_terms):
@@ -418,7 +418,7 @@ class SpanviewApp(App[None]):
     @cached_property
     def running(self) -> Running:
         """What is probably still running."""
-        from spanview.analysis.running import Running
+        from spanview.analysis.ray.running import Running
         from spanview.sources.processes import Processes
 
         return Running(self._store, Processes(self._opening.session))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.ray_names import SUBMITTED, call_names
+from spanview.analysis.ray.names import SUBMITTED, call_names
 from spanview.display.units import count
 from spanview.tui.keys import View
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -107,7 +107,7 @@ class Views:
 
     def _of_requests(self) -> AbstractSet[int]:
         """Return the numbers of the names that spans of Ray Serve have."""
-        from spanview.analysis.serve import Part, numbers_of
+        from spanview.analysis.serve.requests import Part, numbers_of
 
         return {number for part in Part for number in numbers_of(self._store.names, part)}
 

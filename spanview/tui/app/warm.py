@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import Final
 
 _SCREENS: Final = (
-    "spanview.analysis.query",
-    "spanview.analysis.matches",
-    "spanview.analysis.complete",
+    "spanview.analysis.query.query",
+    "spanview.analysis.query.matches",
+    "spanview.analysis.query.complete",
     "spanview.analysis.critical",
-    "spanview.analysis.running",
+    "spanview.analysis.ray.running",
     "spanview.analysis.silent",
     "spanview.analysis.forest_selftime",
     "spanview.display.timing_text",

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 from textual.widget import Widget
 
-from spanview.analysis.log_lines import Coverage
+from spanview.analysis.logs.lines import Coverage
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.tui.log.span_logs import SpanLogs, of_row
 from spanview.tui.widgets.paint import fixed
 
 if TYPE_CHECKING:
-    from spanview.analysis.log_lines import SpanLog
+    from spanview.analysis.logs.lines import SpanLog
     from spanview.index.store import Store
 
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.call_groups import CallsBy, call_groups
-from spanview.analysis.calls import calls_of, functions_of
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.failures import in_order_of_visits
-from spanview.analysis.ray_names import SUBMITTED, rays_own_names
-from spanview.analysis.reasons import reasons_of, without_attempt
+from spanview.analysis.ray.call_groups import CallsBy, call_groups
+from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.names import SUBMITTED, rays_own_names
+from spanview.analysis.ray.reasons import reasons_of, without_attempt
+from spanview.analysis.ray.unended import Fate
 from spanview.analysis.telling import part
-from spanview.analysis.unended import Fate
 from spanview.display.call_text import cold_starts_text, waited_for_shares, waited_for_text, without_attempt_text
 from spanview.display.cells import fitting
 from spanview.display.units import count
@@ -32,11 +32,11 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from spanview.analysis.call_groups import CallGroups
-    from spanview.analysis.calls import Calls, Function
-    from spanview.analysis.running import Running
+    from spanview.analysis.ray.call_groups import CallGroups
+    from spanview.analysis.ray.calls import Calls, Function
+    from spanview.analysis.ray.running import Running
+    from spanview.analysis.ray.unended import Unended
     from spanview.analysis.telling import Tell
-    from spanview.analysis.unended import Unended
     from spanview.index.store import Store
     from spanview.reports.table import TableColumn
     from spanview.tui.widgets.live import Ask

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.analysis.call_groups import UNKNOWN, CallsBy, call_group_names, call_groups
-from spanview.analysis.calls import Call, Outcome
-from spanview.analysis.generators import RUN_NOT_KNOWN, generators_of
-from spanview.analysis.reasons import Reason, Why, reasons_of
+from spanview.analysis.ray.call_groups import UNKNOWN, CallsBy, call_group_names, call_groups
+from spanview.analysis.ray.calls import Call, Outcome
+from spanview.analysis.ray.generators import RUN_NOT_KNOWN, generators_of
+from spanview.analysis.ray.reasons import Reason, Why, reasons_of
+from spanview.analysis.ray.unended import Fate, unended_text
+from spanview.analysis.ray.waited_for import AllAttempts, reason_text
 from spanview.analysis.telling import part
-from spanview.analysis.unended import Fate, unended_text
-from spanview.analysis.waited_for import AllAttempts, reason_text
 from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.sanitise import sanitise
 from spanview.display.timing_text import wait_text
@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from spanview.analysis.calls import Calls
-    from spanview.analysis.running import Assessment
+    from spanview.analysis.ray.calls import Calls
+    from spanview.analysis.ray.running import Assessment
+    from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.ray.waited_for import WaitReasons
     from spanview.analysis.telling import Tell
-    from spanview.analysis.unended import Unended
-    from spanview.analysis.waited_for import WaitReasons
     from spanview.index.store import Store
     from spanview.reports.table import RowOrder
     from spanview.tui.widgets.live import AnyLive, Ask

@@ -14,11 +14,11 @@ from heapq import merge
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.call_groups import CallsBy, call_group_names
 from spanview.analysis.diff import diff, rank_of_change
 from spanview.analysis.diff_groups import DiffBy, diff_groups, of_runs, rank_of_total
 from spanview.analysis.failures import failed_with
-from spanview.analysis.ray_names import names_in_list
+from spanview.analysis.ray.call_groups import CallsBy, call_group_names
+from spanview.analysis.ray.names import names_in_list
 from spanview.analysis.stats import slowest
 from spanview.analysis.telling import part, unheard
 from spanview.display.diff_text import PER_TRACE, Labels

@@ -12,7 +12,7 @@ from spanview.analysis.diff import PathDiff
 from spanview.analysis.diff_groups import DiffBy, groups_of_side
 from spanview.analysis.failures import in_order_of_visits
 from spanview.analysis.flame import located
-from spanview.analysis.ray_names import SUBMITTED, call_names
+from spanview.analysis.ray.names import SUBMITTED, call_names
 from spanview.analysis.telling import part
 from spanview.display.diff_text import figures_line, per_trace_text, side_lines
 from spanview.tui.diff.diff_columns import sums_in, table_in

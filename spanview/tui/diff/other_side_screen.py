@@ -13,8 +13,8 @@ from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Static
 
-from spanview.analysis.query import parse_query
-from spanview.analysis.select import selected_traces
+from spanview.analysis.query.query import parse_query
+from spanview.analysis.query.select import selected_traces
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.model.problems import QueryError
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
-    from spanview.analysis.query import Query
+    from spanview.analysis.query.query import Query
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.diff.pairs import Pair
@@ -233,7 +233,7 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         """Say that no trace matches, and why as soon as that is known."""
 
         def why(tell: Tell) -> list[str]:
-            from spanview.analysis.misses import misses_of
+            from spanview.analysis.query.misses import misses_of
             from spanview.display.miss_text import miss_lines
 
             return ["no trace matches", *miss_lines(misses_of(self._store, query, tell=tell))]

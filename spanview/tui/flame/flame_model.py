@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray_names import function_of, names_in_list
+from spanview.analysis.ray.names import function_of, names_in_list
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.log_lines import Coverage
+from spanview.analysis.logs.lines import Coverage
 from spanview.display.log_text import line_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
@@ -22,7 +22,7 @@ from spanview.tui.widgets.prompt import Prompt
 if TYPE_CHECKING:
     from textual.app import ComposeResult
 
-    from spanview.analysis.log_lines import SpanLog
+    from spanview.analysis.logs.lines import SpanLog
 
 _LOOK_INTERVAL_S: Final = 0.5
 """So often it is looked whether the file has grown."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from spanview.analysis.log_lines import SpanLog, log_owner, owner_in
+from spanview.analysis.logs.lines import SpanLog, log_owner, owner_in
 from spanview.display.sanitise import sanitise
 from spanview.sources.details import reason_of
 from spanview.sources.line_file import LineFile
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from textual.widget import Widget
 
-    from spanview.analysis.log_lines import LogOwner, LogPlace
+    from spanview.analysis.logs.lines import LogOwner, LogPlace
     from spanview.analysis.telling import Tell
     from spanview.display.span_in_tree import SpanInTree
     from spanview.index.store import Store

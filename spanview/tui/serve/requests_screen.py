@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.serve_groups import serve_groups
+from spanview.analysis.serve.groups import serve_groups
 from spanview.display.serve_text import other_text, request_text, status_text, what_text
 from spanview.display.units import count
 from spanview.reports.serve import requests_table
@@ -16,8 +16,8 @@ from spanview.tui.widgets.table import TableList
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spanview.analysis.serve import Request
-    from spanview.analysis.serve_groups import RequestGroup
+    from spanview.analysis.serve.groups import RequestGroup
+    from spanview.analysis.serve.requests import Request
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.widgets.live import AnyLive

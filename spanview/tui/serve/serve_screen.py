@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from spanview.analysis.failures import in_order_of_visits
-from spanview.analysis.serve_groups import serve_groups
+from spanview.analysis.serve.groups import serve_groups
 from spanview.display.cells import data_text, fitting
 from spanview.display.serve_text import counts_text, others_text, request_names, sums_texts
 from spanview.reports.serve import serve_table
@@ -18,7 +18,7 @@ from spanview.tui.widgets.table import TableList
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spanview.analysis.serve_groups import RequestGroup
+    from spanview.analysis.serve.groups import RequestGroup
     from spanview.index.store import Store
     from spanview.tui.widgets.scope import TraceScope
 

@@ -11,7 +11,7 @@ from textual.containers import Vertical
 from textual.content import Content
 from textual.widget import Widget
 
-from spanview.analysis.ray_names import short_names
+from spanview.analysis.ray.names import short_names
 from spanview.display.call_text import call_text
 from spanview.display.cells import fitting
 from spanview.display.parts import DetailLine, DetailPart, Tone
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.style import Style as VisualStyle
 
-    from spanview.analysis.log_lines import SpanLog
+    from spanview.analysis.logs.lines import SpanLog
     from spanview.display.parts import Folds, Path
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.linked import linking_rows
-from spanview.analysis.serve_pairs import may_have_other_half, other_half
+from spanview.analysis.serve.pairs import may_have_other_half, other_half
 from spanview.display.parts import DetailPart, Tone
 from spanview.display.units import count, moment
 from spanview.model.ids import format_span_id, format_trace_id
@@ -19,7 +19,7 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from spanview.analysis.serve_pairs import OtherHalf
+    from spanview.analysis.serve.pairs import OtherHalf
     from spanview.analysis.telling import Tell
     from spanview.display.span_in_tree import SpanInTree
     from spanview.tui.widgets.base_screen import BaseScreen

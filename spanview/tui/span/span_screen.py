@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.select import traces_beginning
+from spanview.analysis.query.select import traces_beginning
 from spanview.display.parts import Tone
 from spanview.display.sanitise import sanitise
 from spanview.display.span_in_tree import SpanInTree

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray_names import ShortNames
+from spanview.analysis.ray.names import ShortNames
 from spanview.display.cells import fitting
 from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW

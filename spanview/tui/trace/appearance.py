@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.unended import Fate, known_until, ran_until
-from spanview.analysis.workers import node_of, process_name
+from spanview.analysis.ray.unended import Fate, known_until, ran_until
+from spanview.analysis.ray.workers import node_of, process_name
 from spanview.display.units import duration
 from spanview.model.codes import KIND_NAMES
 from spanview.model.times import NO_TIME
@@ -20,10 +20,10 @@ from spanview.tui.trace.stitched_trace import PROCESS as OF_PROCESS
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from spanview.analysis.reasons import Why
+    from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.ray.unseen import Guess
     from spanview.analysis.silent import SilentFailure
-    from spanview.analysis.unended import Unended
-    from spanview.analysis.unseen import Guess
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.trace_model import TraceModel

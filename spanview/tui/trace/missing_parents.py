@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray_names import call_names
-from spanview.analysis.unended import ran_until, unended_text
+from spanview.analysis.ray.names import call_names
+from spanview.analysis.ray.unended import ran_until, unended_text
 from spanview.display.sanitise import sanitise
 from spanview.model.times import NO_TIME
 from spanview.tui.widgets.work import Work
@@ -13,10 +13,10 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from spanview.analysis.reasons import Why
-    from spanview.analysis.running import Growth
-    from spanview.analysis.unended import Unended
-    from spanview.analysis.unseen import Guess
+    from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.running import Growth
+    from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.ray.unseen import Guess
     from spanview.index.tree import TraceTree
     from spanview.tui.trace.stitched_trace import StitchedTrace
     from spanview.tui.trace.waterfall import Waterfall
@@ -73,9 +73,9 @@ class MissingParents:
 
     def _find(self, tree: TraceTree, *, joins: bool) -> tuple[Mapping[int, Guess], Mapping[int, Why], int]:
         """Called in a thread: return what missing parents are, why calls have no attempt, and how many such calls."""
-        from spanview.analysis.calls import calls_of
-        from spanview.analysis.reasons import reasons_of, without_attempt
-        from spanview.analysis.unseen import guesses
+        from spanview.analysis.ray.calls import calls_of
+        from spanview.analysis.ray.reasons import reasons_of, without_attempt
+        from spanview.analysis.ray.unseen import guesses
 
         store = self._model.store
         reasons = reasons_of(store, calls_of(store, [self._model.trace]))

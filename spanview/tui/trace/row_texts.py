@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.executions import run_word
-from spanview.analysis.ray_names import SUBMITTED, short_names
-from spanview.analysis.unended import Fate
+from spanview.analysis.ray.executions import run_word
+from spanview.analysis.ray.names import SUBMITTED, short_names
+from spanview.analysis.ray.unended import Fate
 from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration, so_far

@@ -11,7 +11,7 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spanview.analysis.query import Query
+    from spanview.analysis.query.query import Query
     from spanview.analysis.telling import Tell
     from spanview.tui.trace.waterfall import Waterfall
     from spanview.tui.widgets.base_screen import BaseScreen
@@ -44,7 +44,7 @@ class Search:
 
     def type(self, text: str, *, done: bool) -> None:
         """Mark what matches; where `done`, after Enter, go to the next match."""
-        from spanview.analysis.query import parse_query
+        from spanview.analysis.query.query import parse_query
 
         if text != self._prompt.text or (text == self._text and not done):
             return
@@ -82,8 +82,8 @@ class Search:
         """Return what matches, or else why nothing does; in a thread, as every record may be read again."""
         import numpy as np
 
-        from spanview.analysis.matches import matching_rows
-        from spanview.analysis.misses import misses_of
+        from spanview.analysis.query.matches import matching_rows
+        from spanview.analysis.query.misses import misses_of
         from spanview.display.miss_text import miss_lines
 
         store, matches = self._model.store, set[int]()

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.failures import are_made_good, newest_first, retried_attempts
 from spanview.analysis.intervals import Covered
-from spanview.analysis.joined import joined
-from spanview.analysis.ray_names import call_names, short_names
+from spanview.analysis.ray.joined import joined
+from spanview.analysis.ray.names import call_names, short_names
+from spanview.analysis.ray.waits import wait_between, wait_of
 from spanview.analysis.selftime import own_stretches, self_times
-from spanview.analysis.serve_calls import served_in_tree
-from spanview.analysis.waits import wait_between, wait_of
+from spanview.analysis.serve.calls import served_in_tree
 from spanview.display.trace_words import count_without_end
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT

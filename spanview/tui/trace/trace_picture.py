@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.unended import Fate, known_until
-from spanview.analysis.waits import wait_word
+from spanview.analysis.ray.unended import Fate, known_until
+from spanview.analysis.ray.waits import wait_word
 from spanview.display.picture import Picture, Row
 from spanview.display.sanitise import sanitise
 from spanview.display.trace_words import name_without_root

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from textual.containers import Vertical
 
-from spanview.analysis.ray_names import call_names
-from spanview.analysis.unended import NO_UNENDED, fates_text, known_until
+from spanview.analysis.ray.names import call_names
+from spanview.analysis.ray.unended import NO_UNENDED, fates_text, known_until
 from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
 from spanview.display.trace_words import STILL_COMING, completeness_text
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.analysis.answer import Answer
+    from spanview.analysis.ray.unended import Unended
     from spanview.analysis.telling import Tell
-    from spanview.analysis.unended import Unended
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
     from spanview.index.store import Store

@@ -17,7 +17,7 @@ from rich.style import Style
 from textual.content import Content
 from textual.widget import Widget
 
-from spanview.analysis.unended import Fate
+from spanview.analysis.ray.unended import Fate
 from spanview.display.bars import span_cells
 from spanview.display.cells import fitting, name_text
 from spanview.display.picture import heads_of_rows

@@ -12,7 +12,7 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from spanview.analysis.query import Query
+    from spanview.analysis.query.query import Query
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.traces.matching import TraceMatcher
@@ -56,7 +56,7 @@ class TraceFilter:
 
     def set_text(self, text: str) -> str:
         """Filter by another query; return what is wrong with it, empty where nothing is."""
-        from spanview.analysis.query import parse_query
+        from spanview.analysis.query.query import parse_query
         from spanview.tui.traces.matching import TraceMatcher
 
         self.text = text
@@ -137,7 +137,7 @@ class TraceFilter:
         return ["no trace matches", *self._why, *self._unnamed.says(self._store.names.texts)]
 
     def _explain(self, query: Query, tell: Tell) -> list[str]:
-        from spanview.analysis.misses import misses_of
+        from spanview.analysis.query.misses import misses_of
         from spanview.display.miss_text import miss_lines
 
         return miss_lines(misses_of(self._store, query, tell=tell))

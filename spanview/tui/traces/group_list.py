@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
 
-from spanview.analysis.ray_names import names_in_list
-from spanview.analysis.serve import Part, part_of_name
+from spanview.analysis.ray.names import names_in_list
+from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count_or_blank, lasted, moment

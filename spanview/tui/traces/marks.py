@@ -16,8 +16,8 @@ from spanview.tui.widgets.work import Work
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
+    from spanview.analysis.ray.unended import Unended
     from spanview.analysis.telling import Tell
-    from spanview.analysis.unended import Unended
     from spanview.index.store import Store
     from spanview.tui.traces.silence import SilentTraces
     from spanview.tui.traces.traces_model import TracesModel

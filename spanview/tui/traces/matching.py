@@ -5,12 +5,12 @@ from __future__ import annotations
 from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
-from spanview.analysis.query_base import OfState
+from spanview.analysis.query.base import OfState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from spanview.analysis.query import Query
+    from spanview.analysis.query.query import Query
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
@@ -47,7 +47,7 @@ class TraceMatcher:
 
         What runs, and what ran when it was asked last, is looked at again; in the thread of `matches`.
         """
-        from spanview.analysis.matches import matching_traces
+        from spanview.analysis.query.matches import matching_traces
 
         now = self._open_now()
         asked, self._open = self._open | now, now
@@ -77,7 +77,7 @@ class TraceMatcher:
 
     def _matches_of(self, traces: set[int]) -> Iterator[tuple[set[int], float]]:
         """Yield those of some traces that match, piece by piece, and what share still waits."""
-        from spanview.analysis.matches import matching_traces, matching_traces_from
+        from spanview.analysis.query.matches import matching_traces, matching_traces_from
 
         if self.query.needs_tree:
             pieces = matching_traces(self._store, self.query, sorted(traces - self._matched))

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.timer import Timer
 
-    from spanview.analysis.known_calls import KnownCalls
-    from spanview.analysis.reasons import Why
+    from spanview.analysis.ray.known_calls import KnownCalls
+    from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.unended import Unended
     from spanview.analysis.silent import SilentFailure
-    from spanview.analysis.unended import Unended
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance
     from spanview.tui.trace.stitched_trace import StitchedTrace
@@ -125,10 +125,10 @@ class Preview(Vertical):
     def _known_of(self, stitched: StitchedTrace, trace: int) -> _Known:
         """Called in a thread: find out where the time went, and what has become of spans without an end."""
         from spanview.analysis.answer import answer_of
-        from spanview.analysis.calls import calls_of
-        from spanview.analysis.known_calls import KnownCalls
+        from spanview.analysis.ray.calls import calls_of
+        from spanview.analysis.ray.known_calls import KnownCalls
+        from spanview.analysis.ray.unended import known_until
         from spanview.analysis.silent import silent_failures
-        from spanview.analysis.unended import known_until
         from spanview.display.answer_text import answer_texts
 
         store, running = self._store, self._list.viewer.running

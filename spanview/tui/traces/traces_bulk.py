@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.analysis.ray_names import ShortNames
+    from spanview.analysis.ray.names import ShortNames
     from spanview.analysis.root_groups import RootGroups
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store

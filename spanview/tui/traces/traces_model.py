@@ -6,9 +6,9 @@ from array import array
 from collections import Counter, OrderedDict, defaultdict
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from spanview.analysis.ray_names import ShortNames
+from spanview.analysis.query.since import PAUSE_NS
+from spanview.analysis.ray.names import ShortNames
 from spanview.analysis.root_groups import RootGroups
-from spanview.analysis.since import PAUSE_NS
 from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, name_without_root
 from spanview.display.units import moment
 from spanview.index.table import NO_ROW

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.analysis.running import Living
+    from spanview.analysis.ray.running import Living
     from spanview.index.store import Store
     from spanview.reports.table import RowOrder
     from spanview.tui.diff.side import ComparedSide

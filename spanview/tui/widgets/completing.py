@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textual import events
     from textual.binding import BindingType
 
-    from spanview.analysis.complete import Candidate, Completion
+    from spanview.analysis.query.complete import Candidate, Completion
     from spanview.tui.widgets.known import Known
     from spanview.tui.widgets.work import Owner
 
@@ -102,7 +102,7 @@ class CompletingLine(Input):
         vocabulary = self.known.vocabulary()
         state = self.value, *self.selection, vocabulary
         if state != self._found_for:
-            from spanview.analysis.complete import complete, complete_key
+            from spanview.analysis.query.complete import complete, complete_key
 
             self._found_for = state
             self._chosen, self._has_chosen, self._completion = 0, False, None
@@ -129,7 +129,7 @@ class CompletingLine(Input):
         return typed(completion.candidates[self._chosen].text), start, end
 
     def _is_mended(self) -> bool:
-        from spanview.analysis.query import parse_query
+        from spanview.analysis.query.query import parse_query
         from spanview.model.problems import QueryError
 
         taken = self._taken()

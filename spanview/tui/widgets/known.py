@@ -6,8 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.complete import Vocabulary
-from spanview.analysis.words import MAX_TEXTS, gather, short_and_sorted
+from spanview.analysis.query.complete import Vocabulary
+from spanview.analysis.query.words import MAX_TEXTS, gather, short_and_sorted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.widget import Widget
 
-    from spanview.analysis.complete import Completion
+    from spanview.analysis.query.complete import Completion
     from spanview.tui.viewer import Viewer
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from spanview.analysis.lanes import Blocks
+    from spanview.analysis.ray.lanes import Blocks
 
 LOOKED_AT: Final = 5
 """Of the blocks of one cell so many are held against each other, for its colour."""

@@ -11,7 +11,7 @@ from spanview.tui.workers.choosing import LOOKED_AT, NOBODY, ShownBlocks, step_o
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from spanview.analysis.lanes import Blocks
+    from spanview.analysis.ray.lanes import Blocks
 
 
 def all_at_once(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> ShownBlocks:

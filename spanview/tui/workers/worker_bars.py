@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from spanview.analysis.intervals import Covered
-    from spanview.analysis.lanes import Blocks, Lane
+    from spanview.analysis.ray.lanes import Blocks, Lane
     from spanview.tui.widgets.window import Window
     from spanview.tui.workers.choosing import ShownBlocks
 

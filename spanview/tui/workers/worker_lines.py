@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
     from textual import events
 
-    from spanview.analysis.lanes import Lane
+    from spanview.analysis.ray.lanes import Lane
     from spanview.tui.widgets.dragging import MouseNews
     from spanview.tui.widgets.window import Window
     from spanview.tui.widgets.zooming import Zoom

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
-from spanview.analysis.ray_names import RAN, rays_own_names, short_names
+from spanview.analysis.ray.names import RAN, rays_own_names, short_names
+from spanview.analysis.ray.workers import Role, Worker, empty_files, process_name, worker_of
 from spanview.analysis.telling import part
-from spanview.analysis.workers import Role, Worker, empty_files, process_name, worker_of
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
 from spanview.model.codes import PRODUCER
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.intervals import Levels
-    from spanview.analysis.lanes import Key, Lane
-    from spanview.analysis.running import RunsNow
+    from spanview.analysis.ray.lanes import Key, Lane
+    from spanview.analysis.ray.running import RunsNow
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
@@ -121,11 +121,11 @@ class WorkersShape:
         without_rays_own: bool = False,
     ) -> WorkersShape:
         """Find out what each worker did; for a thread."""
-        from spanview.analysis.calls import calls_in
-        from spanview.analysis.generators import generators_of
-        from spanview.analysis.lanes import lanes_in
-        from spanview.analysis.reasons import Reason, reasons_of
-        from spanview.analysis.waits import waiting_in
+        from spanview.analysis.ray.calls import calls_in
+        from spanview.analysis.ray.generators import generators_of
+        from spanview.analysis.ray.lanes import lanes_in
+        from spanview.analysis.ray.reasons import Reason, reasons_of
+        from spanview.analysis.ray.waits import waiting_in
         from spanview.index.forest import forest_of
 
         forest, without = forest_of(store, traces), rays_own_names(store) if without_rays_own else set[int]()
@@ -170,7 +170,7 @@ class WorkersShape:
 
 def _joined(lanes: Sequence[Lane], identities: Identities, tell: Tell) -> tuple[list[Lane], list[Worker]]:
     """Return lanes and who they are, with one lane a process, and one for all processes of an actor."""
-    from spanview.analysis.lanes import joined
+    from spanview.analysis.ray.lanes import joined
 
     groups: defaultdict[object, list[tuple[Lane, Worker]]] = defaultdict(list)
     for lane, worker in _of_processes(lanes, identities, tell):
@@ -185,7 +185,7 @@ def _joined(lanes: Sequence[Lane], identities: Identities, tell: Tell) -> tuple[
 
 def _of_processes(lanes: Sequence[Lane], identities: Identities, tell: Tell) -> Iterator[tuple[Lane, Worker]]:
     """Yield a lane a process, and who it is: it may write to several files, rotate one, or have several services."""
-    from spanview.analysis.lanes import joined
+    from spanview.analysis.ray.lanes import joined
 
     processes: dict[str, list[tuple[Lane, Worker]]] = {}
     """The lanes of processes, by each of their ids."""
@@ -320,7 +320,7 @@ class WorkersModel:
         for runs in self._running:
             index, since_ns = newest.get(str(runs.pid), len(shape.lanes) + len(more)), runs.since_ns
             if index >= len(shape.lanes):
-                from spanview.analysis.lanes import lane_of_process
+                from spanview.analysis.ray.lanes import lane_of_process
 
                 more.append((lane_of_process(runs.pid), Worker(str(runs.pid), role=Role.WORKER)))
             elif runs.is_call:

@@ -8,9 +8,9 @@ from time import time_ns
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import Certainty
-from spanview.analysis.ray_names import RAN
-from spanview.analysis.unended import known_until
-from spanview.analysis.waits import wait_between, wait_word
+from spanview.analysis.ray.names import RAN
+from spanview.analysis.ray.unended import known_until
+from spanview.analysis.ray.waits import wait_between, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
     from textual import events
     from textual.app import ComposeResult
 
-    from spanview.analysis.lanes import Lane
-    from spanview.analysis.running import RunsNow
+    from spanview.analysis.ray.lanes import Lane
+    from spanview.analysis.ray.running import RunsNow
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.widgets.scope import TraceScope

@@ -1,0 +1,172 @@
+"""Queries that no span may match, and whether any span could.
+
+status=ERROR                      3 spans match               the gate is shut
+http.status_code>=500             none of 40 that have it     the gate is open
+http.status_cod>=500              no span has such a key      unknown: nothing could have matched
+name="GET /typo" duration>200ms   no span has this name       the same: 0 of 0
+finding=no_attempt                no span is a Ray call       the same
+
+A query is about the spans that its terms with = select, and tests them by the others. Names and services select by ~
+and by words, too, where something is tested. A status, sizes and exception events are always tests, and the number of
+an attribute is one where there is no other, as in kind=SERVER http.status_code=500.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.diagnosis.finding import Kind
+from spanview.analysis.query.misses import absent_attributes, matches_any
+from spanview.analysis.query.parse import OWN_KEYS, RawBelow, RawGroup, RawPart, RawTerm, parse_parts
+from spanview.analysis.query.query import Query, query_of
+from spanview.analysis.query.select import selected_rows
+from spanview.analysis.query.values import number_of
+from spanview.analysis.query.written import literally, quoted, written_value
+from spanview.analysis.ray.names import RAN, SUBMITTED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from spanview.index.store import Store
+
+_TEXTS: Final = frozenset(
+    (
+        *("name", "service", "kind", "scope", "event", "description", "any"),
+        *("trace.root", "trace", "span", "file", "pid"),
+    )
+)
+"""The language's own keys that select spans with =."""
+_NAMES: Final = frozenset(("", "name", "service", "trace.root", "file"))
+"""Those that do so with ~, too; bare words are of names."""
+_EXCEPTION: Final = "exception"
+"""OpenTelemetry's name for the events of exceptions."""
+_OF_RAY: Final = f"({literally(SUBMITTED)}|{literally(RAN)})$"
+_OF_SERVE: Final = "^(proxy_|route_to_replica|replica_handle_request)"
+_ABOUT: Final = {
+    **dict.fromkeys((Kind.NO_ATTEMPT, Kind.UNTRACED, Kind.GENERATORS, Kind.UNSET_ATTEMPTS), _OF_RAY),
+    **dict.fromkeys((Kind.TRACE_CTX, Kind.PIDS_USED_AGAIN, Kind.HAPROXY, Kind.SERVE_UNTRACED), _OF_RAY),
+    **dict.fromkeys((Kind.UNSET_REQUESTS, Kind.BROKEN_STREAMS, Kind.LONE_REPLICAS), _OF_SERVE),
+}
+"""The names of the spans that a finding is about; the other kinds can be about any span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """The result of a query that no span may match."""
+
+    text: str
+    """The query as it was given."""
+    matches: int
+    """Spans that match."""
+    absent: tuple[str, ...] = ()
+    """Attributes that it asks for and no span has; filled only if no span matches."""
+    selects_none: str | None = None
+    """None where a span could have matched; else the terms that select none, or nothing if there are no spans."""
+
+    @property
+    def is_open_to_any(self) -> bool:
+        """Whether a span could have matched: the query selects some, whether they pass its tests or not."""
+        return self.selects_none is None
+
+
+def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
+    """Return how many spans match a query, and if none does, whether any could.
+
+    Args:
+        query: What none of them may match.
+        traces: Rows of the trace table whose spans are asked; None for all.
+    """
+    matches = _count(store, query, traces)
+    if matches:
+        return Gate(query.text, matches)
+    absent = absent_attributes(store, query, traces)
+    if not _count(store, Query(""), traces):
+        return Gate(query.text, 0, absent, "")
+    parts = parse_parts(query.text)
+    for selecting in _selections(parts, is_tested=any(map(_tests, parts))):
+        if not matches_any(store, query_of("", selecting), traces):
+            return Gate(query.text, 0, absent, " ".join(map(_written, selecting)))
+    return Gate(query.text, 0, absent)
+
+
+def _count(store: Store, query: Query, traces: Collection[int] | None) -> int:
+    of_row = store.spans.trace
+    return sum(1 for row in selected_rows(store, query=query) if traces is None or of_row[row] in traces)
+
+
+def _key(term: RawTerm) -> str | None:
+    """Return the language's own key of a term, empty for a bare word; None for an attribute."""
+    if not term.operator:
+        return ""
+    key = term.key.lower()
+    return key if key in OWN_KEYS and not term.key_is_quoted else None
+
+
+def _tests(part: RawPart) -> bool:
+    """Return whether a part tests spans, not just selects them."""
+    if part.negated:
+        return False
+    if isinstance(part, RawGroup):
+        return any(map(_tests, part.parts))
+    if isinstance(part, RawBelow):
+        return _tests(part.part)
+    return part.operator not in {"", "=", "~"} or (_key(part) is not None and not _selects(part, is_tested=True))
+
+
+def _selects(term: RawTerm, *, is_tested: bool) -> bool:
+    """Return whether a term selects the spans that a query is about.
+
+    Args:
+        term: One that isn't negated.
+        is_tested: Whether something of the query is a test.
+    """
+    key = _key(term)
+    if key is None:
+        return term.operator == "=" and (is_tested or number_of(term.value) is None)
+    if term.operator == "=":
+        return key in _TEXTS and (key, term.value) != ("event", _EXCEPTION)
+    return is_tested and key in _NAMES and term.operator in {"", "~"}
+
+
+def _selections(parts: Iterable[RawPart], *, is_tested: bool) -> Iterator[list[RawPart]]:
+    """Yield what some span must match if any is to match all parts: itself, and one below for each that asks there."""
+    selecting, below = list[RawPart](), list[RawPart]()
+    for part in parts:
+        if part.negated:
+            continue
+        if isinstance(part, RawBelow):
+            below.append(part.part)
+        elif isinstance(part, RawTerm):
+            selecting += _selection(part, is_tested=is_tested)
+        elif part.is_any:
+            choices = [next(_selections([choice], is_tested=is_tested)) for choice in part.parts]
+            # One that selects all is enough.
+            if all(choices):
+                selecting.append(RawGroup(False, True, tuple(RawGroup(False, False, (*each,)) for each in choices)))
+        else:
+            first, *others = _selections(part.parts, is_tested=is_tested)
+            selecting += first
+            yield from others
+    yield selecting
+    for part in below:
+        yield from _selections([part], is_tested=is_tested)
+
+
+def _selection(term: RawTerm, *, is_tested: bool) -> list[RawPart]:
+    """Return what a term selects as a term, if it does."""
+    if _selects(term, is_tested=is_tested):
+        return [term]
+    if _key(term) is None:
+        return [replace(term, operator="~", value="", written='""')]
+    if _key(term) == "finding" and term.operator == "=" and (about := _ABOUT.get(Kind(term.value.lower()))):
+        return [replace(term, key="name", operator="~", value=about, written=quoted(about))]
+    return []
+
+
+def _written(part: RawPart) -> str:
+    if isinstance(part, RawTerm):
+        value = part.written or written_value(part.value, is_pattern=False)
+        return f"{quoted(part.key) if part.key_is_quoted else part.key}{part.operator}{value}"
+    assert isinstance(part, RawGroup)  # noqa: S101 - what is below is selected apart
+    return f"({' OR '.join(map(_written, part.parts))})" if part.is_any else " ".join(map(_written, part.parts))

@@ -1,0 +1,274 @@
+"""What the keys of a query mean: from a term as it is written to a test of one span, or of one trace."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.analysis.diagnosis.finding import OF_SPANS, Kind
+from spanview.analysis.query.base import (
+    SIZES,
+    Cost,
+    OfAttribute,
+    OfBelow,
+    OfNumber,
+    OfParts,
+    OfState,
+    Term,
+    child_hint,
+    column_term,
+    negation,
+    text_term,
+    values_test,
+)
+from spanview.analysis.query.everywhere import any_term, event_term, record_term
+from spanview.analysis.query.parse import RawBelow, RawGroup, fail
+from spanview.analysis.query.timetext import DURATIONS, TIMES, parse_clock, parse_duration, parse_moment
+from spanview.analysis.query.values import Number, number_of, values_of
+from spanview.index.lives import State
+from spanview.index.table import NO_ROW
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from spanview.analysis.query.parse import RawPart, RawTerm
+    from spanview.analysis.query.subject import Subject
+
+KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
+"""What `kind` may be compared with; the column's values are indices."""
+_LEAST_BEGINNING: Final = 3
+"""Characters of a key that is cut short."""
+MIN_SIMILARITY: Final = 0.75
+"""The similarity from which on a word is taken for a key: `durration` and `stauts`, not `state`."""
+_DURATION: Final = parse_duration, f"a duration such as {DURATIONS}"
+_MOMENT: Final = parse_moment, f"a time such as {TIMES}"
+_NUMBER: Final = number_of, "a number"
+"""What parses the value of a term, to None if it can't, and what is expected."""
+
+
+def compile_part(raw: RawPart) -> Term:
+    """Return the test that a term stands for, or a group of them.
+
+    Raises:
+        QueryError: The key doesn't exist, or doesn't take the operator or the value.
+    """
+    term = _group(raw) if isinstance(raw, RawGroup) else _below(raw) if isinstance(raw, RawBelow) else _single(raw)
+    return negation(term) if raw.negated else term
+
+
+def in_order(raw: Iterable[RawPart]) -> tuple[Term, ...]:
+    """Return the tests of the parts, those that columns decide first: then most spans are never read again."""
+    return tuple(sorted(map(compile_part, raw), key=lambda term: term.cost))
+
+
+def _group(raw: RawGroup) -> Term:
+    parts, joined = in_order(raw.parts), any if raw.is_any else all
+    tests = [part.test for part in parts]
+    return Term(
+        all(part.of_trace for part in parts),
+        parts[-1].cost,
+        lambda subject: joined(test(subject) for test in tests),
+        OfParts(raw.is_any, parts),
+    )
+
+
+def _below(raw: RawBelow) -> Term:
+    term, is_child = compile_part(raw.part), raw.is_child
+
+    def test(subject: Subject) -> bool:
+        return subject.facts.is_above(subject.store, subject.row, term.test, is_child=is_child)
+
+    return Term(False, max(Cost.TREE, term.cost), test, OfBelow(is_child, term))
+
+
+def _single(raw: RawTerm) -> Term:
+    if not raw.operator:
+        word = raw.value.casefold()
+        return column_term("name", lambda subject: subject.name, lambda text: word in text.casefold())
+    key = raw.key.lower()
+    make = None if raw.key_is_quoted else QUERY_KEYS.get(key)
+    if make is not None:
+        return make(replace(raw, key=key))
+    if key.startswith("trace.") and not raw.key_is_quoted:
+        known = ", ".join(key for key in QUERY_KEYS if key.startswith("trace."))
+        quoted = f'an attribute of that name is asked for with "{raw.key}" in quotes'
+        fail(raw.key_start, f"expected one of {known}{_hint(raw)}; {quoted}")
+    return _attribute_term(raw)
+
+
+def near_key(key: str) -> str | None:
+    """Return the key that was probably meant, by `durration` or `dur`; None if none is similar, or begins so."""
+    from difflib import get_close_matches
+
+    begun = [known for known in QUERY_KEYS if known.startswith(key.lower())]
+    if len(key) >= _LEAST_BEGINNING and len(begun) == 1:
+        return begun[0]
+    return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=MIN_SIMILARITY)), None)
+
+
+def _hint(raw: RawTerm) -> str:
+    near = None if raw.key_is_quoted else near_key(raw.key)
+    return "" if near is None else f"; did you mean {near}?"
+
+
+def _root_name(subject: Subject) -> str:
+    store = subject.store
+    row = store.trace_table.root_row[subject.trace]
+    return "" if row == NO_ROW else store.names.texts[store.spans.name[row]]
+
+
+def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], str]) -> Term:
+    """Return the test of a column with a closed set of values; it has the name of the key."""
+    wanted = raw.value.upper()
+    if raw.operator not in {"=", "!="}:
+        return text_term(raw, read, column=raw.key)
+    if wanted not in names:
+        fail(raw.value_start, f"expected one of {', '.join(names)}, not {raw.value!r}")
+    return text_term(raw, read, lambda text, _: text == wanted, column=raw.key)
+
+
+def _status_term(raw: RawTerm) -> Term:
+    state = next((state for state in State if state == raw.value.lower()), None)
+    if state is None or raw.operator not in {"=", "!="}:
+        names = STATUS_NAMES if raw.operator == "~" else (*STATUS_NAMES, *State)
+        return _choice_term(raw, names, lambda subject: STATUS_NAMES[subject.store.spans.status[subject.row]])
+    term = Term(
+        False,
+        Cost.TREE,
+        lambda subject: subject.row in subject.facts.rows_in(subject.store, state),
+        OfState(state),
+    )
+    return term if raw.operator == "=" else negation(term)
+
+
+def _id_term(raw: RawTerm, digits: int, read: Callable[[Subject], str]) -> Term:
+    prefix = raw.value.lower().removeprefix("0x")
+    if raw.operator != "~" and not re.fullmatch(f"[0-9a-f]{{1,{digits}}}", prefix):
+        fail(raw.value_start, f"expected the first of the {digits} hex digits of an id")
+    return text_term(raw, read, lambda text, _: text.startswith(prefix), column=raw.key)
+
+
+def _file_term(raw: RawTerm) -> Term:
+    def is_file(path: str, wanted: str) -> bool:
+        return path == wanted or re.split(r"[/\\]", path)[-1] == wanted
+
+    return text_term(raw, lambda subject: subject.file, is_file, column=raw.key)
+
+
+def _start_term(raw: RawTerm) -> Term:
+    clock = parse_clock(raw.value)
+    if clock is None:
+        return _size_term(raw, _MOMENT, lambda subject: subject.start_ns)
+    compare = _comparison(raw)
+
+    def test(subject: Subject) -> bool:
+        start = subject.start_ns
+        return start is not None and bool(compare(start, subject.facts.moment(subject.store, clock)))
+
+    # Only all spans show which day is meant.
+    return Term(False, Cost.TREE, test, OfNumber("start", compare, clock))
+
+
+def _comparison(raw: RawTerm) -> Callable[[Any, Number], Any]:
+    compare = SIZES.get(raw.operator)
+    if compare is None:
+        fail(raw.operator_start, f"expected =, !=, <, >, <= or >= after {raw.key}, which isn't text")
+    return compare
+
+
+def _size_term(
+    raw: RawTerm,
+    wanted: tuple[Callable[[str], Number | None], str],
+    read: Callable[[Subject], Number | None],
+    *,
+    of_trace: bool = False,
+    cost: Cost = Cost.COLUMN,
+) -> Term:
+    """Return the test of something that has a size; `wanted` is the parser of the value, and what to expect.
+
+    If it costs no more than a column, it is the column with the name of the key.
+    """
+    (value_of, expected), compare = wanted, _comparison(raw)
+    value = value_of(raw.value)
+    if value is None:
+        fail(raw.value_start, f"expected {expected}{child_hint(raw)}")
+
+    def test(subject: Subject) -> bool:
+        size = read(subject)
+        return size is not None and bool(compare(size, value))
+
+    return Term(of_trace, cost, test, OfNumber(raw.key, compare, value) if cost is Cost.COLUMN else None)
+
+
+def _complete_term(raw: RawTerm) -> Term:
+    if raw.operator not in {"=", "!="}:
+        fail(raw.operator_start, "expected = or != after trace.complete")
+    if raw.value.lower() not in {"true", "false"}:
+        fail(raw.value_start, "expected true or false")
+    is_wanted = (raw.value.lower() == "true") == (raw.operator == "=")
+    return Term(True, Cost.TREE, lambda subject: subject.facts.complete(subject.store, subject.trace) == is_wanted)
+
+
+def _finding_term(raw: RawTerm) -> Term:
+    if raw.operator not in {"=", "!="}:
+        fail(raw.operator_start, "expected = or != after finding")
+    wanted = raw.value.lower()
+    if wanted not in OF_SPANS:
+        fail(raw.value_start, f"expected one of {', '.join(OF_SPANS)}, not {raw.value!r}")
+    kind, is_wanted = Kind(wanted), raw.operator == "="
+    return Term(
+        False, Cost.TREE, lambda subject: subject.facts.is_in_finding(subject.store, subject.row, kind) == is_wanted
+    )
+
+
+def _attribute_term(raw: RawTerm) -> Term:
+    """Return the test of an attribute; a span that lacks it never matches, not even with `!=`."""
+    key = raw.key
+    if raw.operator not in {"=", "!=", "~"} and number_of(raw.value) is None:
+        fail(raw.value_start, f"expected a number after {key}{raw.operator}{_hint(raw) or child_hint(raw)}")
+    holds = values_test(raw)
+    rests_on = OfAttribute(key, raw.value if raw.operator == "=" else None, holds)
+
+    def test(subject: Subject) -> bool:
+        values = values_of(subject.span, key)
+        return values is not None and holds(values)
+
+    return Term(False, Cost.DETAIL, test, rests_on)
+
+
+QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
+    "name": lambda raw: text_term(raw, lambda subject: subject.name, column="name"),
+    "service": lambda raw: text_term(raw, lambda subject: subject.service, column="service"),
+    "kind": lambda raw: _choice_term(raw, KINDS, lambda subject: KINDS[subject.store.spans.kind[subject.row]]),
+    "status": _status_term,
+    "duration": lambda raw: _size_term(raw, _DURATION, lambda subject: subject.duration_ns),
+    "self": lambda raw: _size_term(
+        raw, _DURATION, lambda subject: subject.facts.self_ns(subject.store, subject.row), cost=Cost.TREE
+    ),
+    "any": any_term,
+    "event": event_term,
+    "finding": _finding_term,
+    "description": lambda raw: record_term(raw, lambda span: span.status.description),
+    "scope": lambda raw: record_term(raw, lambda span: None if span.scope is None else span.scope.name),
+    "trace": lambda raw: _id_term(raw, TRACE_ID_DIGITS, lambda subject: subject.trace_id),
+    "span": lambda raw: _id_term(raw, SPAN_ID_DIGITS, lambda subject: subject.span_id),
+    "start": _start_term,
+    "pid": lambda raw: _size_term(raw, _NUMBER, lambda subject: subject.pid, cost=Cost.DETAIL),
+    "file": _file_term,
+    "depth": lambda raw: _size_term(
+        raw, _NUMBER, lambda subject: subject.facts.depth(subject.store, subject.row), cost=Cost.TREE
+    ),
+    "trace.duration": lambda raw: _size_term(raw, _DURATION, lambda subject: subject.trace_duration_ns, of_trace=True),
+    "trace.spans": lambda raw: _size_term(
+        raw, _NUMBER, lambda subject: subject.store.trace_table.span_count[subject.trace], of_trace=True
+    ),
+    "trace.errors": lambda raw: _size_term(
+        raw, _NUMBER, lambda subject: subject.store.trace_table.error_count[subject.trace], of_trace=True
+    ),
+    "trace.root": lambda raw: text_term(raw, _root_name, column="trace.root", of_trace=True),
+    "trace.complete": _complete_term,
+}
+"""What each of the language's own keys means, in the order of the proposals."""

@@ -1,0 +1,22 @@
+"""Ray's calls: a PRODUCER that submits one, and the CONSUMERs that are its attempts.
+
+names             how Ray names the spans of calls, which are attempts, and what people call the functions
+executions        attempts that are executions of one attempt, in compiled graphs
+calls             Ray calls: what they waited, how long they ran, and how they ended
+call_groups       the actors, nodes and jobs that they belong to
+joined            a trace in which each Ray call is one node
+exits             actors that left by `exit_actor`
+generators        functions whose spans end when a generator is made
+failed_arguments  calls that never ran because a task whose result they take had failed
+reasons           why a call has no attempt, as far as files show
+waits             waiting before a span ran
+waited_for        what Ray calls waited for
+meanwhile         what went on while one waited, where that isn't known
+known_calls       what is known of all calls, found once for whoever asks of one trace after the other
+workers           who a process is: pid, node, actor or replica
+lanes             what each process did over time
+writers           which processes have written spans, and whether they are alive
+unended           what has become of spans without an end
+running           what may still run, as far as processes show
+unseen            what missing parents probably are
+"""

@@ -1,0 +1,84 @@
+"""What all spans of a store show of its calls: found out once, for whoever asks of one trace after the other."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.waited_for import AllAttempts, WaitReason, WaitReasons
+    from spanview.analysis.serve.requests import Request
+    from spanview.index.store import Store
+
+
+class KnownCalls:
+    """What is known of the calls of a store as it is now; each part is found out when it is first asked for.
+
+    Args:
+        store: Where the spans are.
+        traces: Numbers of those traces that will be asked for, where that is known beforehand.
+    """
+
+    def __init__(self, store: Store, traces: Sequence[int] = ()) -> None:
+        self._store = store
+        self._traces = traces
+        self._version = store.version
+
+    @property
+    def is_current(self) -> bool:
+        """Whether nothing has come since."""
+        return self._version == self._store.version
+
+    @cached_property
+    def attempts(self) -> AllAttempts:
+        """All attempts."""
+        from spanview.analysis.ray.waited_for import AllAttempts
+
+        return AllAttempts(self._store)
+
+    def wait_reason_of(self, attempt: int) -> WaitReason | None:
+        """Return what an attempt waited for; None where it hardly did.
+
+        Args:
+            attempt: Its row; no other attempt of its call preceded it.
+        """
+        return (self._wait_reasons or self.attempts.reasons_of([attempt])).get(attempt)
+
+    @cached_property
+    def _wait_reasons(self) -> WaitReasons | None:
+        """Those of all attempts, where many will be asked for."""
+        return self.attempts.reasons_of(self.attempts.rows) if self._traces else None
+
+    @cached_property
+    def reasons(self) -> Mapping[int, Why]:
+        """Why calls have no attempt, by the rows of their PRODUCERs."""
+        from spanview.analysis.ray.calls import calls_of
+        from spanview.analysis.ray.reasons import reasons_of
+
+        return reasons_of(self._store, calls_of(self._store))
+
+    def reasons_among(self, rows: Iterable[int]) -> dict[int, Why]:
+        """Return the same of some rows; those are left out that are no such calls."""
+        return {row: why for row in rows if (why := self.reasons.get(row)) is not None}
+
+    def request_of(self, row: int) -> Request | None:
+        """Return the request of Serve that has a span; None for spans that are no part of one.
+
+        Args:
+            row: Of a span, in one of the traces that will be asked for, or in any.
+        """
+        return self._requests.get(row) or _by_row(self._store, [self._store.spans.trace[row]]).get(row)
+
+    @cached_property
+    def _requests(self) -> Mapping[int, Request]:
+        return _by_row(self._store, self._traces) if self._traces else {}
+
+
+def _by_row(store: Store, traces: Sequence[int]) -> Mapping[int, Request]:
+    """Return the requests in some traces, each by the rows of all its spans."""
+    from spanview.analysis.serve.requests import serve_requests
+
+    return {row: request for request in reversed(serve_requests(store, traces)) for row in request.rows}

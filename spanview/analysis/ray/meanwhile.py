@@ -1,0 +1,194 @@
+"""What went on in most of the time that a call waited.
+
+Where it is likely what the call waited for, that is followed: from what it ended with to what that had waited for, and
+so on, back to when the wait began. What ran, or waited, in at least half of it is what went on.
+
+driver     f <=g<h<
+f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|===|             f waits for a worker to start, likely, for most of the wait of h
+g            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|===|        g waits for the result of f, likely
+h            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|===|   h waits for the result of g, likely
+
+Where nothing shows what it waited for:
+
+driver     f <=g<
+g             |======g======|            g ran in the greater part of the wait of f
+f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|==f==|
+
+A call can wait for the results of calls that its caller submitted before it, for the workers that these run in, and for
+what they wait for themselves. So these count, if that was over before the call ran: it may be the cause or not. Running
+comes first: one attempt, else all of one function; then all attempts of a call that was retried, with what was between
+them; then a wait for a worker to start, or for an actor to be created.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from spanview.analysis.intervals import Covered
+from spanview.analysis.ray.executions import are_executions
+from spanview.analysis.ray.names import RAN
+from spanview.analysis.ray.waited_for import LEAST_SHARED_NS, WaitedFor, WaitReason
+from spanview.index.arrays import copy_of
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from spanview.analysis.ray.waited_for import AllAttempts
+    from spanview.index.arrays import Places
+    from spanview.index.store import Store
+
+_OF_OTHERS: Final = frozenset((WaitedFor.WORKER_START, WaitedFor.CREATION))
+"""What a call can wait for that others wait for, too."""
+_FOLLOWED: Final = frozenset((WaitedFor.ARGUMENTS, WaitedFor.ACTOR, WaitedFor.FREE_WORKER, WaitedFor.CREATION))
+"""What is shown by an attempt that may have waited itself."""
+_MOST_STEPS: Final = 64
+"""So many attempts are followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meanwhile:
+    """What went on in at least half of a wait."""
+
+    name: str
+    """The name of the attempts that ran, or waited."""
+    ns: int
+    """How much of the wait that was."""
+    attempts: int = 1
+    """How many of them ran."""
+    reason: WaitReason | None = None
+    """What one waited for; None where they ran."""
+    is_retried: bool = False
+    """Whether they are those of one call; the time between them counts as well."""
+
+
+def meanwhile_of(
+    store: Store, attempts: AllAttempts, attempt: int, reason: WaitReason, since_ns: int
+) -> Meanwhile | None:
+    """Return what went on while a call waited, as the module defines it; None where nothing did for long.
+
+    Args:
+        attempts: All attempts of the store.
+        attempt: The row of the call's first attempt.
+        reason: What that waited for.
+        since_ns: When the wait began; it ends with the attempt's start.
+    """
+    if store.spans.start_ns[attempt] - since_ns < LEAST_SHARED_NS:
+        return None
+    if not reason.is_known:
+        return _unexplained(store, attempts, attempt, since_ns)
+    return _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
+
+
+def _unexplained(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) -> Meanwhile | None:
+    """Return what went on while an attempt waited for what isn't known."""
+    until_ns = store.spans.start_ns[attempt]
+    calls, earlier = attempts.called_before(attempt, since_ns)
+    ran = _ran(store, earlier, since_ns, until_ns)
+    if ran is not None:
+        return ran
+    called = _Called.by(store, calls, earlier)
+    retried = _retried(store, called, since_ns, until_ns)
+    if retried is not None:
+        return retried
+    chosen, waited_ns = _waiting(store, called, since_ns, until_ns)
+    reasons = attempts.reasons_of(chosen)
+    for row, ns in zip(chosen.tolist(), waited_ns.tolist(), strict=True):
+        why = reasons.get(row)
+        if why is not None and why.is_whole and why.waited_for in _OF_OTHERS:
+            return Meanwhile(store.names.texts[store.spans.name[row]], ns, 1, why)
+    return None
+
+
+def _followed(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) -> Meanwhile | None:
+    """Return what an attempt waited for in at least half of a stretch, from one to the next, as the module says."""
+    spans = store.spans
+    ran, counts = defaultdict[int, int](int), defaultdict[int, int](int)
+    half_ns = (spans.start_ns[attempt] - since_ns) / 2
+    row, until_ns = attempt, spans.start_ns[attempt]
+    for _ in range(_MOST_STEPS):
+        reason = attempts.reason_of(row)
+        if reason is None or until_ns <= since_ns:
+            break
+        cause = reason.row
+        if reason.waited_for not in _FOLLOWED or spans.start_ns[cause] >= until_ns:
+            begun_ns = max(since_ns, spans.end_ns[attempts.call_of(row)])
+            if row != attempt and until_ns - begun_ns >= half_ns:
+                shown = None if reason.is_known else _unexplained(store, attempts, row, begun_ns)
+                if shown is not None and shown.ns >= half_ns:
+                    return shown
+                return Meanwhile(store.names.texts[spans.name[row]], until_ns - begun_ns, 1, reason)
+            break
+        begun_ns = max(since_ns, spans.start_ns[cause])
+        ran[spans.name[cause]] += max(begun_ns, min(until_ns, spans.end_ns[cause])) - begun_ns
+        counts[spans.name[cause]] += 1
+        row, until_ns = cause, spans.start_ns[cause]
+    name = max(ran, key=lambda name: (ran[name], -name), default=None)
+    if name is None or ran[name] < half_ns:
+        return None
+    return Meanwhile(store.names.texts[name], ran[name], counts[name])
+
+
+def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwhile | None:
+    """Return what ran in at least half of a stretch: one attempt, or else all of one function."""
+    spans = store.spans
+    starts, ends = np.maximum(copy_of(spans.start_ns)[attempts], since_ns), copy_of(spans.end_ns)[attempts]
+    ran, by_name = (ends > starts) & (ends <= until_ns), defaultdict[int, list[tuple[int, int]]](list)
+    names = copy_of(spans.name)[attempts[ran]]
+    for name, start, end in zip(names.tolist(), starts[ran].tolist(), ends[ran].tolist(), strict=True):
+        by_name[name].append((start, end))
+    longest = {name: max(end - start for start, end in times) for name, times in by_name.items()}
+    covered = {name: Covered.by(*zip(*sorted(times), strict=True)).sums[-1] for name, times in by_name.items()}
+    for sums in (longest, covered):
+        most = max(sums, key=lambda name: (sums[name], -name), default=None)
+        if most is not None and 2 * sums[most] >= until_ns - since_ns:
+            return Meanwhile(store.names.texts[most], sums[most], 1 if sums is longest else len(by_name[most]))
+    return None
+
+
+class _Called(NamedTuple):
+    """Calls with the first and the last attempt of each, and how many it has."""
+
+    calls: Places
+    firsts: Places
+    lasts: Places
+    counts: Places
+
+    @classmethod
+    def by(cls, store: Store, calls: Places, attempts: Places) -> _Called:
+        """Return them by the call of each of some attempts."""
+        order = np.lexsort((copy_of(store.spans.start_ns)[attempts], calls))
+        calls, first, counts = np.unique(calls[order], return_index=True, return_counts=True)
+        return cls(calls, attempts[order][first], attempts[order][first + counts - 1], counts)
+
+
+def _retried(store: Store, called: _Called, since_ns: int, until_ns: int) -> Meanwhile | None:
+    """Return the call whose attempts took at least half of a stretch, from the first one's start to the last one's end.
+
+    A constructor that ran again is left out: its actor lived in between.
+    """
+    spans, texts = store.spans, store.names.texts
+    begun, ended = copy_of(spans.start_ns)[called.firsts], copy_of(spans.end_ns)[called.lasts]
+    fits = (called.counts > 1) & (ended != NO_TIME) & (ended <= until_ns)
+    took = np.where(fits, ended, since_ns) - np.maximum(begun, since_ns)
+    for index in np.argsort(-took, kind="stable").tolist():
+        if not fits[index] or 2 * took[index] < until_ns - since_ns:
+            continue
+        first, last = int(called.firsts[index]), int(called.lasts[index])
+        name = texts[spans.name[last]]
+        if not name.endswith(f"__init__{RAN}") and not are_executions(store, first, last):
+            return Meanwhile(name, int(took[index]), int(called.counts[index]), is_retried=True)
+    return None
+
+
+def _waiting(store: Store, called: _Called, since_ns: int, until_ns: int) -> tuple[Places, Places]:
+    """Return the first attempts of calls that waited in at least half of a stretch, the longest first, and how long."""
+    spans = store.spans
+    submitted, starts = copy_of(spans.end_ns)[called.calls], copy_of(spans.start_ns)[called.firsts]
+    waited = starts - np.maximum(submitted, since_ns)
+    is_over = (submitted != NO_TIME) & (starts <= until_ns)
+    chosen = np.flatnonzero(is_over & (2 * waited >= until_ns - since_ns))
+    chosen = chosen[np.argsort(-waited[chosen], kind="stable")]
+    return called.firsts[chosen], waited[chosen]

@@ -1,0 +1,468 @@
+"""Why a call has no attempt, as far as files show.
+
+spans                                                        reason
+-----                                                        ------
+A.__init__  A.__init__ again, same actor                     already existed: no call at all
+A.__init__  A.__init__ below it, same actor                  created the actor: the one below is the call
+f           status ERROR                                     submit failed
+A.f         each attempt of A.__init__ has failed            constructor failed
+A.f         an attempt of A had raised AsyncioActorExit      actor exited
+g, f        g fails, whose caller submits f after it         argument failed, likely: see `failed_arguments`
+A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
+r, r        Serve's routing calls a replica again            not traced, likely: the first one refused it
+r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
+f           in a log that Ray took repeated lines from       lost in the log, likely
+f           nothing of these                                 no attempt seen: it waits, runs, died, …
+
+The names of a call's two spans can differ, so what belongs to one actor is known by the actor's id.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.failed_arguments import FailedArguments
+from spanview.analysis.ray.names import RAN, SUBMITTED, started_attempts
+from spanview.analysis.serve.calls import is_serve_call
+from spanview.analysis.serve.requests import Part, part_of_name
+from spanview.index.arrays import copy_of
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from spanview.analysis.ray.calls import Calls
+    from spanview.index.arrays import Places
+    from spanview.index.store import Store
+
+_CONSTRUCTOR: Final = "__init__"
+_EXIT: Final = "AsyncioActorExit"
+_NO_CALL: Final = -1
+_MAX_RECORDS: Final = 20_000
+"""Records that are read: of calls without an attempt, and of attempts; of further ones the reason stays unknown."""
+_MAX_FAILED_RECORDS: Final = 20
+"""Failed attempts of one actor that are read to find its exit, the last ones."""
+_MIN_OVERLAP_NS: Final = 2_000
+"""Times are rounded: less than this is no overlap."""
+_NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
+"""Beginnings of the names of Ray Data's actors whose method `submit` is a generator, which tracing leaves out."""
+_CONTROLLER: Final = "ServeController."
+"""The beginning of the names of calls of Ray Serve's controller."""
+
+
+class Reason(StrEnum):
+    """Why a call has no attempt."""
+
+    EXISTING = "already existed"
+    """It isn't a call: `get_if_exists` found the actor."""
+    CREATED = "created the actor"
+    """It isn't a call: `get_if_exists` found no actor, and made the call below."""
+    NOT_SUBMITTED = "submit failed"
+    """Submitting it failed."""
+    CONSTRUCTOR_FAILED = "constructor failed"
+    ACTOR_EXITED = "actor exited"
+    ARGUMENT_FAILED = "argument failed"
+    """A task whose result it takes failed."""
+    UNTRACED = "not traced"
+    """It ran, or runs, but tracing leaves out its method."""
+    LOST_IN_LOG = "lost in the log"
+    """Ray's log de-duplication left out lines of spans."""
+    UNKNOWN = "no attempt seen"
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """Why one call has no attempt."""
+
+    reason: Reason
+    text: str
+    """The evidence, in a sentence without its full stop; it may contain names from files."""
+    certainty: Certainty = Certainty.LIKELY
+    may_run: bool = False
+    """Whether it may still wait or run as far as the files show, so that its processes can be asked."""
+    may_be_untraced: bool = False
+    """Whether it may have run untraced, as far as the files show, besides what `OPEN_TEXT` says."""
+
+    @property
+    def label(self) -> str:
+        """The reason in a few words, with its certainty unless that is certain."""
+        is_sure = self.certainty is Certainty.CERTAIN or self.reason is Reason.UNKNOWN
+        return self.reason.value if is_sure else f"{self.reason}, likely"
+
+    @property
+    def never_ran(self) -> bool:
+        """Whether it never ran, certainly or likely."""
+        return self.reason in {Reason.CONSTRUCTOR_FAILED, Reason.ACTOR_EXITED, Reason.ARGUMENT_FAILED}
+
+    @property
+    def is_call(self) -> bool:
+        """Whether it is a call at all."""
+        return self.reason not in {Reason.EXISTING, Reason.CREATED}
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether nothing suggests that something went wrong."""
+        return not self.is_call or self.reason is Reason.UNTRACED
+
+
+OPEN_TEXT: Final = "it is waiting, is running, died, was cancelled, or could never start"
+"""What may have happened to a call about which nothing more is known."""
+_EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
+_CREATED: Final = Why(
+    Reason.CREATED, "not a call: get_if_exists found no actor, so the call below creates it", Certainty.CERTAIN
+)
+_NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
+
+
+@dataclass(frozen=True, slots=True)
+class _CallWithoutAttempt:
+    """A call without an attempt, and what its record says."""
+
+    row: int
+    function: str
+    actor: str
+    """The id of the actor; empty for a task."""
+
+    @property
+    def is_constructor(self) -> bool:
+        return self.function.rpartition(".")[2] == _CONSTRUCTOR
+
+
+class _Actor:
+    """What the attempts of one actor show.
+
+    Args:
+        rows: Its attempts, by start.
+    """
+
+    def __init__(self, store: Store, rows: Sequence[int]) -> None:
+        spans, names = store.spans, store.names.texts
+        self.constructors = [row for row in rows if names[spans.name[row]].endswith(f".{_CONSTRUCTOR}{RAN}")]
+        made = {*self.constructors}
+        self.methods = [row for row in rows if row not in made]
+        self.first_ns = spans.start_ns[rows[0]]
+        self.last_ns = max(spans.end_ns[row] for row in rows)
+        self.restart_ns = spans.start_ns[self.constructors[-1]] if len(self.constructors) > 1 else NO_TIME
+        """When it was last constructed again; `NO_TIME` where it never was."""
+        self.exit_ns = _exit_ns(store, rows)
+        """When `exit_actor` ended it; `NO_TIME` if no record shows it."""
+        self.has_failed = not self.methods and all(spans.status[row] == ERROR for row in self.constructors)
+        """Whether its constructor failed each time, and nothing else ran."""
+        reached = accumulate((spans.end_ns[row] for row in self.methods), max)
+        self.overlaps = any(
+            spans.start_ns[row] < end - _MIN_OVERLAP_NS
+            for row, end in zip(self.methods[1:], reached, strict=False)
+            if end != NO_TIME
+        )
+        """Whether two of its methods ran at the same time."""
+
+
+def _exit_ns(store: Store, rows: Sequence[int]) -> int:
+    """Return when `exit_actor` ended an actor with these attempts; `NO_TIME` if no record shows it."""
+    spans = store.spans
+    failed = [row for row in rows if spans.status[row] == ERROR][-_MAX_FAILED_RECORDS:]
+    for row in reversed(failed):
+        events = [event for event in store.span(row).events if event.is_exception]
+        if any(str(event.attributes.get("exception.type")).rpartition(".")[2] == _EXIT for event in events):
+            return spans.end_ns[row] if spans.start_ns[rows[-1]] <= spans.end_ns[row] else NO_TIME
+    return NO_TIME
+
+
+_KNOWN: Final[WeakKeyDictionary[Store, dict[int, str]]] = WeakKeyDictionary()
+"""By store and row, the actor that a record names: records don't change."""
+
+
+def reason_of(store: Store, row: int) -> Why | None:
+    """Return why a call has no attempt; None if a span isn't such a call.
+
+    Args:
+        row: The PRODUCER's row in the span table.
+    """
+    return reasons_of(store, calls_of(store, [store.spans.trace[row]])).get(row)
+
+
+def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
+    """Return why calls have no attempt, by the rows of their PRODUCERs.
+
+    Args:
+        store: Where the spans are; all of them are searched for evidence.
+        calls: The calls to explain.
+    """
+    return {} if calls.counts.all() else _Reasons(store, calls).answers
+
+
+def without_attempt(store: Store, reasons: Mapping[int, Why]) -> dict[int, Why]:
+    """Return which of these calls left no attempt, as every count of them means it.
+
+    Left out are what was no call or was never submitted, and methods that tracing leaves out.
+
+    Args:
+        reasons: Why calls have no attempt, as `reasons_of` returns it.
+    """
+    statuses = store.spans.status
+    return {row: why for row, why in sorted(reasons.items()) if statuses[row] != ERROR and not why.is_harmless}
+
+
+class _Reasons:
+    """Finds the reasons of some calls.
+
+    Args:
+        calls: The calls to explain, those without an attempt among them.
+    """
+
+    def __init__(self, store: Store, calls: Calls) -> None:
+        self._store = store
+        self._known = _KNOWN.setdefault(store, {})
+        self._all_calls = calls if calls.is_everything else calls_of(store)
+        producers, counts = self._all_calls.rows, self._all_calls.counts
+        self._producer_of: Places = np.full(len(store.spans), _NO_CALL)
+        """The call of each attempt, by row; `_NO_CALL` for every other span."""
+        self._producer_of[self._all_calls.attempts] = np.repeat(producers, counts)
+        self._traced_names = {*np.unique(copy_of(store.spans.name)[producers[counts > 0]]).tolist()}
+        self._ran = self._names_that_ran()
+        lone_calls = self._read(producers[counts == 0])
+        self._actor_calls = [call for call in lone_calls if call.actor]
+        self._leaving: dict[int, bool] = {}
+        """Whether any call of a function has an attempt, by the number of the name."""
+        self._actors = self._actors_of({call.actor for call in self._actor_calls})
+        self._last_run = self._last_submitted()
+        self._creating = set[int]()
+        """Those of the following that made the call below them, which created the actor."""
+        self._existing = self._existing_of(lone_calls)
+        self._last_routed = self._last_of_routings()
+        self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}
+        alone = (call.row for call in lone_calls if call.row not in self._existing and not call.is_constructor)
+        open_rows = [row for row in alone if store.spans.status[row] != ERROR]
+        self._failed_arguments = FailedArguments(store, producers, self._failed_calls(), open_rows)
+        self._has_routes = any(part_of_name(text) is Part.ROUTE for text in store.names.texts)
+        """Whether Serve's exporter is on where requests are routed: the replica's span is to be beside the call."""
+        logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
+        self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
+        unexplained = {*calls.without_attempt}
+        self.answers = {call.row: self._why(call) for call in lone_calls if call.row in unexplained}
+        for row in unexplained - self.answers.keys():
+            open_why = Why(Reason.UNKNOWN, OPEN_TEXT, may_run=True)
+            self.answers[row] = _NOT_SUBMITTED if store.spans.status[row] == ERROR else open_why
+
+    # -- what is known -----------------------------------------------------------------------------------------------
+
+    def _actor_of(self, row: int) -> str:
+        """Return the id of the actor that a record names; empty where it names none."""
+        actor = self._known.get(row)
+        if actor is None:
+            value = self._store.span(row).attributes.get("ray.actor_id")
+            actor = self._known[row] = value if isinstance(value, str) else ""
+        return actor
+
+    def _read(self, rows: Places) -> list[_CallWithoutAttempt]:
+        """Return the calls with their actors; one record is read for each task function, all for actor methods."""
+        texts = self._store.names.texts
+        names = copy_of(self._store.spans.name)[rows]
+        order = np.argsort(names, kind="stable")
+        calls, budget = list[_CallWithoutAttempt](), _MAX_RECORDS
+        for part in np.split(rows[order], np.flatnonzero(np.diff(names[order])) + 1) if len(rows) else []:
+            function = texts[self._store.spans.name[int(part[0])]].removesuffix(SUBMITTED)
+            if self._store.span(int(part[0])).attributes.get("ray.remote") == "function":
+                calls += [_CallWithoutAttempt(row, function, "") for row in part.tolist()]
+                continue
+            calls += [_CallWithoutAttempt(row, function, self._actor_of(row)) for row in part[:budget].tolist()]
+            budget = max(0, budget - len(part))
+        return calls
+
+    def _failed_calls(self) -> dict[int, int]:
+        """Return the last attempts of calls that failed, by their PRODUCERs."""
+        calls, has_any = self._all_calls, self._all_calls.counts > 0
+        last = calls.attempts[calls.firsts[1:][has_any] - 1]
+        failed = copy_of(self._store.spans.status)[last] == ERROR
+        return dict(zip(calls.rows[has_any][failed].tolist(), last[failed].tolist(), strict=True))
+
+    def _names_that_ran(self) -> set[str]:
+        """Return the names of all attempts, including those whose call is in no file."""
+        spans, texts = self._store.spans, self._store.names.texts
+        size = len(spans.next_row)
+        names = copy_of(spans.name)[:size][copy_of(spans.kind)[:size] == CONSUMER]
+        return {texts[name].removesuffix(RAN) for name in np.unique(names).tolist() if texts[name].endswith(RAN)}
+
+    def _leaves_attempts(self, call: _CallWithoutAttempt) -> bool:
+        """Return whether any call of a function has an attempt, in any file."""
+        name = self._store.spans.name[call.row]
+        if name not in self._leaving:
+            # The caller has `main.<locals>.A.f` where the worker has `A.f`.
+            parts = call.function.split(".")
+            ran = (".".join(parts[first:]) in self._ran for first in range(max(1, len(parts) - 1)))
+            self._leaving[name] = name in self._traced_names or any(ran)
+        return self._leaving[name]
+
+    def _last_submitted(self) -> dict[tuple[str, int], int]:
+        """Return when each caller last submitted a call of an actor that ran; constructors don't count.
+
+        The keys are the actor's id and the number of the caller's process.
+        """
+        spans, last = self._store.spans, dict[tuple[str, int], int]()
+        for actor, facts in self._actors.items():
+            for row in facts.methods:
+                producer = int(self._producer_of[row])
+                if producer != _NO_CALL:
+                    key = actor, spans.process[producer]
+                    last[key] = max(last.get(key, NO_TIME), spans.start_ns[producer])
+        return last
+
+    def _last_of_routings(self) -> dict[tuple[int, int], int]:
+        """Return when each routing of Serve last called a replica, by the routing's trace and span id."""
+        spans = self._store.spans
+        last = dict[tuple[int, int], int]()
+        rows = self._all_calls.rows
+        for row in rows[np.isin(copy_of(spans.name)[rows], [*self._store.names.where(is_serve_call)])].tolist():
+            key = spans.trace[row], spans.parent_id[row]
+            last[key] = max(last.get(key, NO_TIME), spans.start_ns[row])
+        return last
+
+    def _actors_of(self, wanted: set[str]) -> dict[str, _Actor]:
+        """Return what the attempts of actors show; a process runs at most one actor."""
+        if not wanted:
+            return {}
+        rows = started_attempts(self._store)
+        # The store may have grown since its calls were looked for.
+        rows = rows[rows < len(self._producer_of)]
+        processes, starts = copy_of(self._store.spans.process), copy_of(self._store.spans.start_ns)
+        rows = rows[np.lexsort((starts[rows], processes[rows]))]
+        parts = np.split(rows, np.flatnonzero(np.diff(processes[rows])) + 1) if len(rows) else []
+        attempts, budget = defaultdict[str, list[int]](list), _MAX_RECORDS
+        for part in (part.tolist() for part in parts):
+            ends = {self._actor_of(row) for row in (part[0], part[-1])}
+            if len(ends) == 1:
+                (actor,) = ends
+                if actor in wanted:
+                    attempts[actor] += part
+                continue
+            # A worker that ran tasks before, or several processes in one file.
+            for row in part[:budget]:
+                actor = self._actor_of(row)
+                if actor in wanted:
+                    attempts[actor].append(row)
+            budget = max(0, budget - len(part))
+        return {
+            actor: _Actor(self._store, sorted(rows, key=lambda row: (starts[row], row)))
+            for actor, rows in attempts.items()
+        }
+
+    def _existing_of(self, calls: Iterable[_CallWithoutAttempt]) -> set[int]:
+        """Return the PRODUCERs of constructors that are no calls: the actor existed, or the one below made it."""
+        spans, existing = self._store.spans, set[int]()
+        constructors = [call for call in calls if call.is_constructor]
+        if not constructors:
+            return existing
+        names = {spans.name[call.row] for call in constructors}
+        size = len(spans.next_row)
+        is_one = (copy_of(spans.kind)[:size] == PRODUCER) & np.isin(copy_of(spans.name)[:size], [*names])
+        by_id = {(spans.trace[row], spans.span_id[row]): row for row in np.flatnonzero(is_one).tolist()}
+        above = {row: by_id.get((spans.trace[row], spans.parent_id[row])) for row in by_id.values()}
+        inner = {
+            parent: row for row, parent in above.items() if parent is not None and spans.name[parent] == spans.name[row]
+        }
+        by_actor = defaultdict[str, list[_CallWithoutAttempt]](list)
+        for call in constructors:
+            if spans.status[call.row] == ERROR:
+                parent = above.get(call.row)
+                if parent in inner and spans.name[parent] == spans.name[call.row] and spans.status[parent] != ERROR:
+                    # Another caller created the actor first, and this one got it.
+                    existing.add(call.row)
+            elif call.actor:
+                by_actor[call.actor].append(call)
+        for actor, lone_calls in by_actor.items():
+            ran = self._actors.get(actor)
+            made = ran is not None and any(self._producer_of[row] != _NO_CALL for row in ran.constructors)
+            by_start = sorted(lone_calls, key=lambda call: (call.row in inner, spans.start_ns[call.row], call.row))
+            existing |= {call.row for call in (by_start if made else by_start[1:])}
+            maker = by_start[0].row
+            if not made and ran is not None and ran.first_ns < spans.start_ns[maker]:
+                existing.add(maker)
+        self._creating = {row for row in existing & inner.keys() if inner[row] not in existing}
+        return existing
+
+    def _was_refused(self, call: _CallWithoutAttempt) -> bool:
+        """Return whether a request's routing called a replica again after this call."""
+        spans = self._store.spans
+        last = self._last_routed.get((spans.trace[call.row], spans.parent_id[call.row]), NO_TIME)
+        return is_serve_call(call.function + SUBMITTED) and spans.start_ns[call.row] < last
+
+    def _was_passed(self, call: _CallWithoutAttempt) -> bool:
+        """Return whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
+        actor, spans = self._actors.get(call.actor), self._store.spans
+        if actor is None or call.is_constructor or spans.status[call.row] == ERROR or self._leaves_attempts(call):
+            return False
+        is_one_life = not actor.overlaps and actor.restart_ns <= spans.start_ns[call.row]
+        ended, last = spans.end_ns[call.row], self._last_run.get((call.actor, spans.process[call.row]), NO_TIME)
+        return is_one_life and ended != NO_TIME and last >= ended
+
+    # -- answers -----------------------------------------------------------------------------------------------------
+
+    def _why(self, call: _CallWithoutAttempt) -> Why:
+        if call.row in self._creating:
+            return _CREATED
+        if call.row in self._existing:
+            return _EXISTING
+        if self._store.spans.status[call.row] == ERROR:
+            return _NOT_SUBMITTED
+        if self._was_refused(call):
+            return Why(Reason.UNTRACED, "its replica refused it, being full: Ray Serve called a replica again")
+        actor = self._actors.get(call.actor)
+        if actor is not None and call.is_constructor:
+            text = "its actor has run calls, so it already existed, or its constructor's record isn't here"
+            return Why(Reason.UNTRACED, text, Certainty.CERTAIN)
+        of_method = self._of_method(call, actor)
+        return of_method or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
+
+    def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
+        function = call.function
+        if actor is not None and actor.has_failed:
+            return Why(Reason.CONSTRUCTOR_FAILED, "its actor's constructor failed, so it never ran", Certainty.CERTAIN)
+        if actor is not None and NO_TIME != actor.exit_ns <= self._store.spans.start_ns[call.row]:
+            return Why(Reason.ACTOR_EXITED, "it was submitted after exit_actor had ended its actor", Certainty.CERTAIN)
+        text = ""
+        if function.startswith(_NEVER_TRACED) and function.endswith(".submit"):
+            text = "a generator method of Ray Data, which tracing leaves out"
+        elif is_serve_call(function + SUBMITTED) and not (self._has_routes and self._store.spans.parent_id[call.row]):
+            text = "a request to a replica of Ray Serve, which Serve's own exporter traces"
+        elif actor is None:
+            if function.startswith(_CONTROLLER) and not any(name.startswith(_CONTROLLER) for name in self._ran):
+                text = "Ray Serve's controller writes no spans to the files of Serve's exporter"
+        elif self._was_passed(call):
+            text = "its method leaves no attempts, and a later call ran (where several run at once, it may hang)"
+        elif function in self._proven and not self._leaves_attempts(call):
+            text = "its method leaves no attempts, as another call of it shows"
+        return Why(Reason.UNTRACED, text) if text else None
+
+    def _of_argument(self, call: _CallWithoutAttempt) -> Why | None:
+        shown = self._failed_arguments.of(call.row, runs_elsewhere=self._leaves_attempts(call))
+        return None if shown is None else Why(Reason.ARGUMENT_FAILED, shown.text, shown.certainty, shown.may_run)
+
+    def _of_log(self, call: _CallWithoutAttempt) -> Why | None:
+        if self._store.spans.source[call.row] not in self._logs:
+            return None
+        text = "it is in a log whose repeated lines Ray left out, and its attempt may be among them"
+        return Why(Reason.LOST_IN_LOG, text, may_run=True)
+
+    def _unknown(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why:
+        submitted = self._store.spans.start_ns[call.row]
+        text, may_be_untraced = OPEN_TEXT, False
+        if call.actor and not call.is_constructor:
+            if actor is None:
+                text += "; nothing that its actor ran is here either"
+            else:
+                if NO_TIME != actor.last_ns <= submitted:
+                    text += "; its actor has left no attempt since it was submitted"
+                if actor.methods and not self._leaves_attempts(call):
+                    may_be_untraced = True
+                    text += "; or it ran untraced: no call of its method has an attempt, others of its actor have"
+        return Why(Reason.UNKNOWN, text, may_run=True, may_be_untraced=may_be_untraced)

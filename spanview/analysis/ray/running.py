@@ -1,0 +1,612 @@
+"""What may still be running, as far as the processes of this host show; they know nothing of spans.
+
+A call without an attempt, for which no other reason is known, in the order of the tests:
+
+condition                                                     answer
+------------------------------------------------------------  -----------------------------------------------------
+a span of its trace, or of its caller's file, came lately,    may run: its trace, or its caller's file, still grows
+  and its caller isn't seen to run
+the caller isn't known, or can't be looked up                 not known whether it runs
+the caller is no process of this host, nor was seen as one    unknown: its caller, pid 7, isn't running here
+a Ray worker of the caller's session and job is named after   runs, likely: pid 9 is ray::f
+  it; of an actor, its newest process
+the same, for more calls without an attempt than workers      may run: pid 9 is ray::f, for one of 3 such calls
+the same, for a generator, whose attempt ends when it is      may run: pid 9 is ray::f, a generator that may have begun
+  made and runs on                                              earlier
+the same, for the only one of these calls that was submitted  runs or waits, likely: pid 9 is ray::A.f
+  after its actor had been started again
+  and, where a later call has run since, those before it      runs, likely: pid 9 is ray::A.f
+  are over
+the caller was alive, and is no more                          unknown: its caller, pid 7, has ended
+its actor's newest process lives                              may run: its actor, pid 9, is alive
+its actor's newest process has gone                           its actor, pid 9, has ended; may restart
+its actor has left no span                                    may run: its actor has left no span yet
+for two seconds, each Ray worker of the caller's session and  doesn't run here: no Ray worker is ray::f
+  job has been named after something else that is known
+anything else                                                 may run: its caller, pid 7, is alive
+
+Nothing is called lost. That a caller has ended is no reason: it may have outlived the call, every program ends, and the
+workers of a killed driver go on for seconds, and may finish. A task that a worker took down with it may be tried again,
+and an actor may be started again. Ray names a worker after what it runs (`ray::f`, `ray::A.method`, `ray::IDLE`), so a
+name is the one thing that shows a call to be running.
+
+A trace grows while one of its missing parents has not ended, likely, or one of its calls runs, likely, though it may
+not be known which. A missing parent
+is in the process of those of its children that are no attempts and no requests from elsewhere. Where that process was
+seen alive and has ended, the parent is lost, likely: what never ended is never written. Of spans that are written when
+they start, `unended` says more.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from bisect import bisect_left
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from itertools import islice
+from threading import RLock
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.ray.names import RAN, SUBMITTED, ShortNames, call_names
+from spanview.analysis.ray.unended import Fate, Unended, UnendedSpans, known_until
+from spanview.analysis.ray.workers import is_told
+from spanview.analysis.ray.writers import Life, Writers
+from spanview.index.lives import State
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Mapping, Sequence
+
+    from spanview.analysis.ray.workers import Writer
+    from spanview.analysis.ray.writers import Host, RayWorker
+    from spanview.index.store import Store
+
+IDLE: Final = "IDLE"
+"""The name of a Ray worker that runs nothing and is no actor."""
+_MAX_TRACES: Final = 500
+"""Traces that may grow that are examined, the newest."""
+_MAX_PARENTS: Final = 32
+"""Missing parents of one trace that are examined."""
+_MAX_CALLS: Final = 500
+"""Calls without an attempt of one trace that are examined, the newest."""
+_MAX_OPEN_CALLS: Final = 2_000
+"""Calls without an attempt of all traces whose processes a query asks, the newest."""
+_CALLS_KEPT_S: Final = 1.0
+"""After so long it is checked again which callers are alive."""
+_MAX_ATTEMPTS: Final = 32
+"""Attempts of one class in one process that are examined for an actor, the newest."""
+_MAX_CONSTRUCTORS: Final = 256
+"""Attempts of a class's constructor that are examined for an actor, the newest."""
+_GROWTH_FACTOR: Final = 1.1
+"""Generators are searched for again when spans have grown by this factor: it examines all of them."""
+_GROWTH_S: Final = 10.0
+"""So long after spans have come more are expected, where processes can't be seen."""
+_READING_DELAY_S: Final = 2.0
+"""What a process writes when it ends, or turns to something else, has been read after so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Whether a call without an attempt may run; never certain."""
+
+    may_run: bool
+    """Whether it may run or wait, as far as processes show."""
+    text: str
+    """In a few words."""
+    runs: bool = False
+    """Whether a process is named after it, and no other call can be meant except one that it waits for."""
+    one_of: Sequence[int] = ()
+    """The rows of the calls, including itself, for one of which a process is named."""
+    pids: Sequence[int] = ()
+    """The processes that are named after it."""
+
+    @property
+    def is_open(self) -> bool | None:
+        """Whether its attempt may still come; None where processes tell nothing."""
+        return None if self is _NOT_KNOWN else self.may_run
+
+
+_GROWS: Final = Assessment(True, "may run: its trace, or its caller's file, still grows")
+_NOT_KNOWN: Final = Assessment(True, "not known whether it runs")
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Why a trace may still grow."""
+
+    parents: Mapping[int, int]
+    """Processes that probably run missing parents, by the parents' span ids."""
+    calls: Sequence[int]
+    """Rows of calls that run, likely."""
+    ended: Mapping[int, int]
+    """Processes that probably ran missing parents and have ended, by the parents' span ids."""
+    unended: Mapping[int, Unended]
+    """What has become of spans without an end, by row."""
+
+    def __bool__(self) -> bool:
+        """Whether it may."""
+        return bool(self.parents or self.calls) or self.runs
+
+    @property
+    def runs(self) -> bool:
+        """Whether a span in it runs."""
+        return any(span.fate is Fate.RUNS for span in self.unended.values())
+
+    @property
+    def lost(self) -> str:
+        """What is lost in it, whether the rest of it runs on or not, in two words; empty for nothing."""
+        has_lost_span = any(span.fate is Fate.LOST for span in self.unended.values())
+        return "lost span" if has_lost_span else "lost parent" if self.ended else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Living:
+    """Which traces may still grow, and what is lost in any."""
+
+    growing: frozenset[int]
+    running: frozenset[int]
+    """Those of them with a span that runs."""
+    lost: Mapping[int, str]
+    """Those that lack something that is lost: what that is, in two words."""
+    lost_spans: Mapping[int, Unended]
+    """The spans that are lost, by row."""
+    known_until: Mapping[int, int]
+    """Until when what is lost of these is known to have run, in nanoseconds since 1970, where that is known."""
+
+    @classmethod
+    def of(cls, growths: Mapping[int, Growth]) -> Living:
+        """Return what is known of some traces."""
+        growing = frozenset(trace for trace, growth in growths.items() if growth)
+        running = frozenset(trace for trace, growth in growths.items() if growth.runs)
+        lost = {trace: growth.lost for trace, growth in growths.items() if growth.lost}
+        until = {trace: max(known_until(growths[trace].unended).values(), default=NO_TIME) for trace in lost}
+        spans = {row: span for growth in growths.values() for row, span in growth.unended.items()}
+        lost_spans = {row: span for row, span in spans.items() if span.fate is Fate.LOST}
+        return cls(growing, running, lost, lost_spans, {trace: ns for trace, ns in until.items() if ns != NO_TIME})
+
+
+@dataclass(frozen=True, slots=True)
+class RunsNow:
+    """What a process runs: a span without an end; or likely, a missing parent, or a call without an attempt."""
+
+    pid: int
+    title: str
+    """What Ray names the process after, empty where it isn't Ray's, or the span that it runs; to be sanitised."""
+    since_ns: int
+    """When the span started, when a missing parent's first child did, or when the call was submitted: those started
+    earlier, or later."""
+    is_call: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Gaps:
+    """What a version of a trace lacks."""
+
+    version: int
+    children: Mapping[int, Sequence[int]]
+    """Of missing parents, by span id, the rows of the children that ran in their process."""
+    calls: Sequence[int]
+    """Rows of calls without an attempt, ascending."""
+
+
+class Running:
+    """Knows what may still be running. It can be asked from several threads.
+
+    Args:
+        host: Knows the processes of this host.
+        clock: Returns the time in seconds, from any origin.
+    """
+
+    def __init__(self, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._host = host
+        self._clock = clock
+        self._lock = RLock()
+        self._writers = Writers(store, host, clock)
+        self._unended = UnendedSpans(store, self._writers, host)
+        self._short_names = ShortNames(store.names)
+        self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
+        """The newest attempts by the class or the module that the function is of, and by the process' number."""
+        self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MAX_CONSTRUCTORS))
+        """The newest attempts of constructors by the class."""
+        self._actors: dict[str, tuple[int, dict[str, int]]] = {}
+        """For so many rows, the newest attempt of each actor, by its class and its id."""
+        self._row_count = 0
+        self._trace_count = 0
+        self._processes_grown: dict[int, float] = {}
+        self._traces_grown: dict[int, float] = {}
+        """When spans last came, by process or by trace and by the clock, since it was asked first."""
+        self._more_calls = array("i")
+        """How many more calls than attempts each trace has; too low if calls were retried."""
+        self._candidates: list[int] = []
+        """Traces without a root, or with more calls than attempts, the newest."""
+        self._gaps: dict[int, _Gaps] = {}
+        self._not_run: dict[int, float] = {}
+        """Since when no worker has run calls, by row and the clock."""
+        self._calls_by_title: dict[str, tuple[int, float, list[int]]] = {}
+        """By title: a number of rows, a time by the clock, and the calls that a worker may be running then."""
+        self._generators: tuple[int, frozenset[str]] = 0, frozenset()
+        """For so many rows, the functions that are generators."""
+
+    # -- traces ------------------------------------------------------------------------------------------------------
+
+    def growing(self) -> frozenset[int]:
+        """Return the traces that may still grow, among the newest that lack something."""
+        return self.living().growing
+
+    def living(self) -> Living:
+        """Return which traces may still grow, and in which something is lost.
+
+        A missing parent is lost where its process was seen to end, a span without an end as `Unended` says.
+        """
+        with self._lock:
+            self._take_in_new_spans()
+            unended = self._unended_by_trace()
+            growths = {trace: self._growth_of(trace, unended.get(trace, {})) for trace in {*self._candidates, *unended}}
+        return Living.of(growths)
+
+    def living_by_unended(self) -> Living:
+        """Return what `living` does, judging by spans without an end alone, which takes less time."""
+        with self._lock:
+            by_trace = self._unended_by_trace()
+        return Living.of({trace: Growth({}, (), {}, unended) for trace, unended in by_trace.items()})
+
+    def unended(self, traces: Container[int] | None = None) -> dict[int, Unended]:
+        """Return what has become of spans without an end, by row.
+
+        Args:
+            traces: Numbers of traces; None for all.
+        """
+        with self._lock:
+            return self._unended.all(traces)
+
+    def known_until(self) -> Mapping[int, int]:
+        """Return until when spans without an end are known to have run, by row, in nanoseconds since 1970."""
+        return known_until(self.unended())
+
+    def rows_in(self, state: State) -> frozenset[int]:
+        """Return the rows of the spans that are in a state now; a call may run though its attempt isn't seen."""
+        fates = {State.RUNNING: Fate.RUNS, State.LOST: Fate.LOST}
+        rows = {row for row, unended in self.unended().items() if unended.fate is fates.get(state)}
+        if state is not State.LOST:
+            is_running = state is State.RUNNING
+            thoughts = {row: self.assessment_of(row) for row in self._open_calls()}
+            rows |= {row for row, thought in thoughts.items() if thought.is_open and thought.runs is is_running}
+        return frozenset(rows)
+
+    def is_open(self, row: int) -> bool | None:
+        """Return whether a call without an attempt may still get one; None where processes don't show it."""
+        return self.assessment_of(row).is_open
+
+    def _open_calls(self) -> list[int]:
+        """Return the rows of calls without an attempt that may run as far as the files show, the newest."""
+        from spanview.analysis.ray.calls import calls_of
+        from spanview.analysis.ray.reasons import reasons_of, without_attempt
+
+        whys = without_attempt(self._store, reasons_of(self._store, calls_of(self._store)))
+        return [row for row, why in whys.items() if why.may_run][-_MAX_OPEN_CALLS:]
+
+    def _unended_by_trace(self) -> dict[int, dict[int, Unended]]:
+        by_trace = defaultdict[int, dict[int, Unended]](dict)
+        for row, unended in self._unended.all().items():
+            by_trace[self._store.spans.trace[row]][row] = unended
+        return by_trace
+
+    def growth(self, trace: int) -> Growth:
+        """Return why a trace may still grow: missing parents and calls that probably run."""
+        with self._lock:
+            self._take_in_new_spans()
+            return self._growth_of(trace, self._unended.all((trace,)))
+
+    def runs_now(self, traces: Container[int] | None = None) -> list[RunsNow]:
+        """Return what probably runs in some traces, or in all: of each process one thing, rather a missing parent.
+
+        Args:
+            traces: Numbers of traces; None for all.
+        """
+        found, starts, ends = dict[int, RunsNow](), self._store.spans.start_ns, self._store.spans.end_ns
+        with self._lock:
+            self._take_in_new_spans()
+            titles = {worker.pid: worker.title for worker in self._host.ray_workers()}
+            for row, span in self._unended.all(traces).items():
+                if span.fate is Fate.RUNS and span.pid is not None:
+                    found.setdefault(span.pid, RunsNow(span.pid, self._name_of(row), starts[row], is_call=False))
+            chosen = [trace for trace in self._candidates if traces is None or trace in traces]
+            for trace in chosen:
+                for span_id, pid in self._growth_of(trace, {}).parents.items():
+                    begun = min(map(starts.__getitem__, self._gaps_of(trace).children[span_id]))
+                    found.setdefault(pid, RunsNow(pid, titles.get(pid, ""), begun, is_call=False))
+            for row in (row for trace in chosen for row in self._gaps_of(trace).calls[-_MAX_CALLS:]):
+                # It may be one of several such calls, in other traces, too.
+                if {title for pid, title in titles.items() if pid not in found}.intersection(self._titles(row)):
+                    for pid in self._assess(row).pids:
+                        found.setdefault(pid, RunsNow(pid, titles[pid], ends[row], is_call=True))
+        return [*found.values()]
+
+    def _name_of(self, row: int) -> str:
+        return self._short_names[self._store.names.texts[self._store.spans.name[row]]]
+
+    def _growth_of(self, trace: int, unended: Mapping[int, Unended]) -> Growth:
+        gaps, parents, ended = self._gaps_of(trace), dict[int, int](), dict[int, int]()
+        for span_id, rows in islice(gaps.children.items(), _MAX_PARENTS):
+            row = max(rows, key=self._store.spans.end_ns.__getitem__)
+            writer = self._writers.facts_of(row).writer
+            if writer is None:
+                continue
+            if self._writers.life(row, writer).is_alive:
+                # A Ray worker that runs nothing doesn't run the parent either.
+                if (writer.pid, IDLE) not in ((worker.pid, worker.title) for worker in self._host.ray_workers()):
+                    parents[span_id] = writer.pid
+            elif self._writers.has_ended(row, writer, _READING_DELAY_S):
+                ended[span_id] = writer.pid
+        return Growth(parents, self._running_calls(gaps.calls[-_MAX_CALLS:]), ended, unended)
+
+    def _running_calls(self, rows: Sequence[int]) -> list[int]:
+        """Return which calls without an attempt run, likely; remember that their caller was alive."""
+        if not rows:
+            return []
+        if (writer := self._writers.facts_of(rows[-1]).writer) is not None:
+            self._writers.life(rows[-1], writer)
+        titles = {worker.title for worker in self._host.ray_workers()}
+        return [row for row in rows if titles.intersection(self._titles(row)) and self._grows_by(row)]
+
+    def _grows_by(self, row: int) -> bool:
+        """Return whether a call runs, likely, or one of several in its trace."""
+        assessment, traces = self._assess(row), self._store.spans.trace
+        return assessment.runs or (
+            bool(assessment.one_of) and {*map(traces.__getitem__, assessment.one_of)} == {traces[row]}
+        )
+
+    def _gaps_of(self, trace: int) -> _Gaps:
+        version = self._store.trace_table.version(trace)
+        known = self._gaps.get(trace)
+        if known is None or known.version != version:
+            if len(self._gaps) > 2 * _MAX_TRACES:
+                self._gaps.clear()
+            known = self._gaps[trace] = self._find_gaps(trace, version)
+        return known
+
+    def _find_gaps(self, trace: int, version: int) -> _Gaps:
+        spans, (submits, runs) = self._store.spans, call_names(self._store)
+        rows = self._store.rows_of_trace(trace)
+        span_ids = {spans.span_id[row] for row in rows}
+        children = defaultdict[int, list[int]](list)
+        answered, calls = set[int](), list[int]()
+        for row in rows:
+            parent, kind = spans.parent_id[row], spans.kind[row]
+            if kind == CONSUMER and spans.name[row] in runs:
+                answered.add(parent)
+            elif kind == PRODUCER and spans.name[row] in submits and spans.status[row] != ERROR:
+                calls.append(row)
+            if parent and parent not in span_ids and kind not in {CONSUMER, SERVER}:
+                children[parent].append(row)
+        unanswered = sorted(row for row in calls if spans.span_id[row] not in answered)
+        return _Gaps(version, children, unanswered)
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def assessment_of(self, row: int) -> Assessment:
+        """Return whether a call without an attempt may run, for which no other reason is known.
+
+        Args:
+            row: The PRODUCER's.
+        """
+        with self._lock:
+            self._take_in_new_spans()
+            return self._assess(row)
+
+    def _assess(self, row: int) -> Assessment:
+        if not self._has_no_attempt(row):
+            # Whoever asks took it for one without when spans came.
+            return Assessment(True, "has an attempt by now")
+        caller = self._writers.facts_of(row).writer
+        life = Life.UNKNOWN if caller is None else self._writers.life(row, caller)
+        if caller is None or life is Life.UNKNOWN:
+            return _GROWS if self._has_grown_lately(row) else _NOT_KNOWN
+        was_alive = self._writers.was_alive(row, caller)
+        over = Assessment(False, f"unknown: its caller, pid {caller.pid}, {_ended(was_alive=was_alive)}")
+        if not was_alive:
+            # It may run where processes can't be seen from here: in a container, or on another host.
+            return _GROWS if self._has_grown_lately(row) else over
+        actor_id = self._writers.facts_of(row).actor
+        actor = self._process_of_actor(actor_id, row) if actor_id else None
+        actor_life = Life.UNKNOWN if actor is None else self._writers.life(*actor)
+        workers, title = (
+            self._workers_of(caller.pid, self._writers.facts_of(row).job),
+            self._titles(row)[bool(actor_id)],
+        )
+        runners = [worker.pid for worker in workers if worker.title == title]
+        if actor_id:
+            pid = actor[1].pid if actor is not None and actor_life.is_alive else None
+            runners = [runner for runner in runners if runner == pid]
+        if runners:
+            self._not_run.pop(row, None)
+            return self._assess_runners(row, runners, title, actor_id)
+        if not life.is_alive:
+            return over
+        if actor_id:
+            return self._assess_actor(actor, actor_life)
+        if workers and all(self._is_explained(worker.title) for worker in workers):
+            since = self._not_run.setdefault(row, self._clock())
+            if self._clock() - since >= _READING_DELAY_S:
+                return Assessment(True, f"doesn't run here: no Ray worker is ray::{title}")
+        else:
+            self._not_run.pop(row, None)
+        return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")
+
+    def _has_grown_lately(self, row: int) -> bool:
+        spans, since = self._store.spans, self._clock() - _GROWTH_S
+        grown = self._processes_grown.get(spans.process[row]), self._traces_grown.get(spans.trace[row])
+        return any(at is not None and at >= since for at in grown)
+
+    def _assess_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Assessment:
+        """Assess a call after which workers are named."""
+        name = f"pid {min(runners)} is ray::{title}"
+        if self._is_generator(row):
+            return Assessment(True, f"may run: {name}, a generator that may have begun earlier")
+        calls = self._calls_of_title(row, title)
+        if actor_id:
+            calls = [call for call in calls if self._writers.facts_of(call).actor == actor_id]
+        if len(runners) >= len(calls):
+            return Assessment(True, f"runs, likely: {name}", runs=True, pids=runners)
+        earlier = self._before_restart(actor_id, row, calls) if actor_id else []
+        if row not in earlier and len(runners) >= len(calls) - len(earlier):
+            is_first = all(self._was_passed(call, actor_id) for call in earlier)
+            return Assessment(
+                True, f"{'runs' if is_first else 'runs or waits'}, likely: {name}", runs=True, pids=runners
+            )
+        return Assessment(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls, pids=runners)
+
+    def _is_generator(self, row: int) -> bool:
+        """Return whether a call is one of a generator, certainly or likely."""
+        if self._row_count > _GROWTH_FACTOR * self._generators[0]:
+            from spanview.analysis.ray.generators import generators_of
+
+            self._generators = self._row_count, frozenset(generators_of(self._store))
+        return self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED) in self._generators[1]
+
+    def _before_restart(self, actor: str, row: int, calls: Sequence[int]) -> list[int]:
+        """Return the calls of an actor that were submitted before it was restarted; none if it wasn't."""
+        starts = self._store.spans.start_ns
+        made = self._constructors[_group(self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED))]
+        times = [starts[attempt] for attempt in made if self._writers.facts_of(attempt).actor == actor]
+        return [call for call in calls if starts[call] < max(times)] if len(times) > 1 else []
+
+    def _was_passed(self, call: int, actor: str) -> bool:
+        """Return whether an actor's newest attempt is of a call that the same process submitted later."""
+        newest, spans = self._process_of_actor(actor, call), self._store.spans
+        if newest is None:
+            return False
+        of_trace, producer = self._store.rows_of_trace(spans.trace[newest[0]]), spans.parent_id[newest[0]]
+        later = next((row for row in of_trace if spans.span_id[row] == producer), None)
+        return later is not None and (
+            spans.process[later] == spans.process[call] and spans.start_ns[later] >= spans.end_ns[call] != NO_TIME
+        )
+
+    def _assess_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Assessment:
+        """Assess a call of an actor whose process isn't named after the call.
+
+        Args:
+            actor: The actor's newest attempt, and its process; None if there is none.
+            life: Whether the process is alive.
+        """
+        if actor is None:
+            return Assessment(True, "may run: its actor has left no span yet")
+        row, writer = actor
+        if life.is_alive:
+            return Assessment(True, f"may run: its actor, pid {writer.pid}, is alive")
+        if life is Life.UNKNOWN:
+            return _NOT_KNOWN
+        ended = _ended(was_alive=self._writers.was_alive(row, writer))
+        return Assessment(True, f"its actor, pid {writer.pid}, {ended}; may restart")
+
+    def _has_no_attempt(self, row: int) -> bool:
+        """Return whether a call still has no attempt."""
+        calls = self._gaps_of(self._store.spans.trace[row]).calls
+        index = bisect_left(calls, row)
+        return index < len(calls) and calls[index] == row
+
+    def _titles(self, row: int) -> tuple[str, str]:
+        """Return the titles of workers that run a call: as a task, and as an actor's method."""
+        parts = self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED).split(".")
+        return parts[-1], ".".join(parts[-2:])
+
+    def _workers_of(self, caller: int, job: str) -> list[RayWorker]:
+        """Return the workers that may run what a process has submitted: those of its session and its job."""
+        logs = self._writers.sessions.get(caller)
+        if logs is None:
+            return []
+        return [
+            worker
+            for worker in self._host.ray_workers()
+            if worker.logs == logs and (worker.job == job or not (worker.job and job))
+        ]
+
+    def _is_explained(self, title: str) -> bool:
+        """Return whether a worker's title is a function, method or class that files name: not an alias."""
+        if title == IDLE:
+            return True
+        texts = self._store.names.texts
+        functions = (texts[number].removesuffix(SUBMITTED) for number in call_names(self._store)[0])
+        return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
+
+    def _calls_of_title(self, row: int, title: str) -> list[int]:
+        """Return the calls without an attempt, from callers on this host, that a worker with a title may be running."""
+        now, known = self._clock(), self._calls_by_title.get(title)
+        if known is None or known[0] != self._row_count or now - known[1] >= _CALLS_KEPT_S:
+            traces = {*self._candidates, self._store.spans.trace[row]}
+            calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MAX_CALLS:])
+            named = [call for call in calls if title in self._titles(call) and self._was_here(call)]
+            known = self._calls_by_title[title] = self._row_count, now, named
+        return known[2]
+
+    def _was_here(self, row: int) -> bool:
+        """Return whether the process of a span is alive, or was seen alive."""
+        writer = self._writers.facts_of(row).writer
+        return writer is not None and (self._writers.life(row, writer).is_alive or self._writers.was_alive(row, writer))
+
+    def _process_of_actor(self, actor: str, call: int) -> tuple[int, Writer] | None:
+        """Return an actor's newest attempt, and its process: an actor may have been restarted."""
+        group = _group(self._store.names.texts[self._store.spans.name[call]].removesuffix(SUBMITTED))
+        known = self._actors.get(group)
+        if known is None or known[0] != self._row_count:
+            known = self._actors[group] = self._row_count, self._newest_attempts(group)
+        row = known[1].get(actor)
+        if row is None or (writer := self._writers.facts_of(row).writer) is None:
+            return None
+        return row, writer
+
+    def _newest_attempts(self, group: str) -> dict[str, int]:
+        """Return the newest attempt of each actor of a class, by the actor's id."""
+        starts, newest = self._store.spans.start_ns, dict[str, int]()
+        for process, attempts in self._attempts[group].items():
+            for row in [attempts[-1]] if is_told(self._store.processes, process) else [*attempts]:
+                actor = self._writers.facts_of(row).actor
+                if actor not in newest or starts[newest[actor]] < starts[row]:
+                    newest[actor] = row
+        return newest
+
+    # -- what records and processes show -----------------------------------------------------------------------------
+
+    def _take_in_new_spans(self) -> None:
+        """Take in the spans that have arrived."""
+        spans, table, texts = self._store.spans, self._store.trace_table, self._store.names.texts
+        count, traces = len(spans.next_row), len(table)
+        self._more_calls.extend(array("i", bytes(4 * (traces - len(self._more_calls)))))
+        changed = set(range(self._trace_count, traces))
+        for row in range(self._row_count, count):
+            kind = spans.kind[row]
+            if kind == CONSUMER:
+                changed.add(spans.trace[row])
+                if spans.parent_id[row]:
+                    self._more_calls[spans.trace[row]] -= 1
+                function = texts[spans.name[row]].removesuffix(RAN)
+                if function.endswith(".__init__"):
+                    self._constructors[_group(function)].append(row)
+                attempts = self._attempts[_group(function)]
+                attempts.setdefault(spans.process[row], deque(maxlen=_MAX_ATTEMPTS)).append(row)
+            elif kind == PRODUCER:
+                changed.add(spans.trace[row])
+                self._more_calls[spans.trace[row]] += 1
+        if self._row_count:
+            now, new = self._clock(), slice(self._row_count, count)
+            self._processes_grown |= dict.fromkeys(spans.process[new], now)
+            self._traces_grown |= dict.fromkeys(spans.trace[new], now)
+        self._row_count, self._trace_count = count, traces
+        if changed:
+            changed.update(self._candidates)
+        open_traces = sorted(
+            trace for trace in changed or self._candidates if not table.root_count[trace] or self._more_calls[trace] > 0
+        )
+        self._candidates = open_traces[-_MAX_TRACES:]
+
+
+def _group(function: str) -> str:
+    """Return the class or module of a function, without qualifiers: `A` for `m.<locals>.A.ok`."""
+    return function.rpartition(".")[0].rpartition(".")[2]
+
+
+def _ended(*, was_alive: bool) -> str:
+    return "has ended" if was_alive else "isn't running here"

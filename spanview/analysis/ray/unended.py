@@ -1,0 +1,236 @@
+"""What has become of spans that were written when they started, and have no end yet.
+
+the process that the span names              its file                               the span
+-------------------------------------------  -------------------------------------  ----------------------------------
+it, on this host, had that id then           –                                      runs
+is alive
+was ended in order, as Ray's log says        –                                      was stopped
+ran on another host, or isn't named          –                                      unknown
+was seen alive, and has ended                –                                      is lost
+isn't there                                  was written last when the last span    is lost, likely
+                                             in it, or beside it, started or ended
+isn't there                                  was written later, as a copy is        unknown: its end may be elsewhere
+
+A call of Ray's own, as of Serve's controller, which listens until its process ends, was stopped, likely, where it would
+be lost and Ray says nothing. What was found lost or stopped stays so, also where the files that showed it are gone: the
+next session of Ray takes their path.
+Until when a lost span ran isn't known, but when its process was last known to: as it was seen, or by its last span.
+
+beside it: what starts is in `n-7-1717000000.started.jsonl`, what has ended in `n-7-1717000000.jsonl`.
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from itertools import compress
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from spanview.analysis.ray.names import function_of, is_rays_own
+from spanview.analysis.ray.writers import Life, Writers
+from spanview.index.processes import file_of_process
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Mapping
+
+    from spanview.analysis.ray.writers import Host, WorkerExit
+    from spanview.index.store import Store
+
+MAX_UNENDED: Final = 1_000
+"""Spans without an end whose processes are asked about, the newest."""
+_READING_DELAY_S: Final = 0.5
+"""What a process wrote before it ended has been read after so long, mostly."""
+_COPYING_NS: Final = 2_000_000_000
+"""A file that was written later than this after its last span is taken for a copy; some count whole seconds."""
+
+
+class Fate(Enum):
+    """What has become of a span without an end."""
+
+    RUNS = "running"
+    LOST = "lost"
+    STOPPED = "stopped"
+    """Its process was ended in order, while it ran."""
+    UNKNOWN = "no end"
+
+
+@dataclass(frozen=True, slots=True)
+class Unended:
+    """A span without an end."""
+
+    fate: Fate
+    reason: str
+    """In a few words; with a host's name from a file, and so to be sanitised."""
+    pid: int | None = None
+    """Of its process."""
+    is_likely: bool = False
+    """Whether its fate isn't certain."""
+    seen_ns: int = field(default=NO_TIME, compare=False)
+    """When its process was last known to run, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
+
+
+NO_UNENDED: Final[Mapping[int, Unended]] = MappingProxyType({})
+"""Where nobody has asked."""
+
+
+def fates_text(unended: Iterable[Unended]) -> str:
+    """Return how many spans without an end run, and how many are lost, in words; empty where none is."""
+    fates = Counter(span.fate for span in unended)
+    texts = (f"● {fates[Fate.RUNS]:,} running", Fate.RUNS), (f"{fates[Fate.LOST]:,} lost", Fate.LOST)
+    return ", ".join(text for text, fate in texts if fates[fate])
+
+
+def known_until(unended: Mapping[int, Unended], end_ns: int = NO_TIME) -> dict[int, int]:
+    """Return until when spans without an end are known to have run, by row: those that run until they were asked.
+
+    Args:
+        end_ns: When the last span of their trace ended, which may be after they were asked: what runs ran then, too.
+    """
+    return {
+        row: max(span.seen_ns, end_ns) if span.fate is Fate.RUNS else span.seen_ns
+        for row, span in unended.items()
+        if span.seen_ns != NO_TIME
+    }
+
+
+class RanUntil(NamedTuple):
+    """Until when spans without an end are known to have run, in nanoseconds since 1970; 0 where there is none."""
+
+    now_ns: int
+    """When it was asked, where one runs."""
+    lost_ns: int
+    """When the last of those that are lost was known to."""
+
+
+def ran_until(unended: Mapping[int, Unended]) -> RanUntil:
+    """Return until when spans without an end are known to have run."""
+    lost = {row: span for row, span in unended.items() if span.fate is Fate.LOST}
+    runs = any(span.fate is Fate.RUNS for span in unended.values())
+    now_ns = max(known_until(unended).values(), default=0) if runs else 0
+    return RanUntil(now_ns, max(known_until(lost).values(), default=0))
+
+
+def unended_text(unended: Unended) -> str:
+    """Return what has become of a span without an end, in words; to be sanitised."""
+    return f"{unended.fate.value}{', likely' if unended.is_likely else ''}: {unended.reason}"
+
+
+class UnendedSpans:
+    """Knows which spans have no end, and what has become of them. For one thread at a time.
+
+    Args:
+        writers: Knows who has written them.
+        host: Knows the processes of this host.
+    """
+
+    def __init__(self, store: Store, writers: Writers, host: Host) -> None:
+        self._store = store
+        self._writers = writers
+        self._host = host
+        self._row_count = 0
+        self._rows = array("I")
+        self._over: dict[int, Unended] = {}
+        """What was found lost or stopped, by row."""
+        self._last_ns: tuple[int, dict[str, int]] = -1, {}
+        """For a version of the store, when the last span of each process started or ended, by its file."""
+
+    @classmethod
+    def of_store(cls, store: Store, host: Host, clock: Callable[[], float] = time.monotonic) -> UnendedSpans:
+        """Return what knows those of a store, for whoever asks nothing else of processes."""
+        return cls(store, Writers(store, host, clock), host)
+
+    def all(self, traces: Container[int] | None = None) -> dict[int, Unended]:
+        """Return what has become of each of the newest ones, by row.
+
+        Args:
+            traces: Numbers of traces; None for all.
+        """
+        # One time for all: what runs at once has the same end on a screen.
+        now_ns = time.time_ns()
+        return {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}
+
+    def _remembered(self, row: int, now_ns: int) -> Unended:
+        now, over = self._of(row, now_ns), self._over.get(row)
+        # Ray's log may say only afterwards that a process was ended in order.
+        if now.fate is Fate.STOPPED or (now.fate is Fate.LOST and (over is None or over.is_likely)):
+            self._over[row] = now
+            return now
+        return now if over is None or now.fate is Fate.RUNS else over
+
+    def _rows_of(self, traces: Container[int] | None) -> list[int]:
+        spans = self._store.spans
+        ends, count = spans.end_ns, len(spans.next_row)
+        self._rows.extend(compress(range(self._row_count, count), map(NO_TIME.__eq__, ends[self._row_count : count])))
+        self._row_count = count
+        self._rows = array("I", [row for row in self._rows if ends[row] == NO_TIME])
+        newest = self._rows[-MAX_UNENDED:]
+        return [row for row in newest if traces is None or spans.trace[row] in traces]
+
+    def _of(self, row: int, now_ns: int) -> Unended:
+        """Return what has become of a span without an end, as of now, in nanoseconds since 1970."""
+        writer = self._writers.facts_of(row).writer
+        if writer is None:
+            return Unended(Fate.UNKNOWN, "not known which process it is of")
+        who = f"its process, pid {writer.pid},"
+        life = self._writers.life(row, writer)
+        if life.is_alive:
+            return Unended(Fate.RUNS, f"{who} is alive", writer.pid, seen_ns=now_ns)
+        was_alive = self._writers.was_alive(row, writer)
+        if was_alive and not self._writers.has_ended(row, writer, _READING_DELAY_S):
+            return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=now_ns)
+        seen_ns = max(self._writers.seen_ns(row, writer), self._last_of(row))
+        told = self._exit_of(row)
+        if told is not None and told.is_in_order:
+            return Unended(Fate.STOPPED, f"Ray ended {who} because {told.text}", writer.pid, seen_ns=seen_ns)
+        if not was_alive and life is not Life.GONE:
+            where = f" on {writer.host}" if writer.host else ""
+            return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)
+        if was_alive or (writer.is_named and self._is_original(row)):
+            if told is not None:
+                return Unended(Fate.LOST, f"{who} has ended, as Ray says: {told.text}", writer.pid, seen_ns=seen_ns)
+            reason = f"{who} has ended" if was_alive else f"{who} isn't running"
+            is_own = is_rays_own(function_of(self._store.names.texts[self._store.spans.name[row]]))
+            fate = Fate.STOPPED if is_own else Fate.LOST
+            return Unended(fate, reason, writer.pid, is_likely=is_own or not was_alive, seen_ns=seen_ns)
+        return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)
+
+    def _exit_of(self, row: int) -> WorkerExit | None:
+        """Return what Ray says of the end of a span's worker; None where it says nothing."""
+        facts, path = self._writers.facts_of(row), self._store.sources[self._store.spans.source[row]].path
+        return self._host.exit_of(path, facts.worker, facts.session) if facts.worker else None
+
+    def _is_original(self, row: int) -> bool:
+        """Return whether a span is in the file that its process wrote, as far as the times of the files tell."""
+        path = self._store.sources[self._store.spans.source[row]].path
+        process, last_ns = file_of_process(path), self._last_of(row)
+        written_ns = max(self._host.written_ns(file) for file in {path, process})
+        return abs(written_ns - last_ns) <= _COPYING_NS
+
+    def _last_of(self, row: int) -> int:
+        """Return when the last span of a span's process started or ended; `NO_TIME` where none has a time."""
+        if self._last_ns[0] != self._store.version:
+            self._last_ns = self._store.version, self._last_times()
+        path = self._store.sources[self._store.spans.source[row]].path
+        return self._last_ns[1].get(file_of_process(path), NO_TIME)
+
+    def _last_times(self) -> dict[str, int]:
+        """Return when the last span of each process started or ended, by the file of what has ended."""
+        import numpy as np
+
+        from spanview.index.arrays import copy_of
+
+        spans, sources = self._store.spans, self._store.sources
+        count = len(spans.next_row)
+        last_times = np.full(len(sources), NO_TIME, np.int64)
+        times = np.maximum(copy_of(spans.start_ns)[:count], copy_of(spans.end_ns)[:count])
+        np.maximum.at(last_times, copy_of(spans.source)[:count], times)
+        last = dict[str, int]()
+        for source, ns in zip(sources, last_times.tolist(), strict=False):
+            process = file_of_process(source.path)
+            last[process] = max(ns, last.get(process, ns))
+        return last

@@ -1,0 +1,636 @@
+"""What Ray calls waited for before they ran, as far as spans show.
+
+µs             0    5   10   15   20   25   30
+f submitted      =
+pid 1             ┈┈┈┈┈┈┈|===f===|               a worker to start, likely: the process ran nothing before
+pid 2          |====f====|┈|===f===|             a free worker, likely: all ran something
+pid 3            ┈┈┈┈┈┈┈┈┈┈|===f===|             arguments, likely: g, which its caller had submitted before, ended then
+actor 4        |==A.g====||==A.f==|              the actor, likely: it ran something else, and has never run two at once
+actor 5             |=A.__init__=||==A.f==|      the actor to be created; certain
+
+Spans name neither the arguments of a call nor the resources that it needs. So what a task waited for that ran when an
+earlier one of its caller, of another function, had just ended is unknown if all workers were busy: a worker, or the
+result. Where it ran in the worker of that other one, and others were free, it was the result if calls of the two did so
+again. A task that had waited for room would have run in a worker that got free, so the first one of a worker waited for
+its start, however long. An actor gets a worker of its own once there is room, so of a long wait only the time counts
+after as many tasks ran as ever did.
+Of a wait for a worker's start or an actor's creation, only the time counts that was surely for nothing else:
+after the last result that may have been an argument, and before the constructor's end. What other calls of its process
+waited for says nothing of it: its own wait ended with something else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from spanview.analysis.intervals import Levels
+from spanview.analysis.ray.generators import generators_of
+from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
+from spanview.analysis.ray.workers import is_told
+from spanview.index.arrays import copy_of
+from spanview.index.table import NO_ROW
+from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from spanview.analysis.diagnosis.finding import Certainty
+    from spanview.index.arrays import Flags, Places
+    from spanview.index.store import Store
+
+_MILLISECOND: Final = 1_000_000
+_LEAST_NS: Final = 2 * _MILLISECOND
+"""Less than this is what handing a call over takes."""
+_LEAST_START_NS: Final = 50 * _MILLISECOND
+"""No worker starts in less: it was started ahead."""
+_MOST_START_NS: Final = 10_000 * _MILLISECOND
+"""An actor's worker that takes longer may have waited for room."""
+LEAST_SHARED_NS: Final = 50 * _MILLISECOND
+"""In less, something else may have happened by chance."""
+_MOST_HANDOVER_NS: Final = 20 * _MILLISECOND
+"""So soon after a result is there, the call that takes it begins."""
+_NO_CALL: Final = -1
+_ROUNDED_NS: Final = 2_000
+"""The SDK's times are right to two microseconds."""
+_CONSTRUCTOR: Final = f".__init__{RAN}"
+_LAST_ENDS: Final = 4
+"""Calls of one caller that are looked at for an argument, the last that had ended,"""
+_LAST_ENDS_OF_QUEUED: Final = 16
+"""those for one that a call may have waited for before it waited for a worker,"""
+_LAST_ENDS_OF_PREPARED: Final = 64
+"""and those for any that it may have waited for while its worker or actor was made."""
+
+
+WaitSums: TypeAlias = "Mapping[WaitedFor, tuple[int, int]]"
+"""By what was waited for, how many calls did, and how long in nanoseconds."""
+
+
+class WaitedFor(StrEnum):
+    """What most of a wait was for, or what it ended with."""
+
+    WORKER_START = "a worker to start"
+    FREE_WORKER = "a free worker"
+    ACTOR = "its actor"
+    """It ran something else."""
+    CREATION = "its actor to be created"
+    ARGUMENTS = "its arguments"
+    UNKNOWN = "unknown"
+
+    @property
+    def label(self) -> str:
+        """It in a few words, as `likely for a free worker`: certain is only what has to end before a call runs."""
+        return self.label_of("")
+
+    def label_of(self, extent: str) -> str:
+        """Return the same of a part of a wait, as `likely mostly for a worker to start`.
+
+        Args:
+            extent: Which part; empty for all of it.
+        """
+        text = f"{extent} for {self}" if extent else f"for {self}"
+        match self:
+            case WaitedFor.UNKNOWN:
+                return "cause unknown"
+            case WaitedFor.CREATION:
+                return text
+            case _:
+                return f"likely {text}"
+
+    @property
+    def brief(self) -> str:
+        """The same in fewer words, such as `free worker`."""
+        return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class WaitReason:
+    """What one call waited for."""
+
+    waited_for: WaitedFor
+    row: int = NO_ROW
+    """The attempt that shows it, in the span table; `NO_ROW` where none does."""
+    is_whole: bool = True
+    """Whether nothing else is seen that it waited for."""
+    is_most: bool = True
+    """Whether at least half of the wait was surely for this alone; else it is what the wait ended with."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is, certainly or likely."""
+        return self.waited_for is not WaitedFor.UNKNOWN
+
+    @property
+    def label(self) -> str:
+        """It in a few words, as `mostly for its actor to be created`."""
+        return self.waited_for.label_of("" if self.is_whole else "mostly" if self.is_most else "at the end")
+
+
+_KINDS: Final = (*WaitedFor,)
+
+
+class WaitReasons:
+    """What attempts waited for.
+
+    Args:
+        rows: Of attempts, ascending: those of a wait that is longer than handing over a call takes.
+        kinds: What each waited for, as its index in `WaitedFor`.
+        shown_by: The rows of the attempts that show it; `NO_ROW` where none does.
+        waits_ns: How long each waited.
+        shares_ns: How long for this.
+    """
+
+    def __init__(
+        self, rows: Places, kinds: Places, shown_by: Places, waits_ns: NDArray[Any], shares_ns: NDArray[Any]
+    ) -> None:
+        self._rows = rows
+        self._kinds = kinds
+        self._shown_by = shown_by
+        self._waits_ns = waits_ns
+        self._shares_ns = shares_ns
+
+    def get(self, row: int) -> WaitReason | None:
+        """Return what an attempt waited for; None where it hardly waited."""
+        index = int(np.searchsorted(self._rows, row))
+        if index == len(self._rows) or self._rows[index] != row:
+            return None
+        wait_ns, share_ns = int(self._waits_ns[index]), int(self._shares_ns[index])
+        is_whole, is_most = wait_ns - share_ns <= _MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
+        return WaitReason(_KINDS[self._kinds[index]], int(self._shown_by[index]), is_whole, is_most)
+
+    def sums(self, rows: Places, groups: Places, size: int) -> list[WaitSums]:
+        """Return how many attempts of each group waited for what, and how long for it.
+
+        Args:
+            rows: Of attempts.
+            groups: The group of each, a number below `size`.
+            size: How many groups there are.
+        """
+        if not len(self._rows):
+            return [{} for _ in range(size)]
+        index = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
+        known = self._rows[index] == rows
+        keys = groups[known] * len(_KINDS) + self._kinds[index[known]]
+        counts = np.bincount(keys, minlength=size * len(_KINDS)).reshape(size, -1)
+        times = np.zeros(size * len(_KINDS), np.int64)
+        np.add.at(times, keys, self._shares_ns[index[known]])
+        return [
+            {_KINDS[kind]: (int(of_group[kind]), int(ns[kind])) for kind in np.flatnonzero(of_group).tolist()}
+            for of_group, ns in zip(counts, times.reshape(size, -1), strict=True)
+        ]
+
+
+NO_REASONS: Final = WaitReasons(*np.empty((5, 0), np.int64))
+
+
+def wait_reasons(store: Store, attempts: Places | Sequence[int]) -> WaitReasons:
+    """Return what the first attempts of calls waited for.
+
+    Args:
+        store: Where the spans are; all of them are searched for evidence.
+        attempts: Rows of attempts that no other one of their call preceded.
+    """
+    rows = np.asarray(attempts, np.int64)
+    rows = rows[copy_of(store.spans.kind)[rows] == CONSUMER]
+    return AllAttempts(store).reasons_of(rows) if len(rows) else NO_REASONS
+
+
+_TASKS: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
+"""By store and number of a name, whether attempts with it are those of a task."""
+
+
+class AllAttempts:
+    """All attempts of a store as columns: by process, then start; for whoever asks what many of them waited for."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        spans = store.spans
+        rows = started_attempts(store)
+        processes, starts = (copy_of(column)[rows] for column in (spans.process, spans.start_ns))
+        order = np.lexsort((rows, starts, processes))
+        self._by_row = np.argsort(order)
+        """The attempts in the order of their rows."""
+        self._rows, self._processes, self._starts = rows[order], processes[order], starts[order]
+        ends, self._names = (copy_of(column)[self._rows] for column in (spans.end_ns, spans.name))
+        self._ends = np.where(ends == NO_TIME, self._starts, np.maximum(ends, self._starts))
+        self._callers = self._producers()
+        callers, self._called, self._submitted = (
+            copy_of(column)[self._callers] for column in (spans.process, spans.start_ns, spans.end_ns)
+        )
+        self._callers_processes = callers.astype(np.int64)
+        """Who submitted each attempt's call. It says nothing where no file holds the call; nor do its times."""
+        self._times = np.sort(np.append(self._starts, self._ends))
+        self._set_processes()
+        self._tasks = self._is_task()
+        self._set_levels()
+        self._follow_again = self._following_again()
+
+    @property
+    def rows(self) -> Places:
+        """The rows of all of them."""
+        return self._rows
+
+    # -- what is known of all ----------------------------------------------------------------------------------------
+
+    def _producers(self) -> Places:
+        """Return the row of the call of each attempt; `_NO_CALL` where no file holds it."""
+        spans, size = self._store.spans, len(self._store.spans.next_row)
+        submits, _ = call_names(self._store)
+        kinds, names = copy_of(spans.kind)[:size], copy_of(spans.name)[:size]
+        calls = np.flatnonzero((kinds == PRODUCER) & np.isin(names, [*submits]))
+        if not len(calls):
+            return np.full(len(self._rows), _NO_CALL)
+        ids = copy_of(spans.span_id)[calls]
+        calls = calls[np.argsort(ids, kind="stable")]
+        ids, wanted = copy_of(spans.span_id)[calls], copy_of(spans.parent_id)[self._rows]
+        found = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+        traces = copy_of(spans.trace)
+        is_found = (ids[found] == wanted) & (traces[calls[found]] == traces[self._rows])
+        return np.where(is_found, calls[found], _NO_CALL)
+
+    def _keys(self, groups: Places, ns: NDArray[Any], side: Any) -> Places:
+        """Return numbers that order times by group first: one group's are below the next one's."""
+        return groups.astype(np.int64) * (len(self._times) + 1) + np.searchsorted(self._times, ns, side)
+
+    def _set_processes(self) -> None:
+        """Find when each process began, and until when it was busy."""
+        processes, size = self._processes, len(self._rows)
+        is_first = np.append(True, processes[1:] != processes[:-1])[:size]
+        self._firsts = np.maximum.accumulate(np.where(is_first, np.arange(size), 0))
+        """The first attempt of each attempt's process."""
+        reached = np.maximum.accumulate(self._keys(processes, self._ends, "left"))
+        self._reached = self._times[reached - processes.astype(np.int64) * (len(self._times) + 1)]
+        """When all of its process' attempts had ended, from the first up to each."""
+        before = np.where(is_first, self._starts, np.append(0, self._reached[:-1])[:size])
+        self._busy = np.append(0, np.cumsum(np.maximum(0, self._ends - np.maximum(self._starts, before))))
+        """How long any process was busy before each attempt, summed up."""
+        overlaps = np.flatnonzero(before - self._starts > _ROUNDED_NS)
+        self._concurrent = np.isin(processes, processes[overlaps])
+        texts = self._store.names.texts
+        made = np.isin(self._names, [number for number, text in enumerate(texts) if text.endswith(_CONSTRUCTOR)])
+        last = np.maximum.accumulate(np.where(made, np.arange(size), -1))
+        self._constructors = np.where(last >= self._firsts, last, -1)
+        """The constructor that ran last in its process, up to each attempt, itself included; -1 for none."""
+        self._made = made
+        self._keyed_starts = self._keys(processes, self._starts, "right")
+
+    def _is_task(self) -> Flags:
+        """Return which attempts are those of tasks, not of actors; a record is read for each function."""
+        known = _TASKS.setdefault(self._store, {})
+        names, firsts = np.unique(self._names, return_index=True)
+        for name, first in zip(names.tolist(), firsts.tolist(), strict=True):
+            if name not in known:
+                known[name] = self._store.span(int(self._rows[first])).attributes.get("ray.remote") == "function"
+        return np.isin(self._names, [name for name in names.tolist() if known[name]])
+
+    def _set_levels(self) -> None:
+        """Find how many tasks ran at once; one that submitted calls may have waited for them, and had room for them."""
+        spans, calls = self._store.spans, self._callers[self._callers != _NO_CALL]
+        submitting = np.isin(copy_of(spans.span_id)[self._rows], copy_of(spans.parent_id)[calls])
+        chosen = self._tasks & ~submitting & (self._ends > self._starts)
+        starts, ends, processes = self._starts[chosen], self._ends[chosen], self._processes[chosen]
+        self._most = int(Levels.of(starts, ends).counts.max(initial=0))
+        # A worker that goes on within a handover was never free.
+        goes_on = np.append(processes[1:] == processes[:-1], False)[: len(processes)]
+        lasts = np.where(goes_on, np.minimum(ends + _MOST_HANDOVER_NS, np.append(starts[1:], 0)[: len(starts)]), ends)
+        levels = Levels.of(starts, np.maximum(lasts, ends))
+        self._level_times, self._level_counts = levels.times, np.append(0, levels.counts)
+        self._began = np.sort(starts[np.unique(processes, return_index=True)[1]])
+
+    def _following_again(self) -> Flags:
+        """Return which tasks waited until one of their callers' other functions had ended in the same worker, not once.
+
+        One may have waited for the room that a single call took up; where several calls of two functions do, one after
+        the other, the second function takes the results of the first.
+        """
+        spans, index = self._store.spans, np.arange(len(self._rows))
+        chosen = np.flatnonzero((self._firsts < index) & self._tasks & (self._callers != _NO_CALL))
+        previous = chosen - 1
+        follows = self._starts[chosen] - self._reached[previous] <= _MOST_HANDOVER_NS
+        follows &= self._tasks[previous] & self._may_be_argument(previous, chosen)
+        follows &= copy_of(spans.end_ns)[self._callers[chosen]] < self._ends[previous]
+        keys = self._names[previous].astype(np.int64) * len(self._store.names.texts) + self._names[chosen]
+        found, counts = np.unique(keys[follows], return_counts=True)
+        again = np.zeros(len(self._rows), np.bool_)
+        again[chosen[follows & np.isin(keys, found[counts > 1])]] = True
+        return again
+
+    def _level_before(self, ns: NDArray[Any]) -> Places:
+        """Return how many workers ran a task right before each of some times, or had just ended one."""
+        levels: Places = self._level_counts[np.searchsorted(self._level_times, ns, "left")]
+        return levels
+
+    def _room_before(self, ns: NDArray[Any]) -> Places:
+        """Return how many tasks could run at once before each of some times, as far as spans show.
+
+        Those are no more than workers had run something by then, and no more than ever ran at once.
+        """
+        return np.minimum(np.searchsorted(self._began, ns, "left"), self._most)
+
+    def _full_until(self, ns: NDArray[Any]) -> NDArray[Any]:
+        """Return when as many tasks as ever ran at once did so last before each of some times; 0 for never."""
+        times, counts = self._level_times, self._level_counts[1:]
+        full = np.maximum.accumulate(np.where(counts >= max(1, self._most), np.arange(len(counts)), -1))
+        # A level lasts until the next one; none does before the first and after the last.
+        last = np.append(-1, full)[np.searchsorted(times, ns, "left")]
+        ended = np.append(times, 0)[np.where(last < 0, len(times), last + 1)]
+        return np.where(last < 0, 0, np.minimum(ended, ns))
+
+    def _busy_until(self, last: Places, ns: NDArray[Any]) -> NDArray[Any]:
+        """Return how long processes had been busy at some times, each after the last of some attempts began."""
+        busy: NDArray[Any] = self._busy[last + 1] - np.maximum(0, self._reached[last] - ns)
+        return busy
+
+    # -- what some waited for ----------------------------------------------------------------------------------------
+
+    def reasons_of(self, rows: Places | Sequence[int]) -> WaitReasons:
+        """Return what attempts waited for that no other one of their call preceded.
+
+        Args:
+            rows: Of these attempts.
+        """
+        chosen = self._indices_of(np.asarray(rows, np.int64))
+        chosen = chosen[self._have_waited[chosen]]
+        if not len(chosen):
+            return NO_REASONS
+        submitted, starts = self._submitted[chosen], self._starts[chosen]
+        firsts, made, waits = self._firsts[chosen], self._constructors[chosen], starts - submitted
+        previous = np.where(chosen > firsts, chosen - 1, chosen)
+        is_task, is_made = self._tasks[chosen], self._made[chosen]
+        is_method = ~is_task & ~is_made
+        # What the process did since it was called: nothing yet, constructing the actor, running something else.
+        began = np.where(is_made | (made < 0), self._starts[firsts], self._ends[made])
+        prepared = np.minimum(starts, np.maximum(submitted, began))
+        starting = prepared - submitted
+        index = np.searchsorted(self._keyed_starts, self._keys(self._processes[chosen], prepared, "right"), "right") - 1
+        index = np.minimum(np.maximum(index, firsts), previous)
+        busy = self._busy_until(previous, starts) - self._busy_until(index, prepared)
+        # What explains most of the wait: the process wasn't there yet, or it ran something else.
+        is_most = 2 * (starting + busy) >= waits
+        is_busy, is_starting = is_most & (busy > starting), is_most & (busy <= starting)
+        takes_start = starting >= _LEAST_START_NS
+        is_first, is_created = chosen == firsts, is_method & (made >= 0) & (2 * starting >= waits)
+        is_started = is_first & takes_start & (is_task | is_made)
+        # A call waited for its worker or actor alone only after its arguments were there.
+        prepares = is_created | is_started
+        alone = np.zeros_like(waits)
+        alone[prepares] = self._alone(chosen[prepares], submitted[prepares], prepared[prepares])
+        idle = starts - np.maximum(prepared, np.where(is_first, prepared, self._reached[previous]))
+        is_last = (alone > 0) & (starts - prepared <= _MOST_HANDOVER_NS)
+        reasons = {WaitedFor.CREATION: is_created & (is_last | (2 * alone >= waits))}
+        reasons[WaitedFor.WORKER_START] = is_started & (alone >= _LEAST_START_NS)
+        # Where it began a while after another one had ended there, it waited for something else at last.
+        follows = ~is_first & (starts - self._reached[previous] <= _MOST_HANDOVER_NS)
+        reasons[WaitedFor.ACTOR] = is_method & is_busy & follows & ~self._concurrent[chosen]
+        has_many = previous > index + (self._reached[index] <= prepared)
+        is_queued = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
+        is_explained = np.logical_or.reduce([*reasons.values()])
+        # Its process says nothing of what it waited for where that had long been ready, or was ready before a result.
+        # Nor where tasks run again and again in the workers that made their arguments.
+        takes_results = is_busy & follows & ~is_queued & self._follow_again[chosen]
+        is_open = ~is_busy & ~is_starting | (idle > _MOST_HANDOVER_NS) | is_started | takes_results
+        is_open &= ~is_explained & (waits >= LEAST_SHARED_NS)
+        # Whatever it waited for before: at last its actor ran something else.
+        ends_busy = is_method & follows & ~self._concurrent[chosen] & ~is_explained & (busy >= LEAST_SHARED_NS)
+        results, queued = np.full(len(chosen), -1), np.flatnonzero(is_queued)
+        unsure = np.flatnonzero(is_open | ends_busy)
+        # Ray looks for a worker only once the arguments are there, so most of the wait may have been for them.
+        results[queued] = self._results_before(chosen[queued], submitted[queued], _MOST_START_NS, _LAST_ENDS_OF_QUEUED)
+        reasons[WaitedFor.FREE_WORKER] = is_queued & (results < 0)
+        results[unsure] = self._results_before(chosen[unsure], submitted[unsure], _MOST_HANDOVER_NS, _LAST_ENDS)
+        has_room = self._level_before(self._ends[results]) < self._room_before(self._ends[results])
+        reasons[WaitedFor.ACTOR] |= (ends_busy := ends_busy & (results < 0))
+        reasons[WaitedFor.ARGUMENTS] = is_open & (results >= 0) & (has_room | ~is_task)
+        shown_by = {
+            WaitedFor.CREATION: made,
+            WaitedFor.WORKER_START: firsts,
+            WaitedFor.ACTOR: previous,
+            WaitedFor.FREE_WORKER: previous,
+            WaitedFor.ARGUMENTS: results,
+        }
+        kinds, evidence = self._kinds_of(reasons, shown_by)
+        shares = np.where(reasons[WaitedFor.CREATION] | reasons[WaitedFor.WORKER_START], alone, waits)
+        shares = np.where(ends_busy, busy, shares)
+        order = np.argsort(self._rows[chosen], kind="stable")
+        return WaitReasons(*(column[order] for column in (self._rows[chosen], kinds, evidence, waits, shares)))
+
+    def _kinds_of(
+        self, reasons: Mapping[WaitedFor, Flags], shown_by: Mapping[WaitedFor, Places]
+    ) -> tuple[Places, Places]:
+        """Return what each waited for, as its index in `WaitedFor`, and the row of the attempt that shows it."""
+        size = len(reasons[WaitedFor.ACTOR])
+        kinds, evidence = np.full(size, _KINDS.index(WaitedFor.UNKNOWN)), np.full(size, NO_ROW)
+        for waited_for, holds in reasons.items():
+            kinds[holds] = _KINDS.index(waited_for)
+            evidence[holds] = self._rows[shown_by[waited_for][holds]]
+        return kinds, evidence
+
+    def reason_of(self, row: int) -> WaitReason | None:
+        """Return what one attempt waited for; None where it hardly waited, or another one of its call preceded it."""
+        index = self._index_of(row)
+        is_first = self._callers[index] == _NO_CALL or self._starts[index] <= self._starts[self._of_call(index)].min()
+        return self.reasons_of([row]).get(row) if is_first else None
+
+    def _index_of(self, row: int) -> int:
+        (index,) = self._indices_of(np.array([row]))
+        return int(index)
+
+    def _indices_of(self, rows: Places) -> Places:
+        """Return which attempts have some rows, ascending, each once; rows of other spans are left out."""
+        places = np.searchsorted(self._rows, rows, sorter=self._by_row)
+        is_within = places < len(self._rows)
+        indices = self._by_row[places[is_within]]
+        found: Places = np.unique(indices[self._rows[indices] == rows[is_within]])
+        return found
+
+    def _of_call(self, index: int) -> Places:
+        """Return all attempts of an attempt's call, which is known."""
+        call = int(self._callers[index])
+        first, last = np.searchsorted(self._callers, (call, call + 1), sorter=self._by_call)
+        return self._by_call[first:last]
+
+    @cached_property
+    def _by_call(self) -> Places:
+        """The attempts by their calls."""
+        return np.argsort(self._callers, kind="stable")
+
+    @cached_property
+    def _have_waited(self) -> Flags:
+        """Which attempts waited, as far as their calls are known, and the processes that ran them."""
+        processes = self._store.processes
+        told = [number for number in np.unique(self._processes).tolist() if is_told(processes, number)]
+        are_known = (self._callers != _NO_CALL) & (self._submitted != NO_TIME) & np.isin(self._processes, told)
+        waits = self._starts - np.minimum(self._submitted, self._starts)
+        have_waited: Flags = are_known & (waits >= _LEAST_NS)
+        return have_waited
+
+    def call_of(self, attempt: int) -> int:
+        """Return the row of the call of an attempt that has a reason.
+
+        Args:
+            attempt: Its row.
+        """
+        return int(self._callers[self._index_of(attempt)])
+
+    @cached_property
+    def _by_caller(self) -> tuple[Places, Places, Places]:
+        """The attempts whose calls are known, by who submitted these, then when; and both of each."""
+        known = np.flatnonzero(self._callers != _NO_CALL)
+        order = known[np.lexsort((self._called[known], self._callers_processes[known]))]
+        return order, self._callers_processes[order], self._called[order]
+
+    def called_before(self, attempt: int, since_ns: int) -> tuple[Places, Places]:
+        """Return the calls that the process of an attempt's call had submitted before, once for each of their attempts.
+
+        Args:
+            attempt: The row of the attempt.
+            since_ns: Calls are left out of which no attempt started, or ended, after this time.
+
+        Returns:
+            The rows of the calls, and those of the attempts.
+        """
+        order, processes, called = self._by_caller
+        index = self._index_of(attempt)
+        process = int(self._callers_processes[index])
+        first, last = np.searchsorted(processes, (process, process + 1))
+        chosen = order[first : first + np.searchsorted(called[first:last], self._called[index])]
+        recent = np.unique(self._callers[chosen[self._ends[chosen] > since_ns]])
+        chosen = np.sort(chosen[np.isin(self._callers[chosen], recent)])
+        return self._callers[chosen], self._rows[chosen]
+
+    def _is_queued(self, chosen: Places, previous: Places, has_many: Flags) -> Flags:
+        """Return whether tasks waited for the workers that others ran in right before, not for the results of these.
+
+        Args:
+            chosen: The tasks' attempts.
+            previous: What ran right before each in its process.
+            has_many: Whether several calls ran there while it waited.
+        """
+        level, room = self._level_before(self._reached[previous]), self._room_before(self._reached[previous])
+        # Several calls of one function more often wait for a free worker than for each other.
+        is_same = self._names[previous] == self._names[chosen]
+        is_queued: Flags = has_many & (is_same | (level >= room)) | (level >= room) & (room > 1)
+        return is_queued | ~self._same_caller_before(previous, chosen)
+
+    def _same_caller_before(self, others: Places, chosen: Places) -> Flags:
+        """Return whether the calls of others were submitted by the callers of attempts, before their own calls."""
+        is_same = self._callers_processes[others] == self._callers_processes[chosen]
+        same: Flags = (self._callers[others] != _NO_CALL) & is_same & (self._called[others] < self._called[chosen])
+        return same
+
+    def _results_before(self, chosen: Places, submitted: NDArray[Any], most_ns: int, steps: int) -> Places:
+        """Return the attempts whose results attempts may have waited for most of the time; -1 where there is none.
+
+        Args:
+            chosen: The attempts.
+            submitted: When they were.
+            most_ns: How long before them those may have ended.
+            steps: How many of their callers' calls are looked at, the last that had ended.
+        """
+        results = np.full(len(chosen), -1)
+        if not len(chosen):
+            return results
+        known, last = self._ended_before(chosen)
+        for step in range(steps if len(known) else 0):
+            candidates = known[np.maximum(last - step, 0)]
+            ended = self._ends[candidates]
+            fits = (last - step >= 0) & self._may_be_argument(candidates, chosen)
+            fits &= (ended > submitted) & (self._starts[chosen] - ended <= most_ns)
+            fits &= 2 * (ended - submitted) >= self._starts[chosen] - submitted
+            results = np.where(fits & (results < 0), candidates, results)
+        return results
+
+    def _alone(self, chosen: Places, submitted: NDArray[Any], prepared: NDArray[Any]) -> NDArray[Any]:
+        """Return how long attempts waited for nothing but their worker's start, or their actor's creation.
+
+        Args:
+            chosen: The attempts.
+            submitted: When they were.
+            prepared: When their worker or actor was there.
+        """
+        since = self._last_results(chosen, submitted)
+        may_lack_room = self._made[chosen] & (prepared - submitted > _MOST_START_NS)
+        since = np.where(may_lack_room, np.maximum(since, self._full_until(prepared)), since)
+        alone: NDArray[Any] = prepared - since
+        return alone
+
+    def _last_results(self, chosen: Places, submitted: NDArray[Any]) -> NDArray[Any]:
+        """Return when the last result was there that attempts may have waited for; for none, when they were submitted.
+
+        What ran in their own process is left out: it waited for that process itself. Where more calls ended than are
+        looked at, it is when the earliest of these did.
+
+        Args:
+            chosen: The attempts.
+            submitted: When they were.
+        """
+        ends, is_open = submitted.copy(), np.ones(len(chosen), bool)
+        if not len(chosen):
+            return ends
+        known, last = self._ended_before(chosen)
+        processes = self._callers_processes
+        for step in range(_LAST_ENDS_OF_PREPARED if len(known) else 0):
+            candidates = known[np.maximum(last - step, 0)]
+            ended = self._ends[candidates]
+            is_open &= (last - step >= 0) & (processes[candidates] == processes[chosen]) & (ended > submitted)
+            fits = self._may_be_argument(candidates, chosen) & (self._processes[candidates] != self._processes[chosen])
+            is_last = step == _LAST_ENDS_OF_PREPARED - 1
+            ends = np.where(is_open & (fits | is_last), ended, ends)
+            is_open &= ~fits
+            if not is_open.any():
+                break
+        return ends
+
+    def _may_be_argument(self, candidates: Places, chosen: Places) -> Flags:
+        """Return whether attempts' results may be arguments of others, one of each, as far as their calls show."""
+        is_other = (candidates != chosen) & (self._names[candidates] != self._names[chosen])
+        may_be: Flags = is_other & self._same_caller_before(candidates, chosen)
+        return may_be
+
+    def _ended_before(self, chosen: Places) -> tuple[Places, Places]:
+        """Return attempts with results, by caller and end; and where those are that ended last before some began."""
+        known, keys = self._by_end
+        starts = self._keys(self._callers_processes[chosen], self._starts[chosen], "left")
+        return known, np.searchsorted(keys, starts, "right") - 1
+
+    @cached_property
+    def _by_end(self) -> tuple[Places, Places]:
+        """The attempts with results, by caller and end; and the numbers that order them so."""
+        texts = self._store.names.texts
+        # A generator's span ends long before its results are there.
+        made = [name for name in np.unique(self._names).tolist() if texts[name].removesuffix(RAN) in self.generators]
+        known = np.flatnonzero((self._callers != _NO_CALL) & ~self._made & ~np.isin(self._names, made))
+        keys = self._keys(self._callers_processes[known], self._ends[known], "left")
+        order = np.argsort(keys, kind="stable")
+        return known[order], keys[order]
+
+    @cached_property
+    def generators(self) -> Mapping[str, Certainty]:
+        """The functions that are generators, as `generators_of` returns them."""
+        return generators_of(self._store)
+
+
+def reason_text(store: Store, reason: WaitReason) -> str:
+    """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there until then`."""
+    if reason.row == NO_ROW:
+        return reason.label
+    name = store.names.texts[store.spans.name[reason.row]]
+    called = short_names([name]).get(name, function_of(name))
+    match reason.waited_for:
+        case WaitedFor.WORKER_START:
+            evidence = "its process ran nothing before"
+        case WaitedFor.CREATION:
+            evidence = f"{called} had to end first"
+        case WaitedFor.ARGUMENTS:
+            evidence = f"{called}, which the same caller had submitted before, had just ended"
+        case _:
+            evidence = f"{called} ran there until then"
+    return f"{reason.label}: {evidence}"

@@ -1,0 +1,140 @@
+"""Waiting before a span ran: a Ray call between its submission and its start, and a Serve request in its queue.
+
+A call's wait holds the wait for arguments, for a worker, for a worker's start and, between two attempts, for a retry.
+What can be told of that is in `waited_for`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from spanview.analysis.intervals import time_between
+from spanview.analysis.ray.executions import are_executions
+from spanview.analysis.ray.names import RAN, started_attempts
+from spanview.analysis.serve.requests import Part, part_of_name, queue_between
+from spanview.index.tree import ROOT
+from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from spanview.analysis.intervals import Levels
+    from spanview.analysis.ray.calls import Calls
+    from spanview.index.arrays import Places
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+
+
+def wait_of(store: Store, tree: TraceTree, node: int) -> int:
+    """Return the nanoseconds that a span waited before it ran, as in `wait_between`; 0 for every other node.
+
+    An attempt that another one preceded has waited since that one ended; where no file says when, it is 0. An execution
+    of a compiled graph that another one preceded waited for nobody.
+
+    Args:
+        node: A node of the tree.
+    """
+    parent = tree.parents[node]
+    if parent == ROOT or tree.is_missing(parent):
+        return 0
+    row, spans = tree.rows[node], store.spans
+    wait = wait_between(store, tree.rows[parent], row)
+    previous = tree.previous_sibling(node) if wait and spans.kind[row] == CONSUMER else None
+    if previous is None:
+        return wait
+    previous_row = tree.rows[previous]
+    if spans.kind[previous_row] != CONSUMER:
+        return wait
+    if spans.end_ns[previous_row] == NO_TIME:
+        return 0
+    # The actor lived between its constructor's attempts: it was restarted, and nobody waited for that.
+    if store.names.texts[spans.name[row]].endswith(f"__init__{RAN}") or are_executions(store, previous_row, row):
+        return 0
+    return max(0, min(wait, spans.start_ns[row] - spans.end_ns[previous_row]))
+
+
+def wait_between(store: Store, parent_row: int, row: int) -> int:
+    """Return the nanoseconds that a span waited before it ran; 0 for any other span.
+
+    A CONSUMER waits from the end of its PRODUCER. A replica of Ray Serve waits from the start of its routing: that time
+    is the queue, as `spanview.analysis.serve.requests` defines it.
+
+    Args:
+        parent_row: The row of the span's parent.
+        row: The row of the span.
+    """
+    spans = store.spans
+    if spans.kind[row] == CONSUMER and spans.kind[parent_row] == PRODUCER:
+        return max(0, time_between(spans.end_ns[parent_row], spans.start_ns[row]) or 0)
+    texts, names = store.names.texts, spans.name
+    is_replica = part_of_name(texts[names[row]]) is Part.REPLICA
+    is_queued = is_replica and part_of_name(texts[names[parent_row]]) is Part.ROUTE
+    return queue_between(spans, parent_row, row) or 0 if is_queued else 0
+
+
+def wait_word(store: Store, row: int) -> str:
+    """Return the word for the wait of a span: `queued` in Ray Serve, else `waited`."""
+    return "waited" if store.spans.kind[row] == CONSUMER else "queued"
+
+
+def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
+    """Return the calls whose first attempt is the first one of its worker process, and how long each waited.
+
+    Some of these waits include the start of the process; not for a worker that was started ahead.
+
+    Args:
+        store: Where the spans are; it may grow.
+        calls: The calls that count.
+
+    Returns:
+        Nanoseconds from the PRODUCER's end to the first attempt's start, by the PRODUCER's row.
+    """
+    import numpy as np
+
+    from spanview.index.arrays import copy_of
+
+    spans, first_starts = store.spans, _first_starts(store)
+    has_any = np.flatnonzero(calls.counts)
+    first = calls.attempts[calls.firsts[has_any]]
+    processes, starts = copy_of(spans.process)[first], copy_of(spans.start_ns)[first]
+    chosen = (starts != NO_TIME) & (first_starts[processes] == starts)
+    return {
+        row: wait_between(store, row, attempt)
+        for row, attempt in zip(calls.rows[has_any[chosen]].tolist(), first[chosen].tolist(), strict=True)
+    }
+
+
+def waiting_in(store: Store, calls: Calls, *, without: Iterable[int] = ()) -> Levels:
+    """Return how many calls waited when, until their first attempt.
+
+    Calls without an attempt are left out: no file says how long they wait.
+
+    Args:
+        store: Where the spans are; it may grow.
+        calls: The calls that count.
+        without: Numbers of names; calls that have one of them are left out.
+    """
+    import numpy as np
+
+    from spanview.analysis.intervals import Levels
+    from spanview.index.arrays import copy_of
+
+    spans, chosen = store.spans, np.flatnonzero(calls.counts)
+    chosen = chosen[~np.isin(copy_of(spans.name)[calls.rows[chosen]], [*without])]
+    # The attempts of a call are in order of their starts.
+    firsts = calls.attempts[calls.firsts[chosen]]
+    begins, ends = copy_of(spans.end_ns)[calls.rows[chosen]], copy_of(spans.start_ns)[firsts]
+    waited = (begins != NO_TIME) & (ends != NO_TIME) & (ends > begins)
+    return Levels.of(begins[waited], ends[waited])
+
+
+def _first_starts(store: Store) -> Places:
+    """Return when the first attempt of each process starts, by its number; the greatest integer if none."""
+    import numpy as np
+
+    from spanview.index.arrays import copy_of
+
+    rows, first = started_attempts(store), np.full(len(store.processes), np.iinfo(np.int64).max)
+    np.minimum.at(first, copy_of(store.spans.process)[rows], copy_of(store.spans.start_ns)[rows])
+    return first

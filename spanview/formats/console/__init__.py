@@ -1,0 +1,5 @@
+"""The console exporter's JSON.
+
+columns  to columns
+spans    to whole spans
+"""

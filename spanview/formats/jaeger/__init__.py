@@ -1,0 +1,5 @@
+"""Jaeger's JSON.
+
+read   read
+write  written
+"""

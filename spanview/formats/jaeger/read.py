@@ -1,0 +1,333 @@
+"""Jaeger's JSON: what its query service answers with, and what its user interface downloads.
+
+Source: `internal/uimodel/model.go` of jaegertracing/jaeger; the parts of a span that are tags are those of
+"OpenTelemetry to Jaeger Transformation". What only Jaeger has is in `extra` under `jaeger`, so that a trace is
+written as it was read but for the order of tags, the names of processes and what is no valid Jaeger.
+
+document                                        span
+--------                                        ----
+references, the first one within the trace      parent_id
+all other references                            links
+processes                                       resource
+tags span.kind, error, otel.status_…, …scope…   kind, status, scope
+logs, and their field `event`                   events, and their names
+startTime 0                                     no start
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
+
+from spanview.formats.console.columns import as_text
+from spanview.formats.jaeger.write import (
+    EVENT,
+    EVENT_DROPPED,
+    FORMAT,
+    KINDS,
+    NO_END,
+    PARENT_TYPES,
+    ProcessTable,
+    format_trace_id,
+    is_count,
+    log_of,
+    process_of,
+    tag_changes,
+    tag_of,
+    texts_in,
+    trace_of,
+    value_of,
+)
+from spanview.formats.rows import ignore_part
+from spanview.formats.tags import (
+    ERROR_TAG,
+    KIND,
+    STATUS_CODE,
+    STATUS_DESCRIPTION,
+    Tags,
+    ignore_loss,
+    status_named,
+    take_shared,
+    time_of_micros,
+    times_of,
+)
+from spanview.model.codes import ERROR
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, parse_id
+from spanview.model.ids import format_trace_id as format_whole
+from spanview.model.problems import NO_WARNINGS, Warnings
+from spanview.model.span import BytesText, Event, Link, Resource, Span, Status
+from spanview.model.times import NO_TIME, known
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from spanview.model.span import Source
+
+__all__ = ["is_document", "spans_of", "trace_of"]
+
+# `-42`: an int64 as text.
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
+_NON_FINITE_NAMES: Final = ("NaN", "Infinity", "-Infinity")
+_BOOLS: Final = {"true": True, "false": False}
+_RESPONSE_KEYS: Final = frozenset(("total", "limit", "offset", "errors"))
+
+
+def is_document(value: Any) -> bool:
+    """Tell whether a decoded value is a document, `{"data": [trace, …]}` or `{"data": trace}`, or one trace of it."""
+    if not isinstance(value, dict):
+        return False
+    data = value.get("data")
+    if isinstance(data, list):
+        return any(map(_is_trace, data)) or (not data and not _RESPONSE_KEYS.isdisjoint(value))
+    return _is_trace(data) or _is_trace(value)
+
+
+def _is_trace(value: Any) -> bool:
+    return isinstance(value, dict) and "traceID" in value and isinstance(value.get("spans"), list)
+
+
+def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
+    """Return the spans of a value for which `is_document` holds, in its order.
+
+    Args:
+        source: Where it is.
+        pass_over: Takes data that isn't a span where a span belongs.
+    """
+    data = value.get("data")
+    traces = data if isinstance(data, list) else [data if _is_trace(data) else value]
+    return [
+        span
+        for trace in _valid_parts(traces, _is_trace, pass_over)
+        for span in _spans_of_trace(trace, source, pass_over)
+    ]
+
+
+def _valid_parts(parts: list[Any], is_one: Callable[[Any], bool], pass_over: Callable[[Any], None]) -> Iterator[Any]:
+    """Yield those parts that are what they should be."""
+    for part in parts:
+        if is_one(part):
+            yield part
+        else:
+            pass_over(part)
+
+
+def _spans_of_trace(trace: dict[str, Any], source: Source, pass_over: Callable[[Any], None]) -> list[Span]:
+    processes = trace.get("processes")
+    resources = {
+        name: _resource(process) for name, process in (processes.items() if isinstance(processes, dict) else ())
+    }
+    records = _valid_parts(trace["spans"], lambda part: isinstance(part, dict), pass_over)
+    spans = [_span(span, trace, resources, source) for span in records]
+    warnings = texts_in(trace.get("warnings"))
+    if spans and warnings:
+        spans[0] = _with_own(spans[0], {"traceWarnings": warnings})
+    return spans
+
+
+def _with_own(span: Span, own: dict[str, Any]) -> Span:
+    return replace(span, extra={**span.extra, FORMAT: {**span.extra.get(FORMAT, {}), **own}}) if own else span
+
+
+def _span(
+    span: dict[str, Any], trace: dict[str, Any], resources: dict[str, tuple[Resource, bool]], source: Source
+) -> Span:
+    """Return one span; what is unusable in it is left out, or shown as text, and marked."""
+    own_trace = trace["traceID"] if span.get("traceID") is None else span["traceID"]
+    trace_id, span_id = parse_id(own_trace, TRACE_ID_DIGITS), parse_id(span.get("spanID"), SPAN_ID_DIGITS)
+    raw_references, is_bad = _references(span, trace_id)
+    warnings = Warnings.BAD_ID if is_bad or UNUSABLE in (trace_id, span_id) else NO_WARNINGS
+    parent_id, links = _family(raw_references, trace_id)
+    start, end, times_are_malformed = times_of(span.get("startTime"), span.get("duration"))
+    pairs, tags_are_malformed = _pairs(span.get("tags"))
+    all_warnings = texts_in(span.get("warnings"))
+    kept_warnings = [text for text in all_warnings if text != NO_END]
+    if len(kept_warnings) < len(all_warnings) and span.get("duration") == 0:
+        end = NO_TIME
+    events, logs_are_malformed = _events(span.get("logs"))
+    process = span.get("processID")
+    if isinstance(span.get("process"), dict):
+        resource, resource_is_malformed = _resource(span["process"])
+    else:
+        resource, resource_is_malformed = resources.get(process if isinstance(process, str) else "", (Resource(), True))
+    name_is_malformed = not isinstance(span.get("operationName"), str)
+    if times_are_malformed or tags_are_malformed or logs_are_malformed or resource_is_malformed or name_is_malformed:
+        warnings |= Warnings.ODD_VALUE
+    tags = Tags(pairs)
+    shared = take_shared(tags)
+    kind = tags.take(KIND, lambda value: KINDS.get(value) if isinstance(value, str) else None)
+    status = _status(tags)
+    read = Span(
+        trace_id=format_whole(trace_id) if trace_id != UNUSABLE else None,
+        span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
+        parent_id=parent_id,
+        name=as_text(span.get("operationName")),
+        kind_value=kind,
+        start_ns=known(start),
+        end_ns=known(end),
+        status=status,
+        attributes=dict(tags.pairs),
+        events=events,
+        links=links,
+        trace_state=shared.trace_state,
+        resource=resource,
+        scope=shared.scope,
+        extra=shared.extra,
+        source=source,
+        warnings=warnings,
+    )
+    return _with_own(read, _own(read, span, pairs, raw_references, kept_warnings))
+
+
+def _own(
+    decoded: Span,
+    span: dict[str, Any],
+    pairs: list[tuple[str, Any]],
+    references: list[dict[str, Any]],
+    warnings: list[str],
+) -> dict[str, Any]:
+    """Return what the span's other fields don't keep: whatever would be lost when it is written again."""
+    written = value_of(decoded, ProcessTable())
+    if written is None:
+        return {}
+    own = tag_changes(written["tags"], [tag_of(key, value) for key, value in pairs])
+    if written["references"] != references:
+        own["references"] = references
+    if decoded.end_ns is None and is_count(span.get("duration")) and NO_END not in texts_in(span.get("warnings")):
+        own["duration"] = span["duration"]
+    if is_count(span.get("flags")):
+        own["flags"] = span["flags"]
+    return {**own, "warnings": warnings} if warnings else own
+
+
+def _status(tags: Tags) -> Status:
+    failed = tags.take(ERROR_TAG, lambda value: True if value is True or value == "true" else None)
+    code = tags.take(STATUS_CODE, status_named)
+    return Status(ERROR if failed else code or 0, tags.take_text(STATUS_DESCRIPTION))
+
+
+def _references(span: dict[str, Any], trace_id: int) -> tuple[list[dict[str, Any]], bool]:
+    """Return the usable references as they are written, and whether there are others."""
+    references, is_bad = span.get("references"), False
+    items = references if isinstance(references, list) else [] if references is None else [references]
+    if not items and parse_id(span.get("parentSpanID"), SPAN_ID_DIGITS) != UNUSABLE:
+        # As it was before there were references.
+        items = [{"refType": "CHILD_OF", "traceID": None, "spanID": span["parentSpanID"]}]
+    usable = []
+    for item in items:
+        kind, id_of_trace, id_of_span = (
+            (item.get("refType"), item.get("traceID"), parse_id(item.get("spanID"), SPAN_ID_DIGITS))
+            if isinstance(item, dict)
+            else (None, None, UNUSABLE)
+        )
+        of_trace = trace_id if id_of_trace is None else parse_id(id_of_trace, TRACE_ID_DIGITS)
+        if UNUSABLE in (of_trace, id_of_span) or not isinstance(kind, str):
+            is_bad = True
+            continue
+        usable.append(
+            {
+                "refType": kind,
+                "traceID": format_trace_id(format_whole(of_trace)),
+                "spanID": format_span_id(id_of_span),
+            }
+        )
+    return usable, is_bad
+
+
+def _family(references: list[dict[str, Any]], trace_id: int) -> tuple[str | None, tuple[Link, ...]]:
+    """Return the parent's id and the links."""
+    parent_id, links = None, []
+    for reference in references:
+        of_trace = parse_id(reference["traceID"], TRACE_ID_DIGITS)
+        if parent_id is None and of_trace == trace_id and reference["refType"] in PARENT_TYPES:
+            parent_id = reference["spanID"]
+        else:
+            links.append(Link(format_whole(of_trace), reference["spanID"]))
+    return parent_id, tuple(links)
+
+
+def _resource(process: Any) -> tuple[Resource, bool]:
+    """Return the resource of a process, and whether the process is malformed."""
+    if not isinstance(process, dict):
+        return Resource(), True
+    pairs, is_malformed = _pairs(process.get("tags"))
+    service = process.get("serviceName")
+    name = as_text(service)
+    attributes = {**({"service.name": name} if name else {}), **dict(pairs)}
+    if name:
+        attributes["service.name"] = name
+    resource = Resource(attributes)
+    written = process_of(resource, ignore_loss)
+    own = tag_changes(written["tags"], [tag_of(key, value) for key, value in pairs])
+    is_malformed |= not isinstance(service, str | None)
+    return (replace(resource, extra={FORMAT: own}) if own else resource), is_malformed
+
+
+def _events(logs: Any) -> tuple[tuple[Event, ...], bool]:
+    """Return the events of a span's logs, and whether any is malformed."""
+    items = logs if isinstance(logs, list) else []
+    are_malformed = not isinstance(logs, list | None)
+    events = []
+    for item in items:
+        if not isinstance(item, dict):
+            are_malformed = True
+            continue
+        time, time_is_malformed = time_of_micros(item.get("timestamp"))
+        pairs, is_malformed = _pairs(item.get("fields"))
+        are_malformed |= time_is_malformed or is_malformed
+        tags = Tags(pairs)
+        name = tags.take(EVENT, lambda value: value if isinstance(value, str) and value else None)
+        dropped = tags.take(EVENT_DROPPED, lambda value: value if type(value) is int and 0 < value < 2**32 else None)
+        extra = {} if dropped is None else {"dropped_attributes_count": dropped}
+        event = Event(name or "", known(time), dict(tags.pairs), extra)
+        own = tag_changes(log_of(event)["fields"], [tag_of(key, value) for key, value in pairs])
+        events.append(replace(event, extra={**extra, FORMAT: own}) if own else event)
+    return tuple(events), are_malformed
+
+
+def _pairs(tags: Any) -> tuple[list[tuple[str, Any]], bool]:
+    """Return keys and values of tags, and whether any is malformed."""
+    pairs, are_malformed = [], not isinstance(tags, list | None)
+    for tag in tags if isinstance(tags, list) else ():
+        if not isinstance(tag, dict) or not isinstance(tag.get("key"), str):
+            are_malformed = True
+            continue
+        value, is_malformed = _value(tag.get("type"), tag.get("value"))
+        pairs.append((tag["key"], value))
+        are_malformed |= is_malformed
+    return pairs, are_malformed
+
+
+def _value(kind: Any, value: Any) -> tuple[Any, bool]:
+    """Return the value of a tag in its type, and whether it has another; that is shown as text."""
+    reader = _TYPES.get(kind) if isinstance(kind, str) else None
+    if reader is None:
+        return value, not isinstance(kind, str | None)
+    read = reader(value)
+    return (as_text(value), True) if read is None else (read, False)
+
+
+def _integer(value: Any) -> int | None:
+    """Return an integer, which is text where it is a large one."""
+    if isinstance(value, str):
+        return int(value) if _INTEGER.fullmatch(value) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _float(value: Any) -> float | None:
+    if isinstance(value, bool) or not (isinstance(value, int | float) or value in _NON_FINITE_NAMES):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+_TYPES: Final[dict[str, Callable[[Any], Any]]] = {
+    "string": lambda value: value if isinstance(value, str) else None,
+    "binary": lambda value: BytesText(value) if isinstance(value, str) else None,
+    "bool": lambda value: value if isinstance(value, bool) else _BOOLS.get(value) if isinstance(value, str) else None,
+    "int64": _integer,
+    "float64": _float,
+}
+"""What reads a value of each type; None for one of another type."""

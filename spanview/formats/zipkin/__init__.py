@@ -1,0 +1,6 @@
+"""Zipkin's JSON.
+
+shared  servers that share the id of their client's span
+read    read
+write   written
+"""

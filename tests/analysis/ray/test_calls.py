@@ -1,0 +1,161 @@
+"""Ray calls: by hand, on recordings, and on random spans, each against a slow count from the records.
+
+µs    0    2         10        20
+f     |====|                        submitted
+f          ┈┈┈┈┈┈┈┈┈┈|=========|    waits 8, runs 10
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import slow_calls
+from builders import Builder, store_of
+from independent_reader import read_folder, read_text, without_doubles
+from span_graphs import forests, graphs
+from spanview.analysis.ray.calls import Outcome, calls_of
+from spanview.reports.calls import calls_report
+from spanview.sources.loading import load_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from builders import Document
+    from spanview.index.store import Store
+
+FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
+RECORDINGS: Final = sorted(folder.name for folder in FIXTURES.iterdir() if (folder / "spans").is_dir())
+_ENDINGS: Final = {"PRODUCER": " ray.remote", "CONSUMER": " ray.remote_worker"}
+
+
+def functions(store: Store, traces: Sequence[int] | None = None) -> list[dict[str, Any]]:
+    """Return what `stats --by ray` prints, without the reasons of waits, which have tests of their own."""
+    return slow_calls.comparable(calls_report(store, traces).document()["rows"])
+
+
+def call_of(*times: tuple[str, int, int, str], producer: str = "UNSET") -> Store:
+    """Return a store with one call of f, submitted from 0 to 2 µs; of its attempts name, start, end and status."""
+    build = Builder()
+    documents = [build.span("f ray.remote", span=1, start=0, duration=2, kind="PRODUCER", status=producer)]
+    documents += [
+        build.span(name, span=at, parent=1, start=start, duration=end - start, kind="CONSUMER", status=status)
+        for at, (name, start, end, status) in enumerate(times, 2)
+    ]
+    return store_of(*documents)
+
+
+@pytest.mark.parametrize(
+    ("attempts", "producer", "outcome", "wait_us", "run_us"),
+    [
+        ([("f", 10, 20, "UNSET")], "UNSET", Outcome.ENDED, 8, 10),
+        ([("A.f", 1, 20, "OK")], "UNSET", Outcome.ENDED, 0, 19),
+        ([("f", 10, 20, "ERROR")], "UNSET", Outcome.ERROR, 8, 10),
+        ([("f", 10, 20, "ERROR"), ("f", 30, 35, "UNSET")], "UNSET", Outcome.RETRIED, 8, 5),
+        ([("f", 10, 20, "ERROR"), ("f", 30, 35, "ERROR")], "UNSET", Outcome.ERROR, 8, 5),
+        ([], "UNSET", Outcome.NO_ATTEMPT, None, None),
+        ([], "ERROR", Outcome.SUBMIT_ERROR, None, None),
+        ([("f", 10, 20, "UNSET")], "ERROR", Outcome.ENDED, 8, 10),
+    ],
+)
+def test_one_call(
+    attempts: list[tuple[str, int, int, str]],
+    producer: str,
+    outcome: Outcome,
+    wait_us: int | None,
+    run_us: int | None,
+) -> None:
+    """A call waits until its first attempt, and went as its last one did."""
+    store = call_of(*((f"{each[0]} ray.remote_worker", *each[1:]) for each in attempts), producer=producer)
+    (call,) = calls_of(store)
+    assert (call.function, call.outcome, len(call.attempts)) == ("f", outcome, len(attempts))
+    assert (call.wait_ns, call.run_ns) == tuple(None if us is None else us * 1000 for us in (wait_us, run_us))
+
+
+def test_what_is_no_call() -> None:
+    """Producers and consumers of other libraries are none, nor what has only the name, nor an attempt by itself."""
+    build = Builder()
+    assert not calls_of(
+        store_of(
+            build.span("f ray.remote", kind="INTERNAL"),
+            build.span("f send", kind="PRODUCER"),
+            build.span("f ray.remote_worker", parent=77, kind="CONSUMER"),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("times", "most"),
+    [([], 0), ([(3, 3)], 1), ([(2, 4), (4, 6)], 1), ([(2, 5), (4, 6)], 2), ([(2, 9), (3, 3), (3, 3)], 3)],
+)
+def test_how_many_at_once(times: list[tuple[int, int]], most: int) -> None:
+    """What ends as another starts is over; what takes no time is there all the same."""
+    store = call_of(*(("f ray.remote_worker", start, end, "UNSET") for start, end in times))
+    assert functions(store)[0]["max_concurrency"] == most
+
+
+def test_times_centuries_apart() -> None:
+    """Waits and runs that 64 bits don't hold are told all the same."""
+    early, late = "1700-01-01T00:00:00.000000Z", "2250-01-01T00:00:00.000000Z"
+    build = Builder()
+    producer = build.span("f ray.remote", span=1, kind="PRODUCER", start_time=early, end_time=early)
+    ran = build.span(
+        "f ray.remote_worker", span=2, parent=1, kind="CONSUMER", start_time=late, end_time=early, status="ERROR"
+    )
+    (found,) = functions(store_of(producer, ran))
+    length = 550 * 365 * 86_400 * 10**9
+    assert found["wait_ns"]["max"] == found["cold_wait_ns"] == -found["run_ns"]["max"] > length
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_recordings(recording: str) -> None:
+    """Counts, waits and runs are those of an independent calculation from the files, to the nanosecond."""
+    folder = FIXTURES / recording / "spans"
+    files = read_folder(folder)
+    records = without_doubles([record for each in files.values() for record in each])
+    file_of = {id(record): file for file, each in files.items() for record in each}
+    assert functions(load_store([str(folder)])) == slow_calls.functions_of(records, file_of)
+
+
+def test_the_recorded_calls() -> None:
+    """The bundled hook's recording has one call that died, one that was retried, and two functions that failed."""
+    found = {each["function"]: each for each in functions(load_store([str(FIXTURES / "ray-tasks-bundled-hook/spans")]))}
+    counts = {
+        name: (each["calls"], each["attempts"], each["errors"], each["retried"], each["no_attempt"])
+        for name, each in found.items()
+    }
+    assert sum(calls for calls, *_ in counts.values()) == 47
+    assert counts["__main__.flaky"] == (1, 3, 2, 1, 0)
+    assert counts["__main__.die"] == (1, 0, 0, 0, 1)
+
+
+def renamed(documents: list[Document]) -> list[Document]:
+    """Return spans of Ray's hooks in place of others of the same kinds."""
+    for document in documents:
+        kind = document["kind"].removeprefix("SpanKind.")
+        document["name"] += _ENDINGS.get(kind, "")
+    return documents
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_random_spans(data: st.DataObject) -> None:
+    """Parents missing or doubled, ids of zero, times missing or the wrong way round: the same."""
+    documents = data.draw(st.one_of(forests(traces=3, most=20), graphs(most=12)))
+    for document in documents:
+        document["kind"] = "SpanKind." + data.draw(st.sampled_from(("PRODUCER", "CONSUMER", "INTERNAL")))
+    text = "".join(json.dumps(document) for document in renamed(documents))
+    store = store_of(*documents)
+    # Where a circle is cut, what hung from its end is a root, and no attempt any more.
+    assume(not any(store.tree(trace).cut for trace in range(len(store.trace_table))))
+    records = without_doubles(read_text(text))
+    assert functions(store) == slow_calls.functions_of(records)
+    some = [trace for trace in range(len(store.trace_table)) if trace % 2]
+    chosen = {store.trace_table.trace_id(trace) for trace in some}
+    counted = {None if number == 0 else f"{number:032x}" for number in chosen}
+    assert functions(store, some) == slow_calls.functions_of(records, traces=counted)

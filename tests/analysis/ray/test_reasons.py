@@ -1,0 +1,511 @@
+"""Why calls have no attempt: by hand, and on recordings against Ray's own word.
+
+µs         0    4    8    12
+A.__init__ |==|                         submitted; ran in the actor's process
+A.f             |==|                    submitted; has no attempt
+A.g                  |==|               submitted; ran, so that A.f's turn had come before
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from builders import Builder, file_of, store_of_files
+from independent_states import Truth, truths
+from spanview.analysis.answer import answer_of
+from spanview.analysis.diagnosis.finding import Certainty, Kind
+from spanview.analysis.diagnosis.report import diagnose
+from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.reasons import Reason, Why, reason_of, reasons_of, without_attempt
+from spanview.analysis.silent import silent_failures
+from spanview.sources.loading import load_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from builders import Document
+    from spanview.index.store import Store
+
+FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
+HEALTHY: Final = ("ray-data", "ray-existing-actors", "ray-restarted-actor", "console-with-worker-files")
+"""Recordings of Ray programs in which each call ended well."""
+MAY_BE: Final = {
+    Reason.EXISTING: {Truth.NO_CALL},
+    Reason.CREATED: {Truth.NO_CALL},
+    Reason.NOT_SUBMITTED: {Truth.NO_CALL},
+    Reason.UNTRACED: {Truth.FINISHED, Truth.FAILED_RUNNING},
+    # Ray counts the time in which a task gets its arguments as running.
+    Reason.ARGUMENT_FAILED: {Truth.FAILED_RUNNING, Truth.FAILED_BEFORE},
+    Reason.UNKNOWN: {Truth.OPEN, Truth.FAILED_RUNNING, Truth.FAILED_BEFORE},
+}
+"""What Ray may say of calls for which a reason is given."""
+CANCELLED_AS_IT_BEGAN: Final = ("__main__.sleeper", Truth.FINISHED)
+"""The program cancelled it while it got its arguments, which Ray has as finished."""
+EXIT: Final = [
+    {
+        "name": "exception",
+        "timestamp": "2023-11-14T22:13:20.000000Z",
+        "attributes": {"exception.type": "ray.exceptions.AsyncioActorExit", "exception.message": ""},
+    }
+]
+
+
+class Program:
+    """The spans of a Ray program, each process with a file of its own; calls are told by the numbers of PRODUCERs."""
+
+    def __init__(self) -> None:
+        self._build = Builder()
+        self._ids = count(1)
+        self._files: dict[str, list[Document]] = {"1.txt": []}
+
+    def call(self, name: str, start: int, actor: str = "", *, by: str = "1.txt", **fields: Any) -> int:
+        """Submit a call."""
+        return self._add(by, f"{name} ray.remote", actor, start, fields)
+
+    def ran(self, call: int, name: str, start: int, actor: str = "", *, where: str = "2.txt", **fields: Any) -> None:
+        """Run a call in a process."""
+        self._add(where, f"{name} ray.remote_worker", actor, start, {"parent": call} | fields)
+
+    def made(self, actor: str = "a", start: int = 0, **fields: Any) -> int:
+        """Make an actor of class A."""
+        call = self.call("A.__init__", start, actor)
+        self.ran(call, "A.__init__", start + 2, actor, **fields)
+        return call
+
+    def did(self, name: str, start: int, actor: str = "a", **fields: Any) -> int:
+        """Submit a call, and run it right after."""
+        call = self.call(name, start, actor)
+        self.ran(call, name, start + 2, actor, **fields)
+        return call
+
+    def _add(self, file: str, name: str, actor: str, start: int, fields: dict[str, Any]) -> int:
+        number, attributes = fields.pop("span", None) or next(self._ids), {"ray.actor_id": actor} if actor else {}
+        kind = "PRODUCER" if name.endswith(" ray.remote") else "CONSUMER"
+        given: dict[str, Any] = {"duration": 2, "attributes": attributes, "kind": kind} | fields
+        document = self._build.span(name, span=number, start=start, **given)
+        self._files.setdefault(file, []).append(document)
+        return number
+
+    def advice(self) -> str:
+        """Return what `check` says is to be done about calls without an attempt."""
+        findings = diagnose(self._store()).findings
+        return next(finding.advice for finding in findings if finding.kind is Kind.NO_ATTEMPT)
+
+    def _store(self) -> Store:
+        return store_of_files({path: file_of(documents) for path, documents in self._files.items()})
+
+    def reasons(self) -> dict[int, Why]:
+        """Return why calls have no attempt, by their numbers; each asked for by itself has the same reason."""
+        store = self._store()
+        found = reasons_of(store, calls_of(store))
+        assert {row: reason_of(store, row) for row in found} == found
+        return {store.spans.span_id[row]: why for row, why in found.items()}
+
+
+def only(program: Program) -> tuple[Reason, Certainty, bool]:
+    """Return the reason of the only call without an attempt, how sure it is, and whether the call may still run."""
+    (why,) = program.reasons().values()
+    return why.reason, why.certainty, why.may_run
+
+
+# -- recordings --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recording", ["ray-data", "ray-odd-ends"])
+def test_no_sentence_is_wrong(recording: str) -> None:
+    """Each reason is one that Ray's own word of the call allows."""
+    store = load_store(FIXTURES / recording / "spans")
+    whys = {f"{store.spans.span_id[row]:016x}": why for row, why in reasons_of(store, calls_of(store)).items()}
+    known = truths(FIXTURES / recording)
+    assert whys.keys() == known.keys()
+    wrong = [(*known[call], why) for call, why in whys.items() if known[call][1] not in MAY_BE[why.reason]]
+    assert [(name, truth) for name, truth, _ in wrong] == (
+        [CANCELLED_AS_IT_BEGAN] if recording == "ray-odd-ends" else []
+    )
+
+
+@pytest.mark.parametrize("recording", HEALTHY)
+def test_healthy_programs_miss_no_attempt(recording: str) -> None:
+    """Where each call ended well, none is left without an attempt that isn't explained.
+
+    But for the last call of an actor, whose method is called but once: one that hangs would look the same.
+    """
+    store = load_store(FIXTURES / recording / "spans")
+    functions = functions_of(store, calls_of(store))
+    unexplained = {function.function: function.no_attempt for function in functions if function.no_attempt}
+    assert unexplained == ({"K.agen": 1} if recording == "ray-existing-actors" else {})
+
+
+def test_an_unexplained_call_may_have_run_untraced() -> None:
+    """That is said where only calls of the method lack attempts."""
+    program = Program()
+    last(program)
+    (why,) = program.reasons().values()
+    assert why.label == "no attempt seen"
+    assert why.text.endswith("or it ran untraced: no call of its method has an attempt, others of its actor have")
+
+
+def test_the_recorded_existing_actors() -> None:
+    """Of 115 PRODUCERs without an attempt in Ray Data's recording, 65 are no calls, and 50 generator methods.
+
+    Of the 65, three have the call below them that created their actor.
+    """
+    store = load_store(FIXTURES / "ray-data/spans")
+    functions = functions_of(store, calls_of(store))
+    assert sum(function.existing for function in functions) == 65 - 3
+    assert sum(function.untraced for function in functions) == 50
+    assert sum(function.calls for function in functions) == 544 - 65
+
+
+def test_the_recorded_odd_actors() -> None:
+    """Each of the program's calls without an attempt has the reason that the program had for it."""
+    store = load_store(FIXTURES / "ray-odd-actors/spans")
+    found = Counter(
+        (store.names.texts[store.spans.name[row]].removesuffix(" ray.remote"), why.reason)
+        for row, why in reasons_of(store, calls_of(store)).items()
+    )
+    assert found == {
+        ("Exits.ping", Reason.UNKNOWN): 1,
+        ("AsyncExits.ping", Reason.ACTOR_EXITED): 1,
+        ("BadInit.ping", Reason.CONSTRUCTOR_FAILED): 1,
+        ("Crash.crash", Reason.UNKNOWN): 1,
+        ("Crash.ping", Reason.UNKNOWN): 1,
+        ("Crash.hang", Reason.UNKNOWN): 1,
+        ("Async.run", Reason.UNKNOWN): 1,
+        ("Groups.cpu", Reason.UNKNOWN): 1,
+        ("Gen.gen", Reason.UNTRACED): 1,
+        ("Gen.plaingen", Reason.NOT_SUBMITTED): 1,
+        ("Gen.st", Reason.UNTRACED): 1,
+        ("Seq.w", Reason.ARGUMENT_FAILED): 1,
+        ("Seq.w", Reason.UNKNOWN): 2,
+        ("Seq.__init__", Reason.EXISTING): 2,
+        ("Seq.__init__", Reason.CREATED): 1,
+        ("__main__.dep", Reason.ARGUMENT_FAILED): 1,
+    }
+
+
+def test_a_call_before_a_restart_did_not_just_run() -> None:
+    """A later call of the same actor ran in another process, so it doesn't tell that an earlier one ran."""
+    store = load_store(FIXTURES / "killed-workers/spans")
+    whys = reasons_of(store, calls_of(store)).values()
+    assert {why.reason for why in whys} == {Reason.UNKNOWN}
+
+
+# -- by hand -----------------------------------------------------------------------------------------------------------
+
+
+def test_get_if_exists() -> None:
+    """The inner PRODUCER made the actor, for the outer one; what comes later found it."""
+    program = Program()
+    outer = program.call("A.__init__", 0, "a", duration=8)
+    inner = program.call("A.__init__", 1, "a", parent=outer)
+    program.ran(inner, "A.__init__", 10, "a")
+    later = program.call("A.__init__", 20, "a")
+    other = program.call("A.__init__", 30, "b")
+    reasons = {call: why.reason for call, why in program.reasons().items()}
+    assert reasons == {outer: Reason.CREATED, later: Reason.EXISTING, other: Reason.UNKNOWN}
+
+
+def test_get_if_exists_while_it_is_made() -> None:
+    """Of PRODUCERs of one actor that hasn't run yet, the innermost and first makes it."""
+    program = Program()
+    outer = program.call("A.__init__", 0, "a", duration=8)
+    program.call("A.__init__", 1, "a", parent=outer)
+    later = program.call("A.__init__", 20, "a")
+    reasons = {call: why.reason for call, why in program.reasons().items()}
+    assert (reasons[outer], reasons[later]) == (Reason.CREATED, Reason.EXISTING)
+
+
+def test_get_if_exists_lost_a_race() -> None:
+    """An inner PRODUCER that failed below one that didn't lost a race: no call, either."""
+    program = Program()
+    program.made()
+    outer = program.call("A.__init__", 20, "a", duration=8)
+    inner = program.call("A.__init__", 21, "b", parent=outer, status="ERROR")
+    assert {call: why.reason for call, why in program.reasons().items()} == dict.fromkeys(
+        (outer, inner), Reason.EXISTING
+    )
+
+
+def test_a_task_is_known_by_its_record() -> None:
+    """Of an actor's class each record is read, though the first one of a constructor names no actor."""
+    program = Program()
+    failed = program.call("A.__init__", 0, status="ERROR", attributes={"ray.remote": "actor"})
+    program.made("a", 10)
+    later = program.call("A.__init__", 20, "a")
+    task = program.call("f", 30, attributes={"ray.remote": "function"})
+    reasons = {call: why.reason for call, why in program.reasons().items()}
+    assert reasons == {failed: Reason.NOT_SUBMITTED, later: Reason.EXISTING, task: Reason.UNKNOWN}
+
+
+def test_an_actor_of_another_run() -> None:
+    """What ran before existed before; a constructor whose actor ran later must have run, too."""
+    program = Program()
+    program.did("A.f", 0)
+    program.call("A.__init__", 20, "a")
+    assert only(program) == (Reason.EXISTING, Certainty.CERTAIN, False)
+    program = Program()
+    program.call("A.__init__", 0, "a")
+    program.did("A.f", 20)
+    assert only(program) == (Reason.UNTRACED, Certainty.CERTAIN, False)
+
+
+def failed_submission(program: Program) -> None:
+    """Submit what can't be."""
+    program.call("f", 0, status="ERROR")
+
+
+def failed_constructor(program: Program) -> None:
+    """Call an actor that couldn't be made."""
+    program.made(status="ERROR")
+    program.call("A.f", 20, "a")
+
+
+def left_actor(program: Program) -> None:
+    """Call an actor that has ended itself."""
+    program.made()
+    program.did("A.leave", 10, status="ERROR", events=EXIT)
+    program.call("A.f", 20, "a")
+
+
+def before_leaving(program: Program) -> None:
+    """Call a method that leaves no attempt, before the actor ends itself."""
+    program.made()
+    program.call("A.gen", 6, "a")
+    program.did("A.leave", 10, status="ERROR", events=EXIT)
+
+
+def failed_restart(program: Program) -> None:
+    """Call an actor that was there, and couldn't be made again."""
+    made = program.made()
+    program.call("A.hang", 10, "a")
+    program.ran(made, "A.__init__", 30, "a", where="3.txt", status="ERROR")
+
+
+def failed_argument(program: Program) -> None:
+    """Submit a call right behind another one that fails later."""
+    task = program.call("bad", 0)
+    program.call("f", 2)
+    program.ran(task, "bad", 10, status="ERROR")
+
+
+def known_failure(program: Program) -> None:
+    """Submit a call when the one before has failed already."""
+    task = program.call("bad", 0)
+    program.ran(task, "bad", 2, status="ERROR")
+    program.call("f", 10)
+
+
+def earlier_failure(program: Program, *, pause: int = 0, name: str = "bad", **of_f: Any) -> None:
+    """Submit a call long after another one, which had failed right before; calls of its function run elsewhere."""
+    program.ran(program.call("f", 900, by="9.txt"), "f", 902)
+    caller = program.call("driver", 1, duration=9_000_000)
+    task = program.call(name, 2, parent=caller)
+    program.ran(task, name, 4, duration=3_000_000, status="ERROR")
+    program.ran(program.call("g", 3_000_010 + pause, parent=caller), "g", 3_000_014 + pause)
+    program.call("f", 3_000_020 + pause, **{"parent": caller} | of_f)
+    program.ran(caller, "driver", 5)
+
+
+def earlier_failure_and_a_pause(program: Program) -> None:
+    """Submit a call a second after another one had failed."""
+    earlier_failure(program, pause=1_000_000)
+
+
+def earlier_failure_of_its_function(program: Program) -> None:
+    """Submit a call after another one of the same function had failed."""
+    earlier_failure(program, name="f")
+
+
+def earlier_failure_of_another_caller(program: Program) -> None:
+    """Submit a call after another one had failed that another span submitted."""
+    earlier_failure(program, parent=99)
+
+
+def told(program: Program, *, times: int = 1) -> None:
+    """Submit calls; their caller is told that an argument of one had failed, in a colour as Ray has it."""
+    message = (
+        "\x1b[36mray::A.f()\x1b[39m (pid=7, ip=10.0.0.1, repr=<A>)\n"
+        "  At least one of the input arguments for this task could not be computed:\n"
+        "ray.exceptions.RayTaskError: \x1b[36mray::bad()\x1b[39m (pid=8)\nValueError: x"
+    )
+    attributes = {"exception.type": "ray.exceptions.RayTaskError(ValueError)", "exception.message": message}
+    events = [{"name": "exception", "timestamp": "2023-11-14T22:13:20.000000Z", "attributes": attributes}]
+    caller = program.call("main", 0)
+    program.ran(caller, "main", 1, duration=8_000, span=50, status="ERROR", events=events)
+    for _ in range(times):
+        program.call("main.<locals>.A.f", 10, parent=50)
+
+
+def passed(program: Program) -> None:
+    """Call a method that leaves no attempt, then one that does."""
+    program.made()
+    program.call("A.gen", 10, "a")
+    program.did("A.f", 20)
+
+
+def passed_by_another(program: Program) -> None:
+    """Call a method that leaves no attempt; another process calls one that does."""
+    program.made()
+    program.did("A.f", 6)
+    program.call("A.gen", 20, "a", by="3.txt")
+    program.did("A.f", 30)
+
+
+def passed_at_once(program: Program) -> None:
+    """Call a method that leaves no attempt of an actor that runs several at once."""
+    program.made()
+    program.call("A.run", 10, "a")
+    for start in (20, 24):
+        call = program.call("A.f", start, "a")
+        program.ran(call, "A.f", start + 2, "a", duration=30)
+
+
+def last(program: Program) -> None:
+    """Call a method that leaves no attempt, and nothing after it."""
+    program.made()
+    program.did("A.f", 10)
+    program.call("A.gen", 20, "a")
+
+
+def restarted(program: Program) -> None:
+    """Call a method that leaves no attempt, whose actor is then made again."""
+    made = program.made()
+    program.did("A.f", 10)
+    program.call("A.hang", 20, "a")
+    program.ran(made, "A.__init__", 30, "a", where="3.txt")
+    program.did("A.f", 40, where="3.txt")
+
+
+def stuck(program: Program) -> None:
+    """Call a method that leaves no attempt, then one that would."""
+    program.made()
+    program.did("A.f", 10)
+    program.call("A.crash", 20, "a")
+    program.call("A.f", 30, "a")
+
+
+def first(program: Program) -> None:
+    """Call the only method of an actor."""
+    program.made()
+    program.call("A.f", 20, "a")
+
+
+def traced(program: Program) -> None:
+    """Call a method that leaves attempts elsewhere, then another one."""
+    program.made()
+    program.did("A.f", 10)
+    program.call("A.f", 20, "a")
+    program.did("A.g", 30)
+
+
+def of_ray_data(program: Program) -> None:
+    """Call the generator method of Ray Data's actors."""
+    program.call("MapWorker(MapBatches(x.M)).submit", 0, "a")
+
+
+def alone(program: Program) -> None:
+    """Call a task that nothing tells of."""
+    program.call("f", 0)
+
+
+UNKNOWN: Final = (Reason.UNKNOWN, Certainty.LIKELY, True)
+RAN: Final = (Reason.UNTRACED, Certainty.LIKELY, False)
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (failed_submission, (Reason.NOT_SUBMITTED, Certainty.CERTAIN, False)),
+        (failed_constructor, (Reason.CONSTRUCTOR_FAILED, Certainty.CERTAIN, False)),
+        (left_actor, (Reason.ACTOR_EXITED, Certainty.CERTAIN, False)),
+        (before_leaving, RAN),
+        (failed_restart, UNKNOWN),
+        (failed_argument, (Reason.ARGUMENT_FAILED, Certainty.LIKELY, False)),
+        (known_failure, UNKNOWN),
+        (earlier_failure, (Reason.ARGUMENT_FAILED, Certainty.LIKELY, True)),
+        (earlier_failure_and_a_pause, UNKNOWN),
+        (earlier_failure_of_its_function, UNKNOWN),
+        (earlier_failure_of_another_caller, UNKNOWN),
+        (told, (Reason.ARGUMENT_FAILED, Certainty.CERTAIN, False)),
+        (passed, RAN),
+        (passed_by_another, UNKNOWN),
+        (passed_at_once, UNKNOWN),
+        (last, UNKNOWN),
+        (restarted, UNKNOWN),
+        (first, UNKNOWN),
+        (traced, UNKNOWN),
+        (of_ray_data, RAN),
+        (alone, UNKNOWN),
+    ],
+)
+def test_reasons(make: Callable[[Program], None], expected: tuple[Reason, Certainty, bool]) -> None:
+    """The only call without an attempt has this reason."""
+    program = Program()
+    make(program)
+    assert only(program) == expected
+
+
+def test_which_of_several_calls_had_the_failed_argument_is_not_told() -> None:
+    """The caller's exception names a function, not a call."""
+    program = Program()
+    told(program, times=2)
+    whys = program.reasons().values()
+    assert [(why.reason, why.certainty) for why in whys] == [(Reason.ARGUMENT_FAILED, Certainty.LIKELY)] * 2
+
+
+def test_what_to_do_where_all_reasons_are_known() -> None:
+    """What failed is to be mended; nobody is sent to look for workers that died unless a call is left unexplained."""
+    program = Program()
+    told(program)
+    assert "Fix the earlier failures" in program.advice()
+    program.call("other", 20, by="9.txt")
+    assert "worker died" in program.advice()
+
+
+def test_an_actor_that_does_nothing_any_more() -> None:
+    """Where a call that should have left an attempt has none either, the one before it isn't taken as untraced."""
+    program = Program()
+    stuck(program)
+    assert {why.reason for why in program.reasons().values()} == {Reason.UNKNOWN}
+
+
+def test_a_log_that_lost_lines() -> None:
+    """A call that stands in a log with repeated lines left out may have lost its attempt there."""
+    store = store_of_files({"driver.log": file_of([Builder().span("f ray.remote", kind="PRODUCER")])})
+    assert [why.reason for why in reasons_of(store, calls_of(store)).values()] == [Reason.UNKNOWN]
+    ((_, tally),) = store.tallies.each_file()
+    tally.repeated = tally.fragments = 1
+    assert [why.reason for why in reasons_of(store, calls_of(store)).values()] == [Reason.LOST_IN_LOG]
+
+
+def test_what_is_proven_of_one_call_holds_for_others() -> None:
+    """A method of which one call was passed by a later one is left out by tracing wherever it is called."""
+    program = Program()
+    passed(program)
+    program.made("b", 40, where="3.txt")
+    other = program.call("A.gen", 50, "b")
+    why = program.reasons()[other]
+    assert (why.reason, why.may_run) == (Reason.UNTRACED, False)
+
+
+@pytest.mark.parametrize("folder", ["ray-odd-ends", "ray-existing-actors", "ray-tasks-bundled-hook", "killed-workers"])
+def test_calls_without_an_attempt_are_counted_alike(folder: str) -> None:
+    """In functions, in the answers of traces, among silent failures, and by the check."""
+    store = load_store([str(FIXTURES / folder)])
+    traces = range(len(store.trace_table))
+    for chosen in ([*traces], *([trace] for trace in traces)):
+        calls = calls_of(store, chosen)
+        number = len(without_attempt(store, reasons_of(store, calls)))
+        assert sum(function.no_attempt for function in functions_of(store, calls)) == number
+        assert sum(len(answer_of(store, trace).unseen_calls.without_attempt) for trace in chosen) == number
+        silent, _ = silent_failures(store, chosen, lambda _: False)
+        assert sum(failure.label == "no attempt" for failure in silent.values()) == number
+        if len(chosen) == len(traces):
+            findings = {finding.kind: finding.count for finding in diagnose(store).findings}
+            assert findings.get(Kind.NO_ATTEMPT, 0) == number

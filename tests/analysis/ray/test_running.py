@@ -1,0 +1,487 @@
+"""What is probably running, told by which processes are alive, and what they call themselves.
+
+file      process   what it holds
+7.txt     7         the caller: f ray.remote, A.g ray.remote (of actor a1), each twice, B.h ray.remote (of actor b1)
+8.txt     8         a worker: f ray.remote_worker, of the first f
+9.txt     9         the process of actor a1: A.g ray.remote_worker, of the first g
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from builders import EPOCH_NS, Builder
+from hosts import FakeHost
+from spanview.analysis.query import select
+from spanview.analysis.query.query import parse_query
+from spanview.analysis.ray import unended
+from spanview.analysis.ray.calls import Outcome, calls_of
+from spanview.analysis.ray.running import Running
+from spanview.sources.loading import load_store
+from spanview.sources.processes import Processes
+from viewers import Growing
+
+if TYPE_CHECKING:
+    from spanview.analysis.ray.running import Assessment
+
+FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
+CALLER, WORKER, ACTOR, NEW = 7, 8, 9, 10
+ALL: Final = frozenset((CALLER, WORKER, ACTOR))
+A1: Final = {"ray.remote": "actor", "ray.actor_id": "a1"}
+F, G, H = 3, 4, 5
+"""The span ids of the calls without an attempt."""
+LOST, AGAIN = 203, 204
+"""Those of calls of an actor before and after it was started again."""
+GONE: Final = f"unknown: its caller, pid {CALLER}, isn't running here"
+ENDED: Final = f"unknown: its caller, pid {CALLER}, has ended"
+CALLS: Final = f"may run: its caller, pid {CALLER}, is alive"
+
+
+def filled() -> Growing:
+    """Return the files of the drawing."""
+    build, data = Builder(), Growing()
+
+    def call(name: str, span: int, **fields: Any) -> list[Any]:
+        return [build.span(f"{name} ray.remote", span=span, trace=span, kind="PRODUCER", **fields)]
+
+    data.add(*call("m.f", 1), *call("A.g", 2, attributes=A1), path=f"spans/{CALLER}.txt")
+    data.add(*call("m.f", F), *call("A.g", G, attributes=A1), path=f"spans/{CALLER}.txt")
+    data.add(*call("B.h", H, attributes={"ray.remote": "actor", "ray.actor_id": "b1"}), path=f"spans/{CALLER}.txt")
+    ran = build.span("m.f ray.remote_worker", span=11, parent=1, trace=1, kind="CONSUMER")
+    data.add(ran, path=f"spans/{WORKER}.txt")
+    ran = build.span("A.g ray.remote_worker", span=12, parent=2, trace=2, kind="CONSUMER", attributes=A1)
+    data.add(ran, path=f"spans/{ACTOR}.txt")
+    return data
+
+
+class Asked:
+    """What a store's calls are asked with.
+
+    Args:
+        data: The store.
+        alive: The processes that are alive.
+        titles: What those of Ray call themselves.
+    """
+
+    def __init__(self, data: Growing, alive: frozenset[int] = ALL, titles: dict[int, str] | None = None) -> None:
+        self.data = data
+        self.host = FakeHost({*alive}, titles or {})
+        self.now = 0.0
+        self.running = Running(data.store, self.host, lambda: self.now)
+
+    def thought(self, span: int) -> Assessment:
+        """Return what is thought of a call."""
+        return self.running.assessment_of(self.data.store.spans.span_id.index(span))
+
+    def say(self, span: int, after_s: float = 0) -> str:
+        """Return what is said of a call, some seconds after it was asked for the first time."""
+        self.thought(span)
+        self.now += after_s
+        return self.thought(span).text
+
+
+@pytest.mark.parametrize(
+    ("span", "alive", "titles", "text"),
+    [
+        (F, ALL, {}, CALLS),
+        (F, ALL, {WORKER: "f"}, f"runs, likely: pid {WORKER} is ray::f"),
+        (F, ALL, {WORKER: "IDLE", ACTOR: "A"}, "doesn't run here: no Ray worker is ray::f"),
+        # Something else may be a name that the program has given to f.
+        (F, ALL, {WORKER: "something else"}, CALLS),
+        (F, ALL - {CALLER}, {WORKER: "f"}, GONE),
+        (G, ALL, {WORKER: "IDLE", ACTOR: "A"}, f"may run: its actor, pid {ACTOR}, is alive"),
+        (G, ALL, {ACTOR: "A.g"}, f"runs, likely: pid {ACTOR} is ray::A.g"),
+        # That is another actor of the class.
+        (G, ALL, {WORKER: "A.g"}, f"may run: its actor, pid {ACTOR}, is alive"),
+        (
+            G,
+            ALL - {ACTOR},
+            {WORKER: "IDLE"},
+            f"its actor, pid {ACTOR}, isn't running here; may restart",
+        ),
+        (G, ALL - {CALLER}, {ACTOR: "A.g"}, GONE),
+        (H, ALL, {WORKER: "IDLE"}, "may run: its actor has left no span yet"),
+    ],
+)
+def test_calls_without_an_attempt(span: int, alive: frozenset[int], titles: dict[int, str], text: str) -> None:
+    """By its caller, its actor, and what the workers call themselves; nothing is ever called lost."""
+    asked = Asked(filled(), alive, titles)
+    assert asked.say(span, after_s=2) == text
+    assert asked.thought(span).runs == text.startswith("runs")
+    assert asked.thought(span).may_run == (not text.startswith("unknown"))
+
+
+def test_a_call_that_no_worker_runs() -> None:
+    """That is said after two seconds of it: a call that has just ended has no worker, and its attempt is on its way."""
+    asked = Asked(filled(), titles={WORKER: "IDLE"})
+    assert asked.say(F, after_s=1.9) == CALLS
+    asked.host.titles[WORKER] = "f"
+    assert asked.thought(F).runs
+    asked.host.titles[WORKER] = "IDLE"
+    assert asked.say(F, after_s=1.9) == CALLS
+    assert asked.say(F, after_s=0.2) == "doesn't run here: no Ray worker is ray::f"
+
+
+def test_a_caller_that_was_seen_alive_has_ended() -> None:
+    """Its workers go on for a while, and that is said; what nobody saw alive may never have been here."""
+    asked = Asked(filled(), titles={WORKER: "f"})
+    assert asked.thought(F).runs
+    asked.host.end({CALLER})
+    assert asked.thought(F).text == f"runs, likely: pid {WORKER} is ray::f"
+    asked.host.titles[WORKER] = "IDLE"
+    assert asked.thought(F).text == ENDED
+    asked.host.end({WORKER})
+    assert asked.thought(F).text == ENDED
+    assert Asked(filled(), frozenset()).thought(F).text == GONE
+
+
+def test_a_pid_that_came_again() -> None:
+    """The process that has it now runs nothing that the one before it submitted."""
+    build, data = Builder(), Growing()
+    for span in (F, G):
+        data.add(build.span("m.f ray.remote", span=span, trace=span, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, titles={WORKER: "f", NEW: "f"})
+    asked.host.alive.add(NEW)
+    asked.host.began_ns[CALLER] = EPOCH_NS + 5_000
+    assert asked.thought(G).text == f"runs, likely: pid {WORKER} is ray::f"
+    assert asked.thought(F).text == GONE
+
+
+def test_more_calls_than_workers() -> None:
+    """Which of the calls a worker runs can't be told."""
+    data = filled()
+    data.add(Builder().span("m.f ray.remote", span=6, trace=6, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, titles={WORKER: "f"})
+    assert asked.thought(F).text == f"may run: pid {WORKER} is ray::f, for one of 2 such calls"
+    asked.host.alive.add(NEW)
+    asked.host.titles[NEW] = "f"
+    assert asked.thought(F).text == f"runs, likely: pid {WORKER} is ray::f"
+
+
+def test_calls_of_an_earlier_run() -> None:
+    """What a program submitted that ran before isn't what a worker runs now."""
+    data = filled()
+    data.add(Builder().span("m.f ray.remote", span=6, trace=6, kind="PRODUCER"), path="spans/77.txt")
+    asked = Asked(data, titles={WORKER: "f"})
+    assert asked.thought(F).runs
+    asked.host.alive.add(77)
+    asked.now = 1.0
+    assert not asked.thought(F).runs
+
+
+@pytest.mark.parametrize("elsewhere", [{"session": "ray/other/logs"}, {"job": "02000000"}])
+def test_a_worker_of_another_program(elsewhere: dict[str, str]) -> None:
+    """A worker of another session or job runs another f."""
+    build, data = Builder(), Growing()
+    attributes = {"ray.remote": "function", "ray.job_id": "01000000"}
+    data.add(build.span("m.f ray.remote", span=F, kind="PRODUCER", attributes=attributes), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, titles={WORKER: "f"})
+    asked.host.jobs[WORKER] = "01000000"
+    assert asked.thought(F).runs
+    asked.host.jobs[WORKER] = elsewhere.get("job", "01000000")
+    asked.host.sessions |= {WORKER: elsewhere["session"]} if "session" in elsewhere else {}
+    assert asked.say(F, after_s=2) == CALLS
+
+
+def test_an_actor_that_was_started_again() -> None:
+    """Its newest process is asked for: the first one was killed, and that is no reason."""
+    data = filled()
+    restarted = Builder().span(
+        "A.__init__ ray.remote_worker", span=13, parent=77, trace=2, kind="CONSUMER", attributes=A1, start=1000
+    )
+    asked = Asked(data, ALL, {ACTOR: "A.g"})
+    assert asked.thought(G).runs
+    asked.host.end({ACTOR})
+    ended = f"its actor, pid {ACTOR}, has ended; may restart"
+    assert asked.thought(G).text == ended
+    data.add(restarted, path=f"spans/{NEW}.txt")
+    asked.host.alive.add(NEW)
+    asked.host.titles[NEW] = "A.g"
+    assert asked.thought(G).text == f"runs, likely: pid {NEW} is ray::A.g"
+
+
+def restarted(*, is_passed: bool, trace: int = 30) -> Asked:
+    """Return a program whose actor was killed in its first call, started again, and called once or twice more."""
+    build, data = Builder(), Growing()
+
+    def submit(name: str, span: int, start: int, in_trace: int) -> None:
+        spans = build.span(
+            f"{name} ray.remote", span=span, trace=in_trace, kind="PRODUCER", attributes=A1, start=start, duration=1
+        )
+        data.add(spans, path=f"spans/{CALLER}.txt")
+
+    def run(name: str, parent: int, start: int, pid: int, in_trace: int) -> None:
+        ran = build.span(
+            f"{name} ray.remote_worker", parent=parent, trace=in_trace, kind="CONSUMER", attributes=A1, start=start
+        )
+        data.add(ran, path=f"spans/{pid}.txt")
+
+    submit("A.__init__", 201, 0, 1)
+    run("A.__init__", 201, 10, ACTOR, 1)
+    submit("A.g", LOST, 30, 20)
+    run("A.__init__", 201, 100, NEW, 1)
+    if is_passed:
+        submit("A.h", 202, 120, 2)
+        run("A.h", 202, 130, NEW, 2)
+    submit("A.g", AGAIN, 150, trace)
+    return Asked(data, frozenset((CALLER, NEW)), {NEW: "A.g"})
+
+
+def test_a_call_of_an_actor_that_was_started_again_beside_a_lost_one() -> None:
+    """What the earlier process took along isn't what the newest one runs, where a later call has run since.
+
+    Without one, the first call may be tried again: the second one runs, or waits for it, and its trace grows.
+    """
+    for is_passed, runs in ((True, "runs"), (False, "runs or waits")):
+        asked = restarted(is_passed=is_passed)
+        assert asked.thought(AGAIN).text == f"{runs}, likely: pid {NEW} is ray::A.g"
+        assert asked.thought(LOST).text == f"may run: pid {NEW} is ray::A.g, for one of 2 such calls"
+        table = asked.data.store.trace_table
+        assert {table.trace_id(trace) for trace in asked.running.growing()} == {30}
+        asked = restarted(is_passed=is_passed, trace=20)
+        assert {table.trace_id(trace) for trace in asked.running.growing()} == {20}
+
+
+def test_calls_of_another_actor_of_the_class() -> None:
+    """Each actor's process is named after its own call."""
+    data = filled()
+    a2 = {"ray.remote": "actor", "ray.actor_id": "a2"}
+    build = Builder()
+    data.add(
+        build.span("A.g ray.remote", span=30, trace=30, kind="PRODUCER", attributes=a2), path=f"spans/{CALLER}.txt"
+    )
+    data.add(
+        build.span("A.h ray.remote_worker", span=31, parent=77, trace=31, kind="CONSUMER", attributes=a2),
+        path=f"spans/{NEW}.txt",
+    )
+    asked = Asked(data, ALL | {NEW}, {ACTOR: "A.g", NEW: "A.g"})
+    assert asked.thought(G).text == f"runs, likely: pid {ACTOR} is ray::A.g"
+    assert asked.thought(30).text == f"runs, likely: pid {NEW} is ray::A.g"
+
+
+def test_one_of_the_calls_of_one_trace_runs() -> None:
+    """Which one isn't known, but the trace grows."""
+    build, data = Builder(), Growing()
+    for span in (F, G):
+        data.add(build.span("m.f ray.remote", span=span, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, titles={WORKER: "f"})
+    assert not asked.thought(F).runs
+    assert asked.running.growing() == {0}
+
+
+def test_a_generator_that_runs_on() -> None:
+    """Its attempt has ended when it was made: what its worker is named after may be that call, and not the next one."""
+    build, data = Builder(), Growing()
+    task = {"ray.remote": "function", "ray.task_id": "t1"}
+    for span in (F, G):
+        call = build.span("m.f ray.remote", span=span, trace=span, kind="PRODUCER", start=span, duration=1)
+        data.add(call, path=f"spans/{CALLER}.txt")
+    made = build.span(
+        "m.f ray.remote_worker", trace=F, parent=F, kind="CONSUMER", start=10, duration=2, attributes=task
+    )
+    data.add(made, build.span("item", trace=40, start=13, duration=2), path=f"spans/{WORKER}.txt")
+    asked = Asked(data, titles={WORKER: "f"})
+    assert asked.thought(G).text == f"may run: pid {WORKER} is ray::f, a generator that may have begun earlier"
+    assert asked.thought(F).text == "has an attempt by now"
+    assert asked.running.growing() == set()
+
+
+def test_a_call_that_ends_while_it_is_asked_for() -> None:
+    """Then its attempt is there."""
+    data = filled()
+    asked = Asked(data)
+    assert asked.thought(F).may_run
+    ran = Builder().span("m.f ray.remote_worker", span=21, parent=F, trace=F, kind="CONSUMER")
+    data.add(ran, path=f"spans/{WORKER}.txt")
+    thought = asked.thought(F)
+    assert thought.text == "has an attempt by now"
+    assert thought.is_open, "it has not failed"
+
+
+@pytest.mark.parametrize(
+    ("path", "fields", "text"),
+    [
+        ("spans/all.json", {}, "not known whether it runs"),
+        ("spans/all.json", {"attributes": {"ray.pid": "7"}}, CALLS),
+        ("spans/all.json", {"resource": {"process.pid": 7}}, CALLS),
+        ("spans/here-7.jsonl", {}, CALLS),
+        ("spans/HERE.example.org-7-1717000000.jsonl", {}, CALLS),
+        ("spans/elsewhere-7.jsonl", {}, "not known whether it runs"),
+        # What stands before the PID need not be a host.
+        ("spans/training-7.jsonl", {"attributes": {"ray.pid": "7"}}, CALLS),
+        ("spans/run-3.jsonl", {}, "not known whether it runs"),
+        ("spans/worker-2f9c01-01000000-7.out", {}, CALLS),
+        ("spans/8.txt", {"attributes": {"ray.pid": "7"}}, CALLS),
+        (
+            "spans/7.txt",
+            {"resource": {"host.name": "elsewhere"}},
+            "not known whether it runs",
+        ),
+    ],
+)
+def test_how_a_process_is_known(path: str, fields: dict[str, Any], text: str) -> None:
+    """By its spans, then by its file's name; of other hosts this one knows nothing."""
+    data = Growing()
+    data.add(Builder().span("f ray.remote", span=F, kind="PRODUCER", **fields), path=path)
+    assert Asked(data).say(F) == text
+
+
+def test_traces_that_may_grow() -> None:
+    """A trace is told while what is missing in it may run; what comes later is looked at, too."""
+    build, data = Builder(), Growing()
+    data.add(build.span("late", trace=1, parent=99), build.span("root", trace=2), path="spans/7.txt")
+    asked = Asked(data, frozenset((7,)))
+    assert asked.running.growing() == {0}
+    assert asked.running.growth(0).parents == {99: 7}
+    data.add(build.span("late", trace=3, parent=99), path="spans/8.txt")
+    assert asked.running.growing() == {0}
+    data.add(build.span("late", trace=3, parent=99), path="spans/7.txt")
+    assert asked.running.growing() == {0, 2}
+    data.add(build.span("root", trace=1, span=99), path="spans/7.txt")
+    assert asked.running.growing() == {2}
+    asked.host.end({7})
+    assert asked.running.growing() == set()
+
+
+def test_a_parent_whose_process_has_ended() -> None:
+    """It is lost, but not at once: what was written last may not have been read; nor where nobody saw it alive."""
+    data = Growing()
+    data.add(Builder().span("late", parent=99), path="spans/7.txt")
+    asked = Asked(data, frozenset((7,)))
+    assert (asked.running.growth(0).parents, asked.running.growth(0).ended) == ({99: 7}, {})
+    asked.host.end({7})
+    for after_s, ended in ((0.0, {}), (1.9, {}), (2.0, {99: 7})):
+        asked.now = after_s
+        assert (asked.running.growth(0).parents, asked.running.growth(0).ended) == ({}, ended)
+    never = Asked(data, frozenset())
+    assert not never.running.growth(0).ended
+    never.now = 9.0
+    assert not never.running.growth(0).ended
+
+
+@pytest.mark.parametrize(("kind", "grows"), [("INTERNAL", True), ("PRODUCER", True), ("SERVER", False)])
+def test_a_parent_in_another_process(kind: str, *, grows: bool) -> None:
+    """Who called a server isn't in the server's process, nor does a worker know whether its caller lives."""
+    data = Growing()
+    data.add(Builder().span("work", parent=99, kind=kind), path="spans/7.txt")
+    assert bool(Asked(data).running.growing()) == grows
+
+
+def test_a_worker_that_idles_runs_no_parent() -> None:
+    """What had begun there was lost: a worker that runs something is named after it."""
+    data = Growing()
+    data.add(Builder().span("work", parent=99), path="spans/8.txt")
+    asked = Asked(data, titles={WORKER: "f"})
+    assert asked.running.growing() == {0}
+    asked.host.titles[WORKER] = "IDLE"
+    assert asked.running.growing() == set()
+
+
+def test_a_trace_of_one_call_that_runs() -> None:
+    """A job that was submitted without a span around it has its root at once, and grows all the same."""
+    asked = Asked(filled(), titles={WORKER: "IDLE"})
+    assert asked.running.growing() == set()
+    asked.host.titles[WORKER] = "f"
+    table = asked.data.store.trace_table
+    assert {table.trace_id(trace) for trace in asked.running.growing()} == {F}
+    asked.host.end({CALLER})
+    assert {table.trace_id(trace) for trace in asked.running.growing()} == {F}
+    asked.host.end({WORKER})
+    assert asked.running.growing() == set()
+
+
+def test_what_processes_run() -> None:
+    """A worker that is named after calls runs one of them, whichever; a process with a missing parent runs that."""
+    build, data = Builder(), filled()
+    data.add(build.span("m.f ray.remote", span=30, trace=30, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    data.add(build.span("work", span=40, trace=40, parent=99, start=5), path=f"spans/{NEW}.txt")
+    asked = Asked(data, ALL | {NEW}, {WORKER: "f", ACTOR: "A"})
+    runs = {runs.pid: (runs.title, runs.is_call) for runs in asked.running.runs_now()}
+    assert runs == {WORKER: ("f", True), NEW: ("", False)}
+    table = data.store.trace_table
+    (trace,) = (trace for trace in range(len(table)) if table.trace_id(trace) == 40)
+    (parent,) = asked.running.runs_now({trace})
+    assert parent.since_ns == EPOCH_NS + 5_000
+    asked.host.titles[WORKER] = "IDLE"
+    asked.host.end({NEW})
+    assert asked.running.runs_now() == []
+    of_worker = {"host.name": "here", "process.pid": WORKER}
+    began = build.span("m.f ray.remote_worker", trace=30, parent=30, duration=None, kind="CONSUMER", resource=of_worker)
+    data.add(began, path=f"spans/here-{WORKER}-1700000000000.started.jsonl")
+    assert [runs.title for runs in asked.running.runs_now()] == ["f"]
+
+
+QUERIES: Final = {
+    "status=running": {"runs"},
+    "status=RUNNING": {"runs"},
+    "status=lost": {"lost"},
+    "status=waiting": {"g ray.remote"},
+    "status!=running": {"lost", "ended", "g ray.remote"},
+    "-status=lost status=UNSET": {"runs", "ended", "g ray.remote"},
+    "status=lost OR status=running": {"runs", "lost"},
+    "duration>20s": {"runs"},
+    "duration>=5s": {"runs", "lost"},
+    "duration<20s": {"lost", "ended", "g ray.remote"},
+    "trace.duration>20s": {"runs"},
+    "trace.duration>4s trace.duration<20s": {"lost"},
+}
+
+
+@pytest.mark.parametrize("numpy_from", [0, 10**6])
+def test_queries_ask_what_runs(numpy_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs, waits or is lost is kept by its state and by how long it has run, with numpy and without."""
+    monkeypatch.setattr(select, "NUMPY_FROM_SPANS", numpy_from)
+    monkeypatch.setattr(unended, "time", SimpleNamespace(time_ns=lambda: EPOCH_NS + 30 * 10**9))
+    build, data = Builder(), Growing()
+    for trace, (name, pid) in enumerate((("runs", WORKER), ("lost", ACTOR)), 1):
+        of_process = {"host.name": "here", "process.pid": pid}
+        path = f"spans/here-{pid}-1700000000000.started.jsonl"
+        data.add(build.span(name, trace=trace, start=0, duration=None, resource=of_process), path=path)
+    before = build.span("ended", trace=3, start=5 * 10**6, resource={"host.name": "here", "process.pid": ACTOR})
+    data.add(before, path=f"spans/here-{ACTOR}-1700000000000.jsonl")
+    data.add(build.span("g ray.remote", trace=4, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, frozenset((CALLER, WORKER)), {})
+    asked.host.written[f"spans/here-{ACTOR}-1700000000000.jsonl"] = EPOCH_NS + 5 * 10**9
+    names, store = data.store.names.texts, data.store
+
+    def kept(text: str) -> set[str]:
+        return {names[store.spans.name[row]] for row in select.selected_rows(store, query=parse_query(text))}
+
+    assert kept("status=running OR status=lost OR status=waiting OR duration>20s") == set()
+    store.ask_lives = lambda: asked.running
+    assert {text: kept(text) for text in QUERIES} == QUERIES
+
+
+@pytest.mark.parametrize("name", ["ray-odd-ends", "ray-existing-actors", "ray-restarted-actor", "ray-data"])
+def test_recordings_of_what_ended_long_ago(name: str) -> None:
+    """Nothing of them runs or is lost; processes that have their ids by now began after their spans."""
+    store = load_store(str(FIXTURES / name / "spans"))
+    running = Running(store, Processes())
+    assert running.growing() == set()
+    alone = [call.row for call in calls_of(store) if call.outcome is Outcome.NO_ATTEMPT]
+    assert all(running.assessment_of(row).text.endswith("isn't running here") for row in alone)
+
+
+def test_a_call_of_a_growing_trace_may_run() -> None:
+    """Its caller may be where processes can't be seen; ten seconds after the last span has come it's over."""
+    asked = Asked(filled(), alive=frozenset())
+    assert asked.say(F) == GONE
+    asked.data.add(Builder().span("late", trace=F, span=900), path="spans/elsewhere.txt")
+    assert asked.say(F, after_s=9.9) == "may run: its trace, or its caller's file, still grows"
+    assert asked.say(G) == GONE
+    asked.data.add(Builder().span("other", trace=77, span=901), path=f"spans/{CALLER}.txt")
+    assert asked.say(G).startswith("may run: its trace")
+    assert asked.say(G, after_s=10.1) == GONE
+
+
+def test_nothing_is_open_of_which_nothing_is_known() -> None:
+    """That a call may run isn't known to be so where its process can't be looked up."""
+    asked = Asked(filled())
+    assert asked.thought(F).is_open
+    asked.host.unknown.add(CALLER)
+    assert asked.thought(F).may_run
+    assert asked.thought(F).is_open is None

@@ -1,0 +1,403 @@
+"""Spans without an end: they run while their process does, and are lost with it, as far as that can be known.
+
+the span 1 names      process 7                its file was written     so it
+--------------------  -----------------------  -----------------------  -------
+process 7, here       is alive                 –                        runs
+process 7, here       is younger               with the last span       is lost, likely
+process 7, here       isn't there              with the last span       is lost, likely
+process 7             was ended by Ray         –                        was stopped
+process 7, here       isn't there              later                    unknown
+process 7, elsewhere  is alive                 –                        unknown
+no process            –                        –                        unknown
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from builders import EPOCH_NS, Builder, MemoryReader, file_of
+from hosts import FakeHost
+from programs import spanview
+from spanview.analysis.ray.running import Running
+from spanview.analysis.ray.unended import Fate, UnendedSpans, fates_text, known_until, unended_text
+from spanview.analysis.ray.writers import Life, WorkerExit
+from spanview.formats.decoder import Decoder
+from spanview.index.store import Store
+from spanview.sources.processes import Processes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from builders import Document
+
+FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
+STARTED: Final = "spans/here-7-1700000000000.started.jsonl"
+ENDED: Final = "spans/here-7-1700000000000.jsonl"
+HERE: Final = {"host.name": "here", "process.pid": 7}
+LAST_NS: Final = EPOCH_NS + 40_000
+
+
+def store_with(files: Mapping[str, Sequence[Document]]) -> Store:
+    """Return a store with the spans of files."""
+    reader = MemoryReader()
+    store = Store(reader)
+    for path, documents in files.items():
+        add(store, reader, path, *documents)
+    return store
+
+
+def add(store: Store, reader: MemoryReader, path: str, *documents: Document) -> None:
+    """Add the spans of one more file, or of the next part of one."""
+    data = file_of(documents)
+    reader.files.append(data)
+    store.add(store.add_source(path), Decoder().feed(data))
+
+
+def begun(resource: Mapping[str, Any] = HERE, **fields: Any) -> Document:
+    """Return a span that has started 10 µs after the epoch."""
+    return Builder().span("job", span=1, start=10, duration=None, resource=resource, **fields)
+
+
+def ended(resource: Mapping[str, Any] = HERE) -> Document:
+    """Return a span of the same process that ended 30 µs later."""
+    return Builder().span("load", span=2, parent=1, start=20, duration=20, resource=resource)
+
+
+def other() -> Document:
+    """Return a span of another process."""
+    return Builder().span("other", trace=9, span=9, start=20, duration=20, resource={"process.pid": 8})
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """Return the time."""
+        return self.now
+
+
+def said(store: Store, host: FakeHost) -> str:
+    """Return what is said of the only span without an end."""
+    (unended,) = UnendedSpans.of_store(store, host).all().values()
+    return unended_text(unended)
+
+
+@pytest.mark.parametrize(
+    ("resource", "host", "text"),
+    [
+        (HERE, FakeHost({7}), "running: its process, pid 7, is alive"),
+        (
+            HERE,
+            FakeHost({7}, began_ns={7: EPOCH_NS + 10**10}, written={ENDED: LAST_NS}),
+            "lost, likely: its process, pid 7, isn't running",
+        ),
+        (HERE, FakeHost(written={ENDED: LAST_NS + 10**9}), "lost, likely: its process, pid 7, isn't running"),
+        (
+            HERE,
+            FakeHost(written={ENDED: LAST_NS, STARTED: LAST_NS + 3 * 10**9}),
+            "no end: its process, pid 7, isn't running here, but the file may be a copy",
+        ),
+        (
+            HERE | {"ray.worker_id": "2f9c"},
+            FakeHost(written={ENDED: LAST_NS}, exits={"2f9c": WorkerExit("SYSTEM_ERROR, End of file")}),
+            "lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR, End of file",
+        ),
+        (
+            HERE | {"ray.worker_id": "2f9c"},
+            FakeHost(exits={"2f9c": WorkerExit("its job had finished", is_in_order=True)}),
+            "stopped: Ray ended its process, pid 7, because its job had finished",
+        ),
+        (
+            HERE | {"ray.worker_id": "2f9c", "host.name": "elsewhere"},
+            FakeHost({7}, exits={"2f9c": WorkerExit("its node was stopped", is_in_order=True)}),
+            "stopped: Ray ended its process, pid 7, because its node was stopped",
+        ),
+        (HERE, FakeHost(), "no end: its process, pid 7, isn't running here, but the file may be a copy"),
+        (
+            HERE | {"host.name": "elsewhere"},
+            FakeHost({7}, written={ENDED: LAST_NS}),
+            "no end: not known whether its process, pid 7, on elsewhere is alive",
+        ),
+    ],
+)
+def test_what_has_become_of_a_span(resource: Mapping[str, Any], host: FakeHost, text: str) -> None:
+    """By its process, and by when the files of that process were written."""
+    assert said(store_with({ENDED: [ended(resource)], STARTED: [begun(resource)]}), host) == text
+
+
+def test_a_span_of_an_unknown_process() -> None:
+    """Nobody can say what has become of it."""
+    store = store_with({"spans/some.json": [begun({})]})
+    assert said(store, FakeHost({7})) == "no end: not known which process it is of"
+
+
+def test_a_process_that_was_seen_alive() -> None:
+    """Its spans are lost once it has been gone for a moment, wherever the file is; until then its end may be unread."""
+    store, host, clock = store_with({STARTED: [begun()]}), FakeHost({7}), Clock()
+    spans = UnendedSpans.of_store(store, host, clock)
+    assert [unended.fate for unended in spans.all().values()] == [Fate.RUNS]
+    host.end({7})
+    assert [unended.fate for unended in spans.all().values()] == [Fate.RUNS]
+    clock.now = 0.6
+    (unended,) = spans.all().values()
+    assert unended_text(unended) == "lost: its process, pid 7, has ended"
+    assert fates_text([unended]) == "1 lost"
+
+
+def test_until_when_a_lost_span_is_known_to_have_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until its process was seen last, or else until its last span; one that runs, until now."""
+    store, host, clock = store_with({STARTED: [begun()]}), FakeHost({7}), Clock()
+    spans = UnendedSpans.of_store(store, host, clock)
+    monkeypatch.setattr(time, "time_ns", lambda: EPOCH_NS + 10**10)
+    assert known_until(spans.all()) == {0: EPOCH_NS + 10**10}
+    monkeypatch.setattr(time, "time_ns", lambda: EPOCH_NS + 10**11)
+    host.end({7})
+    spans.all()
+    clock.now = 0.6
+    assert known_until(spans.all()) == {0: EPOCH_NS + 10**10}
+    store = store_with({ENDED: [ended()], STARTED: [begun()]})
+    assert known_until(UnendedSpans.of_store(store, FakeHost(written={ENDED: LAST_NS})).all()) == {1: LAST_NS}
+    assert not known_until(UnendedSpans.of_store(store, FakeHost()).all())
+
+
+def test_what_is_lost_stays_lost() -> None:
+    """When the next session of Ray has taken the place of the files, nothing else is said; what comes alive runs."""
+    store, host = store_with({ENDED: [ended()], STARTED: [begun()]}), FakeHost(written={ENDED: LAST_NS})
+    spans = UnendedSpans.of_store(store, host)
+    lost = spans.all()
+    host.written.clear()
+    assert spans.all() == lost
+    assert [unended.fate for unended in lost.values()] == [Fate.LOST]
+    host.alive.add(7)
+    assert [unended.fate for unended in spans.all().values()] == [Fate.RUNS]
+
+
+def test_an_end_that_comes() -> None:
+    """A span that has ended is asked about no more."""
+    reader, host = MemoryReader(), FakeHost({7})
+    store = Store(reader)
+    add(store, reader, STARTED, begun())
+    spans = UnendedSpans.of_store(store, host)
+    assert [*spans.all()] == [0]
+    add(store, reader, ENDED, Builder().span("job", span=1, start=10, duration=90, resource=HERE))
+    assert not spans.all()
+
+
+def test_traces_with_spans_that_run() -> None:
+    """They grow while one runs; then something in them is lost. A process runs what it began."""
+    store, host, clock = store_with({STARTED: [begun()]}), FakeHost({7}), Clock()
+    running = Running(store, host, clock)
+    living = running.living()
+    assert living.growing == living.running == {0}
+    assert not living.lost
+    assert living == running.living_by_unended()
+    (runs,) = running.runs_now()
+    assert (runs.pid, runs.title, runs.since_ns) == (7, "job", EPOCH_NS + 10_000)
+    host.end({7})
+    assert running.living().growing
+    clock.now = 0.6
+    living = running.living()
+    assert not living.growing | living.running
+    assert living.lost == {0: "lost span"}
+    assert not running.runs_now()
+
+
+def test_files_of_one_process() -> None:
+    """What a process starts is in a file of its own, and counts as that process's."""
+    store = store_with({STARTED: [begun()], ENDED: [ended()], "spans/here-8-1700000000000.jsonl": [other()]})
+    assert [*store.spans.process] == [0, 0, 1]
+
+
+def test_when_a_file_was_written(tmp_path: Path) -> None:
+    """A copy, also one with the same times, was written when it was copied."""
+    path = tmp_path / "1.jsonl"
+    before = time.time_ns()
+    path.write_bytes(b"{}")
+    written = Processes().written_ns(str(path))
+    assert abs(written - before) < 10**10
+    os.utime(path, ns=(10**18, 10**18))
+    assert Processes().written_ns(str(path)) >= written
+    assert Processes().written_ns(str(tmp_path / "2.jsonl")) == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "exits", "text"),
+    [
+        ("ServeController.listen_for_change", {}, "stopped, likely: its process, pid 7, isn't running"),
+        ("Controller.listen_for_change", {}, "lost, likely: its process, pid 7, isn't running"),
+        (
+            "ServeController.listen_for_change",
+            {"2f9c": WorkerExit("SYSTEM_ERROR, End of file")},
+            "lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR, End of file",
+        ),
+    ],
+)
+def test_a_call_of_rays_own(function: str, exits: dict[str, WorkerExit], text: str) -> None:
+    """It waits until its process ends, which is no loss unless Ray says so."""
+    listens = Builder().span(
+        f"{function} ray.remote_worker",
+        span=1,
+        start=10,
+        duration=None,
+        kind="CONSUMER",
+        resource=HERE | {"ray.worker_id": "2f9c"},
+    )
+    store = store_with({ENDED: [ended()], STARTED: [listens]})
+    assert said(store, FakeHost(written={ENDED: LAST_NS}, exits=exits)) == text
+
+
+def test_a_log_that_says_later_why_a_process_ended() -> None:
+    """What was taken for lost was stopped, and stays so when the log is gone."""
+    resource = HERE | {"ray.worker_id": "2f9c"}
+    store = store_with({ENDED: [ended(resource)], STARTED: [begun(resource)]})
+    host, clock = FakeHost({7}), Clock()
+    spans = UnendedSpans.of_store(store, host, clock)
+    spans.all()
+    host.end({7})
+    spans.all()
+    clock.now = 0.6
+    assert [unended.fate for unended in spans.all().values()] == [Fate.LOST]
+    host.exits["2f9c"] = WorkerExit("its job had finished", is_in_order=True)
+    assert [unended.fate for unended in spans.all().values()] == [Fate.STOPPED]
+    host.exits.clear()
+    assert [unended.fate for unended in spans.all().values()] == [Fate.STOPPED]
+
+
+WORKER: Final = "2f9c01" + "0" * 50
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause"),
+    [
+        (("Killing leased worker because its job finished. ID",), "its job had finished"),
+        (
+            (
+                "Received KillLocalActor RPC ID",
+                "Killing leased worker because its owner died. ID",
+                "Disconnecting worker, graceful=true, disconnect_type=1, ID",
+                "Failed to send exit request. Killing it using SIGKILL instead. ID",
+            ),
+            "its owner had ended",
+        ),
+        (
+            ("Received KillLocalActor RPC ID", "Disconnecting worker, graceful=true, disconnect_type=1, ID"),
+            "its actor was killed, or had no more users",
+        ),
+        (("Stop: sending SIGTERM to pgid=7 ID", "Stop: sending SIGKILL to pgid=7 ID"), "its node was stopped"),
+        (("Disconnecting worker, graceful=true, disconnect_type=3, ID",), "it left by itself"),
+        (
+            (
+                "Disconnecting worker, graceful=false, disconnect_type=0, ID",
+                "DisconnectClient: sending SIGTERM to pgid=7 ID",
+                "Received KillLocalActor RPC ID",
+            ),
+            None,
+        ),
+        (("Disconnecting worker, graceful=true, disconnect_type=0, ID",), None),
+        (("Started worker process with pid 7 ID", "Stop: sending SIGTERM to pgid=8 OTHER"), None),
+    ],
+)
+def test_a_worker_that_its_raylet_ended(tmp_path: Path, lines: Sequence[str], cause: str | None) -> None:
+    """The raylet's log says why; what it does after a worker has gone is no reason."""
+    folder = tmp_path / "session_2026-11-24_05-52-40_1_1" / "logs"
+    (folder / "spans").mkdir(parents=True)
+    (tmp_path / "spans").mkdir()
+    text = "\n".join(f"[1 I 1 1] (raylet) node_manager.cc:1: {line} job_id=01000000" for line in lines)
+    named = text.replace("ID", f"worker_id={WORKER}").replace("OTHER", f"worker_id={'3' * 56}")
+    (folder / "raylet.out").write_text(f"[state-dump] 1\n{named}\n")
+    expected = None if cause is None else WorkerExit(cause, is_in_order=True)
+    assert Processes().exit_of(str(folder / "spans" / "7.jsonl"), WORKER, "") == expected
+    # Where spans are in a folder of their own, they name the session.
+    there = Processes(str(tmp_path / "session_latest"))
+    path = str(tmp_path / "spans" / "7.jsonl")
+    assert there.exit_of(path, WORKER, folder.parent.name) == expected
+    for session in ("", "session_2", "../" + folder.parent.name):
+        assert Processes(str(tmp_path / "session_latest")).exit_of(path, WORKER, session) is None
+
+
+def test_how_a_worker_ended(tmp_path: Path) -> None:
+    """The log of the head node says it, for the worker that is asked about, and in its session only."""
+    spans = tmp_path / "logs" / "spans"
+    spans.mkdir(parents=True)
+    log, path = tmp_path / "logs" / "gcs_server.out", str(spans / "7.jsonl")
+    assert Processes().exit_of(path, WORKER, "") is None
+    line = "W x.cc:70: Reporting worker exit, worker id = {}, node id = 1, exit_type = {}, exit_detail = {}"
+    log.write_text(
+        line.format("3" * 56, "INTENDED_USER_EXIT", "It went.\n")
+        + line.format(WORKER, "SYSTEM_ERROR", "Worker exits with code 2. End of file. Some causes.\n")
+        + line.format("4" * 56, "USER_ERROR", "Other.\n")
+    )
+    assert Processes().exit_of(path, "3" * 56, "") == WorkerExit("INTENDED_USER_EXIT, It went", is_in_order=True)
+    assert Processes().exit_of(path, WORKER, "") == WorkerExit("SYSTEM_ERROR, Worker exits with code 2")
+    assert Processes().exit_of(path, "4" * 56, "") == WorkerExit("USER_ERROR, Other")
+    assert Processes().exit_of(path, "5" * 56, "") is None
+    assert Processes().exit_of(str(tmp_path / "7.jsonl"), WORKER, "") is None
+    log.unlink()
+    log.symlink_to("/etc/passwd")
+    assert Processes().exit_of(path, WORKER, "") is None
+
+
+def test_a_process_that_the_span_names() -> None:
+    """It is itself, whatever it has open."""
+    life, now = Processes().life, time.time_ns()
+    assert life(os.getpid(), platform.node(), "nowhere.jsonl", now, is_named=True) is Life.LIKELY
+    assert life(os.getpid(), platform.node(), "nowhere.jsonl", now) is Life.UNKNOWN
+    assert life(os.getpid(), "elsewhere", "nowhere.jsonl", now, is_named=True) is Life.UNKNOWN
+    assert life(os.getpid(), platform.node(), "nowhere.jsonl", 10**18, is_named=True) is Life.GONE
+
+
+@pytest.mark.parametrize(
+    ("pid", "age_s", "said"),
+    [
+        (os.getpid(), 0, "running: its process, pid {}, is alive"),
+        (2**31 - 1, 0, "lost, likely: its process, pid {}, isn't running"),
+        (2**31 - 1, 60, "no end: its process, pid {}, isn't running here, but the file may be a copy"),
+    ],
+    ids=["alive", "gone", "copied"],
+)
+def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> None:
+    """`tree` says it of the span, `stats` and `check` how many there are; exports say nothing of processes."""
+    start_us = (time.time_ns() - EPOCH_NS) / 1000 - age_s * 1e6
+    resource = {"host.name": platform.node(), "process.pid": pid}
+    path = tmp_path / f"here-{pid}-1700000000000.started.jsonl"
+    path.write_bytes(file_of([Builder().span("job", start=start_us, duration=None, resource=resource)]))
+    fate = said.partition(":")[0].partition(",")[0]
+    tree = spanview("tree", path).text
+    assert f"[{said.format(pid)}]" in tree
+    count = {"running": "● 1 running", "lost": "1 lost", "no end": "1 span without an end"}[fate]
+    assert count in tree.splitlines()[0]
+    stats = spanview("stats", path)
+    assert ("excluded from durations" in stats.notices) == (fate != "no end")
+    words = {
+        "lost": "1 lost with its process",
+        "no end": "1 of an unknown process",
+    }
+    check = spanview("check", path).text
+    if fate == "running":
+        assert "spans without an end, 1 of them running" in check
+        assert "no_end" not in check
+    else:
+        assert f"{'warning' if fate == 'lost' else 'info'}: no_end: 1 record has no end: {words[fate]}." in check
+        assert (f"Process {pid} ended before job: likely killed" in " ".join(check.split())) == (fate == "lost")
+    exported = spanview("export", path).text
+    assert '"end_time":null' in exported
+    assert '"warnings":["no_end"]' in exported
+
+
+def test_a_recorded_session_that_ended_in_order() -> None:
+    """What ran until Ray ended it is no more than an info, wherever the folder was copied to."""
+    done = spanview("check", "--json", FIXTURES / "session-in-order/logs/spans")
+    (finding,) = json.loads(done.output)["findings"]
+    assert (done.status, finding["kind"], finding["severity"]) == (0, "no_end", "info")
+    shown = spanview("tree", FIXTURES / "session-in-order/logs/spans").text
+    for cause in ("its node was stopped", "its job had finished"):
+        assert f"because {cause}" in shown

@@ -109,7 +109,8 @@ def _functions(store: Store, traces: Sequence[int] | None) -> tuple[list[CallPat
     import numpy as np
 
     from spanview.analysis.ray.call_groups import CallsBy, call_groups
-    from spanview.analysis.ray.calls import calls_of, functions_of
+    from spanview.analysis.ray.calls import calls_of
+    from spanview.analysis.ray.functions import functions_of
 
     calls, paths = calls_of(store, traces), list[CallPath]()
     number_of = dict[str, int]()

@@ -14,7 +14,7 @@ from spanview.model.codes import CONSUMER, PRODUCER
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from spanview.analysis.ray.calls import Function
+    from spanview.analysis.ray.functions import Function
     from spanview.analysis.ray.meanwhile import Meanwhile
     from spanview.display.span_in_tree import SpanInTree
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.ray.call_groups import CallsBy, call_group_names, call_groups
-from spanview.analysis.ray.calls import Function, calls_of, functions_of
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import Function, functions_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.display.call_text import waited_for_shares

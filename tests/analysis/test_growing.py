@@ -19,7 +19,8 @@ from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.flame import flame
 from spanview.analysis.ray.call_groups import CallsBy, call_groups
-from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.lanes import lanes_in
 from spanview.analysis.ray.reasons import reasons_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from builders import Builder, store_of
-from spanview.analysis.ray.calls import Function
+from spanview.analysis.ray.functions import Function
 from spanview.analysis.ray.waited_for import WaitedFor
 from spanview.display.call_text import call_text, cold_starts_text, waited_for_shares, waited_for_text
 from spanview.display.span_in_tree import SpanInTree

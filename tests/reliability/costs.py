@@ -21,7 +21,8 @@ from spanview.analysis.diff import diff
 from spanview.analysis.flame import flame
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import selected_rows
-from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.lanes import lanes_in
 from spanview.analysis.serve.requests import serve_requests
 from spanview.analysis.stats import statistics

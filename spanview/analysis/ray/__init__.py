@@ -18,5 +18,6 @@ lanes             what each process did over time
 writers           which processes have written spans, and whether they are alive
 unended           what has become of spans without an end
 running           what may still run, as far as processes show
+functions         calls counted by function, actor, node or job
 unseen            what missing parents probably are
 """

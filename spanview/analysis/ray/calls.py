@@ -9,20 +9,17 @@ The two names of a call can differ (`main.<locals>.A.ok` and `A.ok`), so its spa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spanview.analysis.forest_selftime import exact
-from spanview.analysis.intervals import compact, most_at_once_of_each, time_between
-from spanview.analysis.percentiles import histogram
+from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.exits import exits_among
 from spanview.analysis.ray.names import CONSTRUCTED, SUBMITTED, call_names
-from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.serve.calls import served_in
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of
@@ -31,14 +28,8 @@ from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from spanview.analysis.diagnosis.finding import Certainty
-    from spanview.analysis.ray.call_groups import CallGroups
-    from spanview.analysis.ray.unended import Unended
-    from spanview.analysis.ray.waited_for import WaitedFor, WaitSums
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
@@ -198,85 +189,6 @@ class Calls:
         return Outcome.RESTARTED if name.endswith(CONSTRUCTED) else Outcome.RETRIED
 
 
-@dataclass(slots=True)
-class Function:
-    """The calls of one function or actor method; or of one actor, node or job."""
-
-    function: str
-    """Its name, or the key of another group."""
-    calls: int = 0
-    attempts: int = 0
-    errors: int = 0
-    """Attempts with status ERROR, those left out that `exit_actor` ended."""
-    submit_errors: int = 0
-    """Calls whose PRODUCER has status ERROR and no attempt."""
-    retried: int = 0
-    """Calls with more than one attempt; executions of a compiled graph are one."""
-    no_attempt: int = 0
-    """Calls without an attempt and without an error, those in `untraced` left out."""
-    ended: int = 0
-    """Calls whose last attempt ended without an error."""
-    running: int = 0
-    """Calls whose last attempt runs, as its process shows."""
-    lost: int = 0
-    """Calls whose last attempt was lost with its process."""
-    no_end: int = 0
-    """Calls whose last attempt has neither an end nor an error, and of which no process shows whether it runs."""
-    failed: int = 0
-    """Calls whose last attempt failed or was lost, and those that were never submitted."""
-    waits_ns: Sequence[int] = field(default_factory=list)
-    """Of each call that waited, sorted, in nanoseconds."""
-    total_wait_ns: int = 0
-    """The sum of these."""
-    runs_ns: Sequence[int] = field(default_factory=list)
-    """Of each attempt that has both times, sorted, in nanoseconds."""
-    max_concurrency: int = 0
-    """How many attempts ran at the same time, at most."""
-    submits_ns: Sequence[int] = field(default_factory=list)
-    """How long each PRODUCER lasted that has an end, sorted, in nanoseconds; without those around another one."""
-    retries_ns: Sequence[int] = field(default_factory=list)
-    """From the end of each attempt to the next one of its call, sorted; from its start where it has no end."""
-    existing: int = 0
-    """PRODUCERs of a constructor that constructed nothing, because the actor already existed; they aren't calls."""
-    untraced: int = 0
-    """Calls without an attempt that ran or run, certainly or likely, because tracing leaves their method out."""
-    generator: Certainty | None = None
-    """How sure it is that attempts end when a generator is made, so run times are unknown; None if nothing says so."""
-    unknown_runs: int = 0
-    """Attempts of generators in another group than a function's: their runs don't count there."""
-    cold_starts: int = 0
-    """Calls whose first attempt is the first one of its worker process."""
-    cold_wait_ns: int = 0
-    """How long these waited in total."""
-    waited_for: WaitSums = field(default_factory=dict)
-    """What its calls waited for; those that hardly waited are left out."""
-
-    @property
-    def known_runs_ns(self) -> Sequence[int]:
-        """How long its attempts ran; empty for a generator, whose spans don't show it."""
-        return () if self.generator else self.runs_ns
-
-    @property
-    def wait_parts(self) -> list[tuple[WaitedFor, int]]:
-        """What its calls waited for, and how long: the longest known first, what isn't known last; all its waiting."""
-        from spanview.analysis.ray.waited_for import WaitedFor
-
-        known = [(kind, ns) for kind, (_, ns) in self.waited_for.items() if kind is not WaitedFor.UNKNOWN and ns]
-        parts: list[tuple[WaitedFor, int]] = sorted(known, key=lambda part: -part[1])
-        unknown = self.total_wait_ns - sum(ns for _, ns in parts)
-        return [*parts, (WaitedFor.UNKNOWN, unknown)] if unknown > 0 else parts
-
-    @property
-    def wait_histogram(self) -> list[int]:
-        """How many waits have each power of ten; see `histogram`."""
-        return histogram(self.waits_ns)
-
-    @property
-    def run_histogram(self) -> list[int]:
-        """How many runs have each power of ten; see `histogram`."""
-        return histogram(self.known_runs_ns)
-
-
 def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> Calls:
     """Return the calls of all traces, or of some, in the order of arrival.
 
@@ -328,178 +240,3 @@ def _by_call(forest: Forest, attempts: Places) -> Places:
     starts, ids = forest.of("start_ns")[retried], forest.of("span_id")[retried]
     attempts[again] = retried[np.lexsort((ids, starts, starts == NO_TIME, forest.parents[retried]))]
     return attempts
-
-
-def functions_of(
-    store: Store, calls: Calls, groups: CallGroups | None = None, unended: Mapping[int, Unended] = NO_UNENDED
-) -> list[Function]:
-    """Return the functions, those with the most calls first, then by name.
-
-    Args:
-        calls: The calls that count.
-        groups: The actors, nodes or jobs that are meant instead.
-        unended: What has become of spans without an end, by row.
-    """
-    from spanview.analysis.ray.call_groups import CallsBy, call_groups
-    from spanview.analysis.ray.generators import generators_of
-
-    if not len(calls):
-        return []
-    generators = generators_of(store)
-    if groups is None:
-        of_function = call_groups(store, calls, CallsBy.FUNCTION)
-        functions = _counted(store, calls, of_function, unended)
-        for function in functions:
-            function.generator = generators.get(function.function)
-        _add_reasons(store, calls, of_function, functions)
-    else:
-        made = {number for number, text in enumerate(store.names.texts) if text.removesuffix(SUBMITTED) in generators}
-        functions = _counted(store, calls, groups, unended, made)
-        _add_reasons(store, calls, groups, functions)
-        # Others belong to calls that were counted before.
-        functions = [function for function in functions if function.calls or function.attempts or function.existing]
-    return sorted(functions, key=lambda function: (-function.calls, function.function))
-
-
-def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequence[Function]) -> None:
-    """Add what the calls alone don't show: reasons, cold starts, and what was waited for."""
-    from spanview.analysis.ray.reasons import Reason, reasons_of
-    from spanview.analysis.ray.waited_for import wait_reasons
-    from spanview.analysis.ray.waits import cold_starts_of
-
-    statuses = store.spans.status
-
-    def function_of(row: int) -> Function:
-        return functions[int(groups.of_calls[np.searchsorted(calls.rows, row)])]
-
-    for row, why in reasons_of(store, calls).items():
-        function = function_of(row)
-        is_none = not why.is_call
-        function.calls -= is_none
-        function.existing += why.reason is Reason.EXISTING
-        function.untraced += why.reason is Reason.UNTRACED
-        if statuses[row] == ERROR:
-            function.submit_errors -= is_none
-            function.failed -= is_none
-        else:
-            function.no_attempt -= why.is_harmless
-    for row, wait_ns in cold_starts_of(store, calls).items():
-        function = function_of(row)
-        function.cold_starts += 1
-        function.cold_wait_ns += wait_ns
-    has_any = calls.counts > 0
-    firsts = calls.attempts[calls.firsts[:-1][has_any]]
-    sums = wait_reasons(store, firsts).sums(firsts, groups.of_calls[has_any], len(functions))
-    for function, of_function in zip(functions, sums, strict=True):
-        function.waited_for = of_function
-
-
-def _counted(
-    store: Store,
-    calls: Calls,
-    groups: CallGroups,
-    unended: Mapping[int, Unended],
-    generators: Iterable[int] = (),
-) -> list[Function]:
-    """Return what the calls alone show for each group, in their order.
-
-    Args:
-        unended: What has become of spans without an end, by row.
-        generators: The numbers of the names of calls whose attempts don't show how long they ran, and how they ended.
-    """
-    spans, attempts, counts = store.spans, calls.attempts, calls.counts
-    functions, of_attempts, size = groups.of_calls, groups.of_attempts, len(groups.keys)
-    is_generator = np.isin(copy_of(spans.name)[calls.rows], [*generators])
-    statuses, starts, ends = (copy_of(column) for column in (spans.status, spans.start_ns, spans.end_ns))
-    has_failed, has_any = statuses[attempts] == ERROR, counts > 0
-    has_failed &= ~np.isin(attempts, [*exits_among(store, attempts[has_failed].tolist())])
-    is_refused = ~has_any & (statuses[calls.rows] == ERROR)
-    has_ended = has_any.copy()
-    last = calls.firsts[1:][has_any] - 1
-    has_ended[has_any] = ~has_failed[last] & (ends[attempts[last]] != NO_TIME)
-    has_ended &= ~is_generator
-    is_open = np.zeros(len(calls), np.bool_)
-    is_open[has_any] = ~has_failed[last] & (ends[attempts[last]] == NO_TIME)
-    runs, is_lost = (_have_fate(calls, unended, fate) & is_open for fate in (Fate.RUNS, Fate.LOST))
-    is_lasting = is_refused | is_lost
-    is_lasting[has_any] |= has_failed[last]
-    has_no_run = np.repeat(is_generator, counts)
-
-    def count_of(chosen: Places) -> list[int]:
-        totals: list[int] = np.bincount(chosen, minlength=size).tolist()
-        return totals
-
-    started, ended = starts[attempts], ends[attempts]
-    first_starts = np.where(started == NO_TIME, _LATEST, started)
-    if len(attempts):
-        first_starts = np.minimum.reduceat(first_starts, calls.firsts[:-1][has_any])
-    submitted = ends[calls.rows][has_any]
-    has_waited = (first_starts != _LATEST) & (submitted != NO_TIME)
-    waits = _differences(np.maximum(first_starts, submitted)[has_waited], submitted[has_waited])
-    waited = _sorted(waits, functions[has_any][has_waited], size)
-    has_times = (started != NO_TIME) & (ended != NO_TIME) & ~has_no_run
-    started, ended, of_runs = started[has_times], ended[has_times], of_attempts[has_times]
-    columns = (
-        count_of(functions),
-        count_of(of_attempts),
-        count_of(of_attempts[has_failed]),
-        count_of(functions[is_refused]),
-        count_of(functions[calls.are_retried]),
-        count_of(functions[~has_any & ~is_refused]),
-        count_of(functions[has_ended]),
-        count_of(functions[runs]),
-        count_of(functions[is_lost]),
-        count_of(functions[is_open & ~runs & ~is_lost]),
-        count_of(functions[is_lasting]),
-        waited,
-        [sum(of_function) for of_function in waited],
-        _sorted(_differences(ended, started), of_runs, size),
-        most_at_once_of_each(started, ended, of_runs, size),
-        _sorted(*_submits(store, calls, functions), size),
-        _sorted(*_retries(store, calls, of_attempts), size),
-    )
-    counted = [Function(*values) for values in zip(groups.keys, *columns, strict=True)]
-    for function, unknown in zip(counted, count_of(of_attempts[has_no_run]), strict=True):
-        function.unknown_runs = unknown
-    return counted
-
-
-def _have_fate(calls: Calls, unended: Mapping[int, Unended], fate: Fate) -> Flags:
-    """Return of which calls the last attempt has no end and has met a fate."""
-    rows = [row for row, span in unended.items() if span.fate is fate]
-    flags = np.zeros(len(calls), np.bool_)
-    flags[calls.counts > 0] = np.isin(calls.attempts[calls.firsts[1:][calls.counts > 0] - 1], rows)
-    return flags
-
-
-def _submits(store: Store, calls: Calls, groups: Places) -> tuple[NDArray[Any], Places]:
-    """Return how long calls were submitted, and the group of each; of `get_if_exists` only what it submitted."""
-    spans = store.spans
-    starts, ends = copy_of(spans.start_ns)[calls.rows], copy_of(spans.end_ns)[calls.rows]
-    is_outer = np.isin(copy_of(spans.span_id)[calls.rows], copy_of(spans.parent_id)[calls.rows])
-    chosen = ~is_outer & (starts != NO_TIME) & (ends > starts)
-    return _differences(ends[chosen], starts[chosen]), groups[chosen]
-
-
-def _retries(store: Store, calls: Calls, groups: Places) -> tuple[NDArray[Any], Places]:
-    """Return how long it took from attempts to the next ones of their calls, and the group of each of these."""
-    starts, ends = copy_of(store.spans.start_ns)[calls.attempts], copy_of(store.spans.end_ns)[calls.attempts]
-    is_next = np.ones(len(starts), np.bool_)
-    is_next[calls.firsts[:-1][calls.counts > 0]] = False
-    index = np.flatnonzero(is_next)
-    index = index[(starts[index] != NO_TIME) & (starts[index - 1] != NO_TIME)]
-    since = np.where(ends[index - 1] == NO_TIME, starts[index - 1], ends[index - 1])
-    return _differences(np.maximum(starts[index], since), since), groups[index]
-
-
-def _differences(later: Places, earlier: Places) -> NDArray[Any]:
-    """Return differences; as Python integers where they don't fit 64 bits, as for times centuries apart."""
-    earlier, later, _ = exact(earlier, later)
-    return later - earlier
-
-
-def _sorted(values: NDArray[Any], groups: Places, size: int) -> list[Sequence[int]]:
-    """Return the values of each function, sorted."""
-    order = np.argsort(groups, kind="stable")
-    parts = np.split(values[order], np.searchsorted(groups[order], np.arange(1, size)))
-    return [compact(np.sort(part).tolist()) for part in parts]

@@ -12,7 +12,8 @@ import numpy as np
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.failures import in_order_of_visits
 from spanview.analysis.ray.call_groups import CallsBy, call_groups
-from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.names import SUBMITTED, rays_own_names
 from spanview.analysis.ray.reasons import reasons_of, without_attempt
 from spanview.analysis.ray.unended import Fate
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from spanview.analysis.ray.call_groups import CallGroups
-    from spanview.analysis.ray.calls import Calls, Function
+    from spanview.analysis.ray.calls import Calls
+    from spanview.analysis.ray.functions import Function
     from spanview.analysis.ray.running import Running
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.telling import Tell

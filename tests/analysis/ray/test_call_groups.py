@@ -18,7 +18,8 @@ import pytest
 from builders import Builder, file_of, store_of, store_of_files
 from spanview.analysis.ray import call_groups as module
 from spanview.analysis.ray.call_groups import UNKNOWN, CallsBy, call_group_names, call_groups
-from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
 from spanview.model.codes import CONSUMER
 from spanview.sources.loading import load_store
 

@@ -20,8 +20,9 @@ from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.failures import retried_attempts
-from spanview.analysis.ray.calls import Outcome, calls_of, functions_of
+from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.executions import are_executions
+from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.waits import wait_of
 
 if TYPE_CHECKING:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from unittest.mock import patch
 
 from builders import Builder, store_of
-from spanview.analysis.ray.calls import Outcome, calls_of, functions_of
+from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.exits import exits_among, is_exit
+from spanview.analysis.ray.functions import functions_of
 from spanview.display.tree_text import tree_lines
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from independent_states import Truth, truths
 from spanview.analysis.answer import answer_of
 from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
-from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.reasons import Reason, Why, reason_of, reasons_of, without_attempt
 from spanview.analysis.silent import silent_failures
 from spanview.sources.loading import load_store

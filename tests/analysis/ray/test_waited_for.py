@@ -20,7 +20,8 @@ import pytest
 from builders import EPOCH_NS, MICROSECOND, Builder, file_of, store_of_files, trace_row
 from quick.folders import otlp_line
 from spanview.analysis.answer import Doing, answer_of, typical_answers
-from spanview.analysis.ray.calls import calls_of, functions_of
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.meanwhile import meanwhile_of
 from spanview.analysis.ray.names import RAN, function_of, short_names
 from spanview.analysis.ray.waited_for import AllAttempts, WaitedFor, reason_text, wait_reasons

@@ -736,14 +736,14 @@ _OPTIONS: Final = (
         help="compare call paths, span names or Ray functions (default path)",
     ),
     _option(
-        "stats",
+        "stats check",
         "--format",
         choices=TABLE_FORMATS,
         default=TABLE_FORMATS[0],
         help="print the table as text, json, csv or markdown (default text)",
     ),
-    _option("stats", "--json", dest="format", action="store_const", const="json", help="short for --format json"),
-    _option("check diff", "--json", action="store_true", help="print JSON"),
+    _option("stats check", "--json", dest="format", action="store_const", const="json", help="short for --format json"),
+    _option("diff", "--json", action="store_true", help="print JSON"),
     _option("check", "--fail-on", **_QUERIES, help="exit with status 1 if a span matches; repeat to fail on any"),
     _option(
         "check",

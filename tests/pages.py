@@ -7,14 +7,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from builders import store_of
 from spanview import cli
 from spanview.analysis.diagnosis.finding import RULES
 from spanview.commands.completion import Option, options_of
 from spanview.docs import PAGES
+from spanview.reports.kinds import COMMANDS, empty_reports
+from spanview.reports.report import schema_of
 from spanview.tui.keys import KEYS, On
 
 if TYPE_CHECKING:
@@ -122,16 +126,48 @@ def options_table() -> str:
     return _table("| option | | commands |", lines)
 
 
+REPORTS: Final = empty_reports(store_of())
+"""A report of each kind, without rows."""
+
+
+def reports_tables() -> str:
+    """Return the columns of all reports, and which names in JSON have changed."""
+    parts = []
+    for report in REPORTS:
+        lines = [
+            (f"{column.family} {column.head}".strip() if column.is_shown else "", f"`{column.name}`", column.meaning)
+            for column in report.table.columns
+            if column.name
+        ]
+        table = _table("| column | in JSON | what it says |", lines)
+        parts += [f"## {report.kind}", f"`{COMMANDS[report.kind]}` prints it as `{report.schema_name}`.", table]
+        if report.renamed:
+            renamed = ", ".join(f"`{old}` (now `{new}`)" for old, new in report.renamed.items())
+            parts.append(f"The names of the version before are still there, and go with the next one: {renamed}.")
+    return "\n\n".join(parts)
+
+
+def schemas() -> dict[Path, str]:
+    """Return the JSON Schema of each report, by its file."""
+    return {
+        DOCS / "schemas" / f"{report.kind}.json": json.dumps(schema_of(report), indent=1) + "\n" for report in REPORTS
+    }
+
+
 TABLES: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "keys": (DOCS / "viewer.md", keys_table),
     "findings": (DOCS / "check.md", findings_table),
     "options": (DOCS / "commands.md", options_table),
+    "reports": (DOCS / "tables.md", reports_tables),
 }
 """What is made from the program, and where it stands."""
 
 
 def main() -> None:
-    """Write the tables as they are now."""
+    """Write the tables and the schemas as they are now."""
+    for path, text in schemas().items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
     for name, (path, table) in TABLES.items():
         text = path.read_text(encoding="utf-8")
         before, rest = text.split(f"<!-- {name} -->", 1)

@@ -19,9 +19,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import jsonschema
 import pytest
 
-from pages import DOCS, README, ROOT, TABLES, TEXTS, between, blocks, options, prose, rows
+from pages import DOCS, README, REPORTS, ROOT, TABLES, TEXTS, between, blocks, options, prose, rows, schemas
 from programs import environment_with, spanview
 from spanview import cli
 from spanview.analysis.query.query import parse_query
@@ -177,6 +178,13 @@ PRINTED: Final = [
     for block in blocks(text)
     if block["language"] == "json"
 ]
+JSON_TABLES: Final = [
+    ("stats", "fixtures/serve"),
+    ("stats", "fixtures/ray-tasks-bundled-hook", "--by", "critical-path"),
+    ("stats", "fixtures/ray-tasks-bundled-hook", "--by", "ray"),
+    ("stats", "fixtures/serve", "--by", "serve"),
+    ("stats", "fixtures/serve", "--by", "serve-request"),
+]
 REST: Final = "…"
 """Stands for the names that an example leaves out."""
 
@@ -222,6 +230,25 @@ def test_tables_are_the_programs(name: str) -> None:
     path, table = TABLES[name]
     assert between(path.read_text(encoding="utf-8"), name) == table()
     assert sum(text.count(f"<!-- {name} -->") for text in TEXTS.values()) == 1
+
+
+def test_schemas_are_the_programs() -> None:
+    """`python tests/pages.py` has been run since a column changed, and every column says what it means."""
+    assert {path: path.read_text(encoding="utf-8") for path in sorted((DOCS / "schemas").iterdir())} == schemas()
+    assert [column for report in REPORTS for column in report.table.columns if column.name and not column.meaning] == []
+
+
+@pytest.mark.parametrize("words", JSON_TABLES, ids=" ".join)
+def test_json_is_what_its_schema_says(words: tuple[str, ...]) -> None:
+    """Each document holds its schema, and has no name that the schema hasn't but those of the version before."""
+    by_name = {json.loads(text)["$id"]: json.loads(text) for text in schemas().values()}
+    document = json.loads(spanview(*words, "--json").output)
+    schema = by_name[document["schema"]]
+    jsonschema.validate(document, schema)
+    assert document["rows"]
+    renamed = next(report.renamed for report in REPORTS if report.schema_name == document["schema"])
+    known = {*schema["properties"]["rows"]["items"]["properties"], *renamed}
+    assert {name for row in document["rows"] for name in row} <= known
 
 
 def test_every_query_key_is_explained_once() -> None:

@@ -16,6 +16,7 @@ from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.commands.tables import JSON, TEXT, print_report
 from spanview.display.finding_text import SEVERITIES, finding_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import WARNING
@@ -23,6 +24,7 @@ from spanview.display.units import count, size
 from spanview.formats.jsontext import dumps_strict
 from spanview.index.part import part_of
 from spanview.model.problems import QueryError, Severity, Warnings
+from spanview.reports.findings import findings_report
 from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 
@@ -65,14 +67,18 @@ def run(options: Options) -> int:
         report = replace(report, findings=[finding for finding in report.findings if finding.kind is not Kind.SAMPLING])
     asked = [ask(store, gate, traces) for gate in gates]
     verdict = _verdict(report, asked, allow_empty=options.allow_empty)
-    if options.json:
+    findings = findings_report(report.findings)
+    if options.format == JSON:
         document = {
+            "schema": "spanview/check/v1",
             "verdict": asdict(verdict),
             "summary": asdict(report.summary),
             "problems": [problem.to_json() for problem in report.problems],
-            "findings": [finding.to_json() for finding in report.findings],
+            "findings": findings.document()["rows"],
         }
         write_to_standard_output([dumps_strict(document) + b"\n"])
+    elif options.format != TEXT:
+        print_report(findings, options)
     else:
         _print_report(part, report, paint_for(options))
     if not len(store.spans):

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
     from spanview.reports.report import Report
 
-JSON, CSV, MARKDOWN = "json", "csv", "markdown"
-"""What tables are printed as, besides text."""
+TEXT, JSON, CSV, MARKDOWN = "text", "json", "csv", "markdown"
+"""What tables are printed as."""
 
 
 def print_report(report: Report[Any], options: Options) -> None:

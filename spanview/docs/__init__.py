@@ -1,6 +1,6 @@
 """The pages: Markdown files beside this one, shipped with the program and shown by `spanview help` and by the viewer.
 
-tracing  cluster  network  viewer  query  commands  formats  export  check  compare  python    how to use it
+tracing  cluster  network  viewer  query  commands  formats  export  tables  check  compare  python    how to use it
 reliability  speed                                                                             what it promises, and how
 architecture  glossary                                                                         how it is built
 """
@@ -12,7 +12,19 @@ from importlib.resources import files
 from typing import Final
 
 PAGES: Final = (
-    *("tracing", "cluster", "network", "viewer", "query", "commands", "formats", "export", "check", "compare"),
+    *(
+        "tracing",
+        "cluster",
+        "network",
+        "viewer",
+        "query",
+        "commands",
+        "formats",
+        "export",
+        "tables",
+        "check",
+        "compare",
+    ),
     *("python", "reliability", "speed", "architecture", "glossary"),
 )
 """Their names, in the order in which they are listed."""

@@ -2,8 +2,10 @@
 
 table        columns, and which of them there is room for
 report       a table with its rows, and what it says of itself; JSON, csv, Markdown and schemas of it
+kinds        all of them without rows, for pages and schemas
 lines        the same as lines of text
 calls        Ray's calls by function, actor, node or job
+findings     what `check` finds
 serve        Ray Serve's requests, by route and one by one
 statistics   counts, errors and times of spans by something that they have in common
 """

@@ -60,9 +60,7 @@ class Report(Generic[Row]):
 
     def csv_text(self) -> str:
         """Return the rows with their values, in nanoseconds where these are times; names as in JSON are the heads."""
-        columns = [
-            column for column in self.table.columns if column.name and not (column.schema or TEXT).keys() & _NESTED
-        ]
+        columns = [column for column in self.table.columns if column.name and not _is_nested(column.schema or TEXT)]
         text = StringIO()
         lines = csv.writer(text, lineterminator="\n")
         lines.writerow([column.name for column in columns])
@@ -97,6 +95,11 @@ def _names(column: TableColumn[Any]) -> Iterator[str]:
     yield column.name
     if column.was:
         yield column.was
+
+
+def _is_nested(schema: Mapping[str, Any]) -> bool:
+    """Tell whether values are objects, or lists of these."""
+    return bool(schema.keys() & _NESTED) or _is_nested(schema.get("items", {}))
 
 
 def _csv_value(value: object) -> object:

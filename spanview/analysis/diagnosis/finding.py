@@ -26,7 +26,7 @@ SPANS: Final = "/tmp/spans"  # noqa: S108
 _FRESH_FOLDER: Final = f"Give each run a folder of its own: `mv {SPANS} {SPANS}.$(date +%s)` before it begins."
 _HOOK: Final = '`ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")`'
 _PATHS: Final = re.compile(f"{SESSION}|{SPANS}")
-_FULL_SAMPLING: Final = "Set `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and restart Ray"
+_FULL_SAMPLING: Final = "Run `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and restart Ray"
 
 
 class Certainty(StrEnum):
@@ -309,7 +309,7 @@ RULES: Final = {
     ),
     Kind.CAPPED_EVENTS: Rule(
         "a span has 128 events, the SDK's limit; further events may have been dropped",
-        "Set `export OTEL_SPAN_EVENT_COUNT_LIMIT=10000` before the program starts.",
+        "Run `export OTEL_SPAN_EVENT_COUNT_LIMIT=10000` before the program starts.",
     ),
 }
 """All kinds, in the order in which findings of one severity are reported."""
@@ -395,18 +395,6 @@ class Finding:
         """The command or setting of the advice; all of it where there is none."""
         match = _SETTING.search(self.advice)
         return match[1] if match else self.advice
-
-    def to_json(self) -> dict[str, object]:
-        """Return the finding as `check --json` has it."""
-        return {
-            "kind": self.kind.value,
-            "severity": self.severity.value,
-            "certainty": self.certainty.value,
-            "count": self.count,
-            "detail": self.detail,
-            "advice": self.advice.replace("`", ""),
-            "evidence": [place.to_json() for place in self.evidence],
-        }
 
 
 def number(count: int, one: str, many: str) -> str:

@@ -1,0 +1,76 @@
+"""What `check` finds, as a table."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len
+
+from spanview.display.cells import data_text
+from spanview.display.sanitise import sanitise
+from spanview.reports.report import Report
+from spanview.reports.table import INTEGER, Piece, Ranks, Table, TableColumn, counted, fact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from spanview.analysis.diagnosis.finding import Finding
+
+_PLACE: Final[dict[str, Any]] = {
+    "type": "object",
+    "properties": {"trace_id": {}, "span_id": {}, "file": {}, "offset": INTEGER},
+}
+
+
+def _word(head: str, name: str, meaning: str, width: int) -> TableColumn[Finding]:
+    return TableColumn(
+        head,
+        width,
+        lambda finding: str(getattr(finding, name)),
+        aligns_left=True,
+        gap=1,
+        key=name,
+        value=lambda finding: str(getattr(finding, name)),
+        ranks=Ranks.NAMES,
+        name=name,
+        meaning=meaning,
+        schema={"type": "string"},
+    )
+
+
+def _advice(finding: Finding) -> str:
+    return finding.advice.replace("`", "")
+
+
+def findings_table() -> Table[Finding]:
+    """Return the columns of findings; the most severe ones come first."""
+    return Table(
+        (
+            _word("KIND", "kind", "what was found; the page check explains each kind", 18),
+            _word("SEVERITY", "severity", "how bad it is: error, warning or info", 9),
+            _word("CERTAINTY", "certainty", "how sure it is: certain or likely", 10),
+            counted("COUNT", "count", "how often", attrgetter("count")),
+            TableColumn(
+                "DETAIL",
+                gap=2,
+                parts=lambda finding, cells: (Piece(data_text(finding.detail, cells)),),
+                wants=lambda finding: cell_len(sanitise(finding.detail)),
+                name="detail",
+                meaning="what it is, with the numbers",
+                json=attrgetter("detail"),
+            ),
+            fact("advice", "what to do about it", {"type": "string"}, _advice),
+            fact(
+                "evidence",
+                "the first places where it was found",
+                {"type": "array", "items": _PLACE},
+                lambda finding: [place.to_json() for place in finding.evidence],
+            ),
+        )
+    )
+
+
+def findings_report(findings: Sequence[Finding]) -> Report[Finding]:
+    """Return findings as a table, in their order."""
+    return Report("findings", findings_table(), findings)

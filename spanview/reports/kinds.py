@@ -1,0 +1,38 @@
+"""All reports, without rows: for pages and schemas, which say what is in them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from spanview.analysis.ray.call_groups import CallsBy
+from spanview.reports.calls import calls_table
+from spanview.reports.findings import findings_report
+from spanview.reports.report import Report
+from spanview.reports.serve import requests_table, serve_table
+from spanview.reports.statistics import ON_PATH, report_of
+
+if TYPE_CHECKING:
+    from spanview.index.store import Store
+    from spanview.reports.report import AnyReport
+
+COMMANDS: Final = {
+    "statistics": "spanview stats",
+    "critical-path": "spanview stats --by critical-path",
+    "calls": "spanview stats --by ray",
+    "requests-by-route": "spanview stats --by serve",
+    "requests": "spanview stats --by serve-request",
+    "findings": "spanview check",
+}
+"""What prints each kind of report."""
+
+
+def empty_reports(store: Store) -> list[AnyReport]:
+    """Return one report of each kind without rows, in the order of `COMMANDS`."""
+    return [
+        report_of([], "name"),
+        report_of([], ON_PATH),
+        Report("calls", calls_table(CallsBy.FUNCTION, {}), [], {"by": "function"}, "functions"),
+        Report("requests-by-route", serve_table({}), [], {"by": "serve"}, "requests"),
+        Report("requests", requests_table(store), []),
+        findings_report([]),
+    ]

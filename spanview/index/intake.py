@@ -1,8 +1,7 @@
 """The way into the store: duplicates are dropped and spans grouped into traces as they arrive.
 
 A span may have several records, of which those written before it ended have no end. They have its ids, its parent, its
-start, its kind and its service in common, those without an end all of their resource, and one of them counts, whatever
-the order in which they are read:
+start, its kind and its service in common, and one of them counts, whatever the order in which they are read:
 
 records                                                    what counts
 ---------------------------------------------------------  ------------------------------------------------------
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from spanview.formats.rows import Batch
-    from spanview.model.span import Resource
 
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
@@ -78,8 +76,8 @@ class _Snapshots:
     """The digest of that one."""
     firsts: dict[bytes, _Place]
     """Where what they say stands first, by digest."""
-    copies: int = 0
-    """How many of them say what another one says."""
+    copies: list[int] = field(default_factory=list)
+    """Of each that says what one before it says the number of its file."""
 
     def renumbered(self, files: Sequence[int]) -> _Snapshots:
         """Return the same with new numbers of files, by the old ones."""
@@ -88,7 +86,7 @@ class _Snapshots:
             return files[place[0]], *place[1:]
 
         firsts = {digest: moved(place) for digest, place in self.firsts.items()}
-        return _Snapshots(moved(self.last), self.shown, firsts, self.copies)
+        return _Snapshots(moved(self.last), self.shown, firsts, [files[source] for source in self.copies])
 
 
 class Intake:
@@ -158,7 +156,8 @@ class Intake:
     @property
     def duplicates(self) -> dict[tuple[str, str], int]:
         """How many spans two files have in common, by the path of the record that counts and that of the other one."""
-        return self._duplicates.by_files(self.spans.source, [source.path for source in self.sources])
+        open_spans = ((row, source) for row, known in [*self._snapshots.items()] for source in known.copies)
+        return self._duplicates.by_files(self.spans.source, [source.path for source in self.sources], open_spans)
 
     def take_duplicates(self, counted: dict[tuple[str, str], int]) -> None:
         """Take what `duplicates` returns."""
@@ -201,7 +200,8 @@ class Intake:
         """Return the same clash with new numbers of rows, by the old ones; the columns have them already."""
         digests = {digest: int(numbers[row]) for digest, row in clash.digests.items()}
         unread = [int(numbers[row]) for row in chain.from_iterable(clash.unread.values())]
-        renumbered = _Clash(NO_ROW if clash.first == NO_ROW else min(chain(digests.values(), unread)), digests)
+        first = NO_ROW if clash.first == NO_ROW else min(chain(digests.values(), unread))
+        renumbered = _Clash(first, digests, has_open=clash.has_open)
         for row in unread:
             renumbered.unread.setdefault(self._facts_of_row(row), []).append(row)
         return renumbered
@@ -388,7 +388,8 @@ class Intake:
             self.tallies.duplicates += 1
             self._duplicates.add(known_row, dropped)
             if self._duplicates.are_many:
-                self._duplicates.take(self.duplicates)
+                counted = self._duplicates.by_files(self.spans.source, [source.path for source in self.sources])
+                self._duplicates.take(counted)
             return
         row = len(self.spans)
         self.spans.trace.append(trace)
@@ -424,44 +425,38 @@ class Intake:
                 self._forget_snapshots(row)
                 self._replace(row, batch, index, (source, batch.offsets[index], batch.lengths[index]))
                 return True
-            if had_end or self._takes_open(row, source, batch, index):
-                return True
+            if not had_end:
+                self._take_open(row, source, batch, index)
+            return True
         return False
 
-    def _takes_open(self, row: int, source: int, batch: Batch, index: int) -> bool:
-        """Return whether a record is of the span of a row, both without an end; the later one is the span's then."""
+    def _take_open(self, row: int, source: int, batch: Batch, index: int) -> None:
+        """Take a record of the span of a row, both without an end; the later one is the span's then."""
         place = source, batch.offsets[index], batch.lengths[index]
         known_place = self.spans.source[row], self.spans.offset[row], self.spans.length[row]
-        (resource, digest), (known_resource, known) = map(self._said_at, (place, known_place))
-        if not digest or not known or resource != known_resource:
-            return False
+        # Where a record is gone, the columns say what is left of it.
+        digest = self._digest(self.details.read(*place)) or repr(self._facts_of(batch, index)).encode()
+        known = self._digest_of_row(row) or repr(self._facts_of_row(row)).encode()
         snapshots = self._snapshots.get(row)
         if snapshots is None:
             snapshots = self._snapshots[row] = _Snapshots(known_place, known, {known: known_place})
         first = snapshots.firsts.get(digest)
+        is_first = first is None or self._place_order(place) < self._place_order(first)
         if first is not None:
-            snapshots.copies += 1
+            snapshots.copies.append(first[0] if is_first else source)
             self.tallies.duplicates += 1
-            self._duplicates.add(row, source)
-        if first is None or self._place_order(place) < self._place_order(first):
+        if is_first:
             snapshots.firsts[digest] = place
         if self._place_order(place) > self._place_order(snapshots.last):
             snapshots.last, snapshots.shown = place, digest
         if snapshots.shown == digest and (digest != known or known_place != snapshots.firsts[digest]):
             self._replace(row, batch, index, snapshots.firsts[digest])
-        return True
-
-    def _said_at(self, place: _Place) -> tuple[Resource | None, bytes | None]:
-        """Return the resource of a record, and its digest; None where it can't be read."""
-        record = self.details.read(*place)
-        details = None if record is None else decode_details(record)
-        return (None, None) if details is None else (details.resource, self._digest(record))
 
     def _forget_snapshots(self, row: int) -> None:
         """Forget what records without an end said of a span that has ended."""
         snapshots = self._snapshots.pop(row, None)
         if snapshots is not None:
-            self.tallies.duplicates -= snapshots.copies
+            self.tallies.duplicates -= len(snapshots.copies)
 
     def _place_order(self, place: _Place) -> tuple[str, int, int]:
         return *self.source_order(place[0]), place[1]

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.index.table import SpanTable, TraceTable
+from spanview.index.documents import DetailReader
+from spanview.index.intake import Intake
+from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS, SpanTable, TraceTable
+from spanview.index.tallies import MAX_PAIRS
+from spanview.model.problems import ProblemKind
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence, Sized
 
-    from spanview.index.intake import Intake
-    from spanview.model.problems import ProblemKind
+    from spanview.index.slots import Slots
 
 _SPANS: Final = [*sorted({*SpanTable.__slots__} - {"span_id"}), "span_id"]
 _TRACES: Final = [*sorted({*TraceTable.__slots__} - {"id_low"}), "id_low"]
@@ -37,14 +42,105 @@ def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
         "names": intake.names.texts,
         "services": intake.services.texts,
         "processes": intake.processes.texts.texts,
-        "cut": [*intake.names.cut],
+        "cut": sorted(intake.names.cut),
         "tallies": intake.tallies.state(kinds),
         "duplicates": [[*pair, number] for pair, number in intake.duplicates.items()],
         "unplaced": intake.unplaced,
         "scanned": [[run.start, run.stop] for run in intake.scanned],
-        "moved": [*intake.moved],
+        "moved": sorted(intake.moved),
         "used": [intake.span_slots.used, intake.trace_slots.used],
     }
+
+
+def is_sound(state: Any, columns: Sequence[array[int]], sizes: Mapping[str, int]) -> bool:
+    """Tell whether a state that may have come from anywhere is one, and goes with its columns and files.
+
+    Args:
+        state: Anything that JSON can say.
+        columns: As `columns_of` returns them.
+        sizes: Of each file by its path, in the order of their numbers.
+
+    Raises:
+        ArithmeticError, AttributeError, LookupError, TypeError, ValueError: It is none.
+    """
+    trial = Intake(_Nothing())
+    for path in sizes:
+        trial.add_source(path)
+    take_state(trial, state, columns)
+    # What isn't there again was left out, or is of another type.
+    if _text_of(state_of(trial, [*ProblemKind])) != _text_of(state):
+        return False
+    spans, traces, tallies = trial.spans, trial.traces, trial.tallies
+    rows, unplaced = range(len(spans)), trial.unplaced
+    files, problems = dict(tallies.each_file()), tallies.unsorted_problems()
+    tables = ((spans, _SPANS), (traces, _TRACES))
+    numbered = (
+        *((spans.name, trial.names.texts), (spans.service, trial.services.texts), (spans.source, trial.sources)),
+        *((spans.process, trial.processes.texts.texts), (spans.trace, traces)),
+    )
+    said = [file.first_unwritten for file in files.values() if file.first_unwritten is not None]
+    texts = chain(
+        *(trial.names.texts, trial.services.texts, trial.processes.texts.texts),
+        (each.reason for each in said),
+        (problem.detail for problem in problems),
+    )
+    numbers = chain(
+        (tallies.duplicates, tallies.torn, tallies.skipped, trial.span_slots.used, trial.trace_slots.used),
+        *((file.records, file.gaps, file.skipped, *file.first_skipped) for file in files.values()),
+        *((file.repeated, file.fragments, file.content, *file.pids, file.unwritten) for file in files.values()),
+        *((each.offset, each.time_ns, each.count) for each in said),
+        *((problem.offset, problem.length) for problem in problems),
+        trial.duplicates.values(),
+    )
+    return (
+        all(type(text) is str for text in texts)
+        and all(type(number) is int and number >= 0 for number in numbers)
+        and all(type(file.has_text) is bool for file in files.values())
+        and all(len({len(getattr(table, name)) for name in names}) == 1 for table, names in tables)
+        and all(_largest(column) < max(1, len(texts)) for column, texts in numbered)
+        and all(_is_table_of(slots.table, slots.used, table) for slots, table in _slots_of(trial))
+        and (unplaced == NO_ROW or traces.trace_id(unplaced) == 0)
+        and trial.names.cut <= {*range(len(trial.names.texts))}
+        and trial.moved <= {*rows}
+        and all(0 <= run.start <= run.stop <= len(rows) for run in trial.scanned)
+        and {path: file.bytes for path, file in files.items()} == dict(sizes)
+        and tallies.records >= len(rows) + tallies.duplicates
+        and tallies.skipped == sum(file.skipped for file in files.values())
+        and tallies.torn == sum(problem.kind is ProblemKind.TORN for problem in problems)
+        and all(problem.offset <= sizes[problem.file] for problem in problems)
+        and {path for pair in trial.duplicates for path in pair} <= {*sizes}
+        and (len(trial.duplicates) >= MAX_PAIRS or sum(trial.duplicates.values()) == tallies.duplicates)
+    )
+
+
+def _text_of(state: Any) -> str:
+    return json.dumps(state, sort_keys=True)
+
+
+def _slots_of(intake: Intake) -> tuple[tuple[Slots, Sized], ...]:
+    return (intake.span_slots, intake.spans), (intake.trace_slots, intake.traces)
+
+
+def _is_table_of(slots: array[int], used: int, table: Sized) -> bool:
+    """Tell whether some rows of a table, so many, may be in slots, of which there is a power of two."""
+    return len(slots).bit_count() == 1 and used <= len(table) < len(slots) and _largest(slots) <= len(table)
+
+
+def _largest(column: array[int]) -> int:
+    """Return the largest number in a column, 0 where there is none."""
+    if len(column) < NUMPY_FROM_SPANS:
+        return max(column, default=0)
+    import numpy as np
+
+    return int(np.asarray(column).max())
+
+
+class _Nothing(DetailReader):
+    """Reads no record."""
+
+    def read(self, source: int, offset: int, length: int) -> bytes | None:  # noqa: ARG002 - as any reader has it
+        """Return None."""
+        return None
 
 
 def take_state(intake: Intake, state: dict[str, Any], columns: Sequence[array[int]]) -> None:

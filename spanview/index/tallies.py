@@ -5,13 +5,14 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from dataclasses import astuple, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.rows import Unwritten
 from spanview.model.problems import Problem, ProblemKind
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from spanview.formats.framing.frames import Gap
     from spanview.formats.rows import Batch
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _PARTIAL: Final = "a document in which {:,} of its parts should be spans, or contain spans, and don't"
 _NO_SPANS: Final = "no span in this file: its format isn't one that spanview knows, or its records are damaged"
-_MAX_PAIRS: Final = 4096
+MAX_PAIRS: Final = 4096
 """Pairs of files whose duplicates are counted."""
 _MAX_DUPLICATES: Final = 1 << 20
 """Duplicates whose originals are noted; files that are rewritten have ever more of them."""
@@ -77,20 +78,23 @@ class Duplicates:
         self._dropped.append(dropped)
         self._rows.append(row)
 
-    def by_files(self, kept: Sequence[int], paths: Sequence[str]) -> dict[tuple[str, str], int]:
+    def by_files(
+        self, kept: Sequence[int], paths: Sequence[str], more: Iterable[tuple[int, int]] = ()
+    ) -> dict[tuple[str, str], int]:
         """Return how many of them two files have in common, by the path of the record that counts and the other one.
 
         Args:
             kept: The number of the file of each row's record that counts.
             paths: Of the files.
+            more: Of further ones the row of the span and the number of the file.
 
         Returns:
             In the order of the paths; only so many pairs.
         """
         pairs = Counter(self._counted)
-        for row, dropped in zip(self._rows[:], self._dropped, strict=False):
+        for row, dropped in chain(zip(self._rows[:], self._dropped, strict=False), more):
             pairs[paths[kept[row]], paths[dropped]] += 1
-        return dict(sorted(pairs.items())[:_MAX_PAIRS])
+        return dict(sorted(pairs.items())[:MAX_PAIRS])
 
     @property
     def are_many(self) -> bool:

@@ -37,12 +37,17 @@ if TYPE_CHECKING:
 
 PAGE_BYTES: Final = 2 * 1024 * 1024
 """Bytes that are scanned together; small files share a page."""
-_LF, _SPACE, _OPEN, _CLOSE, _QUOTE, _RESOURCE = b'\n {}"r'
+_LF, _SPACE, _OPEN, _CLOSE, _QUOTE, _RESOURCE, _BACKSLASH, _COLON, _LETTER = b'\n {}"r\\:e'
 _NOTHING: Final = Frames()
 _KIND: Final = b"SpanKind"
-"""Occurs exactly once in a record of the SDK's,"""
-_TRACE_ID: Final = b'traceId"'
-"""and this in a line of OTLP with one span."""
+"""Occurs exactly once in a record of the SDK's."""
+_TRACE_ID_KEYS: Final = [word(text) for text in (b'"trace_i', b'"traceId', b'"traceID')]
+"""How what is called `trace_id`, `traceId` or `traceID` begins: any record of any format has one at least."""
+_CASE_AT: Final = len(b'"trace')
+"""Where these keys differ: there is `_` or `I`,"""
+_CASE_MASK: Final = np.uint8(0b1110_1001)
+_CASE: Final = np.uint8(0b0100_1001)
+"""and this is what `_`, `I`, and few other bytes have in common."""
 _MISFIT_SHARE: Final = 4
 """If more than one in this many records doesn't fit, going back and forth costs more than decoding all."""
 _MIN_BREAKS: Final = 16
@@ -221,11 +226,13 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
     is_otlp = in_lines & (buffer[starts + len(b'{"')] == _RESOURCE)
     nowhere = starts[:0]
     otlp = OtlpLines(nowhere, nowhere, nowhere)
-    # Damage can join the front of one record to another.
+    if not len(starts):
+        return _Candidates(starts, ends, in_lines, otlp)
+    # Damage can join the front of one record to another, or leave a whole one of any format in it.
+    fit, ids = _with_one(_trace_ids_in(buffer, flags, count), starts, ends)
+    starts, ends, in_lines, is_otlp = starts[fit], ends[fit], in_lines[fit], is_otlp[fit]
     if is_otlp.any():
-        otlp_starts, otlp_ends = starts[is_otlp], ends[is_otlp]
-        fit, ids = _with_one(_positions_of(_TRACE_ID, 5, buffer, flags[1], count), otlp_starts, otlp_ends)
-        otlp = OtlpLines(otlp_starts[fit], ids - len(b'{"'), otlp_ends[fit])
+        otlp = OtlpLines(starts[is_otlp], ids[is_otlp] - len(b"{"), ends[is_otlp])
         starts, ends, in_lines = starts[~is_otlp], ends[~is_otlp], in_lines[~is_otlp]
     if len(starts):
         fit, _ = _with_one(_positions_of(_KIND, 4, buffer, flags[1], count), starts, ends)
@@ -269,6 +276,24 @@ def _positions_of(text: bytes, rare: int, buffer: Bytes, flags: Flags, count: in
     positions = np.maximum(places_of(flags, count) - rare, 0)
     are_there = words_at(buffer, positions) == word(text)
     return positions[np.flatnonzero(are_there)]
+
+
+def _trace_ids_in(buffer: Bytes, flags: tuple[Flags, Flags], count: int) -> Places:
+    """Return where the keys of trace ids are, whether or not a record has them.
+
+    Args:
+        flags: Memory for two flags of each byte.
+        count: How many bytes there are.
+    """
+    found, more = (room[:count] for room in flags)
+    np.equal(np.bitwise_and(buffer[:count], _CASE_MASK, out=more.view(np.uint8)), _CASE, out=found)
+    # The last letter before it, which few such bytes follow.
+    found[1:] &= np.equal(buffer[:count][:-1], _LETTER, out=more[1:])
+    positions = np.maximum(places_of(flags[0], count) - _CASE_AT, 0)
+    positions = positions[np.isin(words_at(buffer, positions), _TRACE_ID_KEYS)]
+    before = buffer[positions - 1]
+    # `\"trace_id\"` is in a text, and `:"trace_id"` is one.
+    return positions[(before != _BACKSLASH) & (before != _COLON)]
 
 
 def _with_one(positions: Places, starts: Places, ends: Places) -> tuple[Places, Places]:

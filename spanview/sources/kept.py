@@ -1,12 +1,13 @@
 """The index of a large folder, kept in the platform's cache folder, so that the second opening reads no spans.
 
-a file      magic, length and checksum of the header, header, columns
+a file      magic, length and seal of the header, header, columns
 header      JSON: what was read, the texts, the counts, and length and checksum of each column
 columns     as they are in memory, one after the other
 
 It is taken only where every file is as it was: path, device, inode, size, times, and the checksum of its front and its
-end. None is made while a file is so new that a change could leave its times as they are. Whatever else is wrong, the
-folder is read instead: an index is a help, and no error is ever made of one.
+end. None is made while a file is so new that a change could leave its times as they are. It must be this user's, and no
+one else may write to it; its seal is of this very file, so that a copy of another one is none. What it says must go
+together. Whatever else is wrong, the folder is read instead: an index is a help, and no error is ever made of one.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from array import array
 from contextlib import suppress
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
-from spanview.index.state import columns_of, state_of, take_state
+from spanview.index.state import columns_of, is_sound, state_of, take_state
 from spanview.model.problems import ProblemKind
 from spanview.sources.descriptors import read_at
 from spanview.sources.details import OPEN_FLAGS, opened
@@ -45,11 +46,16 @@ if TYPE_CHECKING:
 
 MAX_KEPT_BYTES: Final = 2 * 1024**3
 """Bytes of all indexes together; those that were used longest ago go first."""
-_MAGIC: Final = b"spanview index 6\n"
-_LENGTHS: Final = struct.Struct("<QI")
-"""Bytes and checksum of the header."""
+_MAGIC: Final = b"spanview index 7\n"
+_SEAL_BYTES: Final = 16
+_LENGTHS: Final = struct.Struct(f"<Q{_SEAL_BYTES}s")
+"""Bytes and seal of the header."""
 _COMPARED_BYTES: Final = 4096
 """Bytes at the front and at the end of a file that are compared."""
+_WORD: Final = 2**64 - 1
+_OTHERS_MAY_WRITE: Final = stat.S_IWGRP | stat.S_IWOTH
+_UNSOUND: Final = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
+"""What comes of JSON in which anything may be."""
 _SUFFIX: Final = ".index"
 _UNFINISHED_PREFIX: Final = ".half-"
 _MAX_WRITING_S: Final = 3600.0
@@ -106,13 +112,16 @@ class KeptIndex:
                 if not self._is_current(header):
                     return False
                 files = {file.shown: file for file in self._files}
-                sources = [files[shown] for shown in header["sources"]]
+                sources = [files.pop(shown) for shown in header["sources"]]
                 columns = [
                     _column(index, column.typecode, *kept)
                     for column, kept in zip(columns_of(intake), header["columns"], strict=True)
                 ]
+            sizes = {file.shown: file.size for file in sources}
+            if header["proven"] not in (True, False) or files or not is_sound(header["state"], columns, sizes):
+                return False
             os.utime(self._path)
-        except (OSError, ValueError, KeyError):
+        except (OSError, *_UNSOUND):
             return False
         for file in sources:
             reading.enter(file)
@@ -187,16 +196,25 @@ def _checksum(file: FoundFile) -> str:
 
 
 def _opened(path: str) -> BufferedReader:
-    """Open an index; what is no regular file, and would let us wait, is none.
+    """Open an index; what is no regular file, and would let us wait, is none, nor is what others may have written.
 
     Raises:
-        OSError: It can't be opened, or is no regular file.
+        OSError: It can't be opened, or is no index of this user's.
     """
     descriptor = os.open(path, OPEN_FLAGS)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    status = os.fstat(descriptor)
+    is_own = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_MAY_WRITE)
+    if not stat.S_ISREG(status.st_mode) or not is_own:
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "no regular file", path)
+        raise OSError(errno.EINVAL, "no index of this user's", path)
     return open(descriptor, "rb")
+
+
+def _seal(file: IO[bytes], header: bytes) -> bytes:
+    """Return the checksum of a header in this file and no other one."""
+    status = os.fstat(file.fileno())
+    of_file = struct.pack("<QQ", status.st_dev & _WORD, status.st_ino & _WORD)
+    return blake2b(of_file + header, digest_size=_SEAL_BYTES).digest()
 
 
 def _header(file: BufferedReader) -> dict[str, Any]:
@@ -208,9 +226,9 @@ def _header(file: BufferedReader) -> dict[str, Any]:
     begin = file.read(len(_MAGIC) + _LENGTHS.size)
     if begin[: len(_MAGIC)] != _MAGIC or len(begin) < len(_MAGIC) + _LENGTHS.size:
         raise ValueError("no index")
-    length, checksum = _LENGTHS.unpack(begin[len(_MAGIC) :])
+    length, seal = _LENGTHS.unpack(begin[len(_MAGIC) :])
     text = file.read(min(length, os.fstat(file.fileno()).st_size))
-    if zlib.crc32(text) != checksum:
+    if _seal(file, text) != seal:
         raise ValueError("damaged header")
     header: dict[str, Any] = json.loads(text)
     return header
@@ -222,6 +240,8 @@ def _column(file: BufferedReader, typecode: str, length: int, checksum: int) -> 
     Raises:
         ValueError: It is damaged.
     """
+    if not 0 <= length * array(typecode).itemsize <= os.fstat(file.fileno()).st_size:
+        raise ValueError("short column")
     column = array(typecode, [0]) * length
     # Straight to where it stays: these are most of the bytes.
     if length and file.readinto(memoryview(column)) != length * column.itemsize:
@@ -243,7 +263,7 @@ def _write(path: str, header: dict[str, Any], columns: Sequence[array[int]]) -> 
     descriptor, temporary = tempfile.mkstemp(prefix=_UNFINISHED_PREFIX, dir=folder)
     try:
         with open(descriptor, "wb") as file:
-            file.writelines((_MAGIC, _LENGTHS.pack(len(text), zlib.crc32(text)), text, *columns))
+            file.writelines((_MAGIC, _LENGTHS.pack(len(text), _seal(file, text)), text, *columns))
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

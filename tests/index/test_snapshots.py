@@ -8,7 +8,8 @@ a 1-?, A 1-?                                A 1-?
 a 1-?, a 1-?                                a 1-?, and 1 duplicate
 a 1-?, a 2-5                                both: they start at other times, and so are two spans
 a 1-?, a 1-5 below another parent           both
-a 1-?, a 1-? of another resource            both
+a 1-?, a 1-? of another service             both
+a 1-?, A 1-? of another resource            A 1-?
 a 1-?, a 1-5, A 1-5                         the last two: both have ended
 """
 
@@ -21,10 +22,13 @@ from itertools import permutations
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, MemoryReader, file_of
 from programs import Following, spanview
 from spanview.formats.decoder import Decoder
+from spanview.index.arrange import arrange
 from spanview.index.store import Store
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -50,14 +54,23 @@ def one(name: str = "a", start: int = 1, end: int | None = None, **fields: Any) 
     return Builder().span(name, span=1, start=start, duration=duration, **fields)
 
 
-def read_in_turn(documents: Sequence[Document], order: Iterable[int]) -> Store:
-    """Return a store into which these documents were read in an order, each from a file named after its index."""
+def read_in_turn(documents: Sequence[Document], order: Iterable[int], *, is_arranged: bool = False) -> Store:
+    """Return a store into which these documents were read in an order, each from a file named after its index.
+
+    Args:
+        documents: The documents.
+        order: Their indexes.
+        is_arranged: Whether files, rows and traces get their numbers anew after each, by path and offset.
+    """
     details = MemoryReader()
     store = Store(details)
     for index in order:
         data = file_of([documents[index]])
         details.files.append(data)
         store.add(store.add_source(f"spans/{index}.json"), Decoder().feed(data))
+        if is_arranged:
+            numbers = arrange(store.intake)
+            details.files = [data for _, data in sorted(zip(numbers, details.files, strict=True))]
     return store
 
 
@@ -96,6 +109,9 @@ def found(store: Store) -> Found:
         ([one(), one(end=5, kind="CLIENT")], [("a", 1, 5, "UNSET", True), ("a", 1, None, "UNSET", True)], 0),
         ([one(), one(end=5, service="b")], [("a", 1, 5, "UNSET", True), ("a", 1, None, "UNSET", True)], 0),
         ([one(), one(service="b")], [("a", 1, None, "UNSET", True)] * 2, 0),
+        ([one(), one("A", resource={"pid": 1})], [("A", 1, None, "UNSET", False)], 0),
+        ([one(), one(resource={"pid": 1}), one(end=5)], [("a", 1, 5, "UNSET", False)], 0),
+        ([one(), one(resource={"pid": 1}), one(), one(resource={"pid": 2})], [("a", 1, None, "UNSET", False)], 1),
         (
             [one(), one(end=5, kind="CLIENT"), one(end=7)],
             [("a", 1, 5, "UNSET", True), ("a", 1, 7, "UNSET", True)],
@@ -126,6 +142,24 @@ def test_records_of_one_span(documents: list[Document], spans: Found, duplicates
         assert table.end_ns[0] == (EPOCH_NS + max(ends) * 1000 if ends else NO_TIME)
         roots = [row for row, parent in enumerate(store.spans.parent_id) if not parent]
         assert table.root_row[0] == min(roots, key=lambda row: (store.spans.start_ns[row], store.intake.order(row)))
+
+
+RECORDS: Final = [
+    one(name, start, end, service=service, resource={"pid": pid}, parent=parent)
+    for name, end, pid in (("a", None, 1), ("a", None, 2), ("A", None, 2), ("a", 5, 1), ("a", 5, 2))
+    for start, service, parent in ((1, "a", None), (1, "a", 9), (1, "b", None), (2, "a", None))
+]
+
+
+@given(documents=st.lists(st.sampled_from(RECORDS), min_size=3, max_size=4), is_arranged=st.booleans())
+def test_any_records_in_any_order(documents: list[Document], *, is_arranged: bool) -> None:
+    """Whatever the records, one order of reading gives what another gives, also where rows are renumbered between."""
+    outcomes = set()
+    for order in permutations(range(len(documents))):
+        store = read_in_turn(documents, order, is_arranged=is_arranged)
+        files = sorted(store.span(row).source.file for row in range(len(store.spans)))
+        outcomes.add(repr((found(store), files, store.tallies.duplicates, store.intake.duplicates)))
+    assert len(outcomes) == 1
 
 
 def test_many_records_in_any_order() -> None:

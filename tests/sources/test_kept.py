@@ -371,6 +371,38 @@ def test_an_index_that_is_no_file(tmp_path: Path, cache: Path) -> None:
     assert _load(folder)[1]
 
 
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no owner")
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_an_index_that_others_may_write(mode: int, tmp_path: Path, cache: Path) -> None:
+    """Anything may be in it, so the folder is read."""
+    folder = _spans(tmp_path)
+    _load(folder)
+    (path,) = cache.iterdir()
+    path.chmod(mode)
+    assert _load(folder)[1]
+    assert not _load(folder)[1]
+
+
+@pytest.mark.usefixtures("cache")
+def test_an_index_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only one's own is taken."""
+    folder = _spans(tmp_path)
+    _load(folder)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    assert _load(folder)[1]
+
+
+def test_a_copied_index(tmp_path: Path, cache: Path) -> None:
+    """It is of the file that it was written to."""
+    folder = _spans(tmp_path)
+    _load(folder)
+    (path,) = cache.iterdir()
+    shutil.copy(path, tmp_path / "copy")
+    (tmp_path / "copy").replace(path)
+    assert _load(folder)[1]
+
+
 def test_no_home_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there is no home, none is made for an index."""
     monkeypatch.setattr(kept, "cache_folder", lambda: str(tmp_path / "nowhere" / "cache" / "spanview"))

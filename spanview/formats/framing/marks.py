@@ -23,7 +23,7 @@ _OPENING: Final = rb"\{(?!'[^'\"\r\n]{0,200}(?:'|\Z)|" + _INSPECTED + rb"(?::|\Z
 _BEGINNING: Final = re.compile(_OPENING + rb"|\[" + _FIRST_VALUE)
 _FRONT: Final = (
     rb'\{[ \t\r\n]*+"(?:resource(?:S|_s)pans"[ \t\r\n]*+:|schema"[ \t\r\n]*+:[ \t\r\n]*+"spanview/trace-tree'
-    rb'|data"[ \t]*+:[ \t]*+\[[ \t]*+\{[ \t\r\n]*+"traceID")|\[[ \t]*+\{[ \t\r\n]*+"traceId"'
+    rb'|data"[ \t]*+:[ \t]*+\[[ \t]*+\{[ \t\r\n]*+"traceID")|\[[ \t\r\n]*+\{[ \t\r\n]*+"traceId"'
 )
 """`{"resourceSpans":`, `[{"traceId"`: of a document that holds records one by one."""
 _PART: Final = rb"[ \t\r\n]{0,20}".join(

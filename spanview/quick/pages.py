@@ -293,7 +293,7 @@ def _trace_ids_in(buffer: Bytes, flags: tuple[Flags, Flags], count: int) -> Plac
     positions = positions[np.isin(words_at(buffer, positions), _TRACE_ID_KEYS)]
     before = buffer[positions - 1]
     # `\"trace_id\"` is in a text, and `:"trace_id"` is one.
-    return positions[(before != _BACKSLASH) & (before != _COLON)]
+    return positions[np.flatnonzero((before != _BACKSLASH) & (before != _COLON))]
 
 
 def _with_one(positions: Places, starts: Places, ends: Places) -> tuple[Places, Places]:

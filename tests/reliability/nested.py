@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 _NEVER: Final = 1 << 60
 _ATTRIBUTES: Final = {"text": "some text here", "n": 12, "list": [1, "two"], "z": "}"}
-_SCANNED: Final = ("indented", "line", "hook")
 _BEFORE: Final = (b"", b"  ", b"\n", b"\n  ", b"\n\t")
 _AFTER: Final = (b"\n", b"")
 _PAGES: Final = (1_500, 4_000, 20_000, pages.PAGE_BYTES)
@@ -66,9 +65,8 @@ def _torn(dice: random.Random) -> Iterator[tuple[str, bytes, frozenset[Key]]]:
     }
     inner["hook"] = _written("hook", _span("inner", 99)), frozenset({(99, 99)})
     while True:
-        layout, name, before, after = (
-            dice.choice(each) for each in (("indented", "line", "hook"), [*inner], _BEFORE, _AFTER)
-        )
+        layout, name = dice.choice(("indented", "line", "hook")), dice.choice([*inner])
+        before, after = dice.choice(_BEFORE), dice.choice(_AFTER)
         text, around = _written(layout, _span("torn", 77)), _written(layout, _span("whole", 78))
         cut = dice.choice(_skipped(layout, text))
         if not text[:cut].rstrip().endswith((b":", b"[", b",")):

@@ -53,6 +53,8 @@ _UNFINISHED_LINE: Final = re.compile(rb"[,{\[][ \t\r]*\Z")
 """`foo": {`, `"kind": "INT,`: the end of a line that isn't one of a document, and may be a damaged one."""
 _CONTROL: Final = re.compile(rb"[\x00-\x07\x0e-\x1a]")
 """NUL bytes of a hole, for instance; not the tab, line ends and escape that logs have."""
+_TORN_TEXT: Final = re.compile(rb'[ \t]++"')
+"""`        "two`: what is left of an indented line of a document."""
 _WORDS: Final = re.compile(rb"(?:\{'|[^\s\":,{}\]])[^\s\"]*+(?: [^\s\"]++)++\r?\Z")
 """
 `loss is 0.1,`: what no damage makes of a line of an indented document, for that is one word, or has a quotation mark
@@ -171,7 +173,8 @@ def take_apart(
 
 def _may_be_own(text: bytes) -> bool:
     """Tell whether a line may be one of the document that is damaged."""
-    return bool(_CONTROL.search(text) or (_UNFINISHED_LINE.search(text) and not _WORDS.match(text)))
+    is_unfinished = _UNFINISHED_LINE.search(text) and not _WORDS.match(text)
+    return bool(_CONTROL.search(text) or _TORN_TEXT.match(text) or is_unfinished)
 
 
 def _holds_record(text: bytes, is_record: Callable[[Any], bool]) -> bool:

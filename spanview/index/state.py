@@ -81,12 +81,13 @@ def is_sound(state: Any, columns: Sequence[array[int]], sizes: Mapping[str, int]
     said = [file.first_unwritten for file in files.values() if file.first_unwritten is not None]
     texts = chain(
         *(trial.names.texts, trial.services.texts, trial.processes.texts.texts),
+        (file.first_skipped[-1] for file in files.values()),
         (each.reason for each in said),
         (problem.detail for problem in problems),
     )
     numbers = chain(
         (tallies.duplicates, tallies.torn, tallies.skipped, trial.span_slots.used, trial.trace_slots.used),
-        *((file.records, file.gaps, file.skipped, *file.first_skipped) for file in files.values()),
+        *((file.records, file.gaps, file.skipped, *file.first_skipped[:-1], file.inspected) for file in files.values()),
         *((file.repeated, file.fragments, file.content, *file.pids, file.unwritten) for file in files.values()),
         *((each.offset, each.time_ns, each.count) for each in said),
         *((problem.offset, problem.length) for problem in problems),

@@ -17,7 +17,7 @@ import pytest
 
 from builders import Builder, file_of
 from programs import spanview
-from slow_paths import changes_of, number_of_traces, paths_of
+from slow_paths import changes_of
 from spanview.cli import main
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def make_compared(capfd: pytest.CaptureFixture[str]) -> Callable[..., dict[str, 
 
 def expected(a: list[Document], b: list[Document]) -> list[dict[str, Any]]:
     """Return the paths that are to be printed, in any order."""
-    return [*changes_of(paths_of(a), paths_of(b), (number_of_traces(a), number_of_traces(b))).values()]
+    return [*changes_of(a, b).values()]
 
 
 def in_any_order(paths: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -99,13 +99,23 @@ def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
         "p95_ns": 10_000,
     }
     assert (value["b"]["value"], value["delta"]["spans"], value["ratio"]["spans"]) == ("new", 0, 1.0)
-    assert value["per_trace"] == {
-        "delta": {"spans": 1.5, "errors": -0.5, "missing_parents": 0, "total_ns": 31_500, "self_ns": 31_500},
-        "ratio": {"spans": 2.0, "errors": 0.0, "missing_parents": None, "total_ns": 80 / 17, "self_ns": 80 / 17},
-    }
+    assert value["per_trace"] is None
     assert in_any_order(value["paths"]) == in_any_order(expected(spans["old"], spans["new"]))
-    assert [path["name"] for path in value["paths"]] == ["beta", "gamma", "alpha", "delta"]
+    assert [path["name"] for path in value["paths"]] == ["beta", "gamma", "delta", "alpha"]
     assert compared("old/old.json", "n*/*.json")["paths"] == value["paths"]
+
+
+def test_unlike_numbers_of_traces_with_a_root(compared: Callable[..., dict[str, Any]]) -> None:
+    """Sums are compared per trace, and those of the paths add up to the change that is named."""
+    spans = documents()
+    value = compared("both", "new")
+    assert value["per_trace"] == {
+        "delta": {"spans": -0.5, "errors": -1, "missing_parents": 0, "total_ns": 8_000, "self_ns": 8_000},
+        "ratio": {"spans": 6 / 7, "errors": 0, "missing_parents": None, "total_ns": 1.25, "self_ns": 1.25},
+    }
+    assert in_any_order(value["paths"]) == in_any_order(expected([*spans["old"], *spans["new"]], spans["new"]))
+    assert sum(path["per_trace"]["delta"]["self_ns"] for path in value["paths"]) == 8_000
+    assert sum(path["per_trace"]["delta"]["count"] for path in value["paths"]) == -0.5
 
 
 def test_roots_of_two_traces(compared: Callable[..., dict[str, Any]]) -> None:
@@ -324,19 +334,19 @@ def test_a_file_that_cannot_be_read_is_told(capfd: pytest.CaptureFixture[str]) -
 
 def test_the_table(capfd: pytest.CaptureFixture[str]) -> None:
     """Both sides, and below them the paths, the greatest change first."""
-    assert main(["diff", "old", "new"]) == 0
+    assert main(["diff", "both", "new"]) == 0
     assert capfd.readouterr().out.splitlines() == [
-        "   TRACES  SPANS  ERRORS      SELF     P50     P95",
-        "A       2      3       1     17 µs    7 µs   10 µs  path old",
-        "B       1      3       0     40 µs   40 µs   40 µs  path new",
-        "       -1   +1.5    -0.5  +31.5 µs  +33 µs  +30 µs  change per trace",
+        "   TRACES  SPANS  ERRORS   SELF     P50    P95",
+        "A       3      6       1  57 µs   10 µs  40 µs  path both",
+        "B       1      3       0  40 µs   40 µs  40 µs  path new",
+        "       -2   -0.5      -1  +8 µs  +30 µs         change per trace",
         "",
         "SELF, COUNT, ERRORS, TOTAL per trace",
-        " SELF A    CHANGE          SELF B    COUNT   ERRORS            TOTAL  PATH",
-        "1.50 µs  +31.5 µs     ×22   33 µs  0.5 → 1           1.50 µs → 33 µs  alpha › beta",
-        "3.50 µs  -3.50 µs  only A       –  0.5 → –  0.5 → 0      3.50 µs → –  gamma",
-        "3.50 µs  +2.50 µs   +71 %    6 µs  0.5 → 1              5 µs → 40 µs  alpha",
-        "      –     +1 µs  only B    1 µs    – → 1                  – → 1 µs  alpha › delta",
+        " SELF A   CHANGE          SELF B    COUNT  ERRORS          TOTAL            P50    P95  PATH",
+        "  18 µs   +15 µs   +83 %   33 µs        1          18 µs → 33 µs   3 µs → 33 µs  33 µs  alpha › beta",
+        "   7 µs    -7 µs  only A       –    1 → –   1 → 0       7 µs → –                        gamma",
+        " 500 ns  +500 ns  +100 %    1 µs  0.5 → 1          500 ns → 1 µs                        alpha › delta",
+        "6.50 µs  -500 ns    -8 %    6 µs        1          25 µs → 40 µs  10 µs → 40 µs  40 µs  alpha",
     ]
 
 

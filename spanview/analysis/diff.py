@@ -6,13 +6,20 @@ a › c      10 ms     60 ms    +50 ms
 a › d      40 ms         –    -40 ms    only in A
 a           5 ms      5 ms         –
 
-Where one side has more traces, sums aren't comparable as they are, so they are compared per trace.
+Where one side has more traces with a root, sums aren't comparable as they are, so they are compared per trace: divided
+by the number of traces, on their side, with one of the roots that the path occurs below on either side.
+
+root    traces of A and B    c occurs below    sums of c are divided by
+----    -----------------    --------------    ------------------------
+a                 10    20   a                 10 and 20
+d                  0     5
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.analysis.percentiles import nearest_rank
@@ -20,7 +27,7 @@ from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from spanview.analysis.flame import CallPath, Flame
     from spanview.analysis.telling import Tell
@@ -35,7 +42,7 @@ _MAX_CHARACTERS: Final = 4096
 _NO_SUMS: Final = PERCENTILES | {"traces"}
 _Key: TypeAlias = tuple[int, str | None, str]
 Parts: TypeAlias = tuple[int, int]
-"""How many traces sums of A and of B are divided by; 1 and 1 where they are compared as they are."""
+"""What sums of A and of B are divided by: numbers of traces; 1 and 1 where they are compared as they are."""
 _UNDIVIDED: Final = (1, 1)
 
 
@@ -112,14 +119,15 @@ class PathDiff:
         """Return B's figure divided by A's, as compared; None where A's is 0, or a side has none."""
         return _ratio(figure, *self.sides(figure), self.parts)
 
-    def rank(self, figure: str) -> tuple[int, bool]:
+    def rank(self, figure: str) -> tuple[float, bool]:
         """Return the sort key by which the greatest change of a figure comes first; of equal changes, the slower path.
 
         Unlike the change it isn't rounded.
         """
         (a, b), (of_a, of_b) = self.sides(figure), _UNDIVIDED if figure in PERCENTILES else self.parts
         change = 0 if a is None or b is None else b * of_a - a * of_b
-        return -abs(change), change < 0
+        # Whole numbers are compared exactly, however large they are.
+        return -abs(change) if of_a * of_b == 1 else -abs(change) / (of_a * of_b), change < 0
 
     def sides(self, figure: str) -> tuple[int | None, int | None]:
         """Return A's and B's figure, undivided."""
@@ -140,11 +148,14 @@ class Diff:
     """By their numbers."""
     numbers: tuple[Sequence[int], Sequence[int]]
     """For A and for B: the number here of each of its call paths."""
+    per_trace: Mapping[str, tuple[float, float | None]] | None
+    """Where sums are compared per trace: the change and the ratio of those of `Totals`. Call paths' shares add up to
+    them, and for `total_ns` those of the roots."""
 
     @property
     def is_per_trace(self) -> bool:
-        """Whether sums are compared per trace: the sides have different numbers of traces."""
-        return _parts(self.a.traces, self.b.traces) != _UNDIVIDED
+        """Whether sums are compared per trace: the sides have different numbers of traces with the same roots."""
+        return self.per_trace is not None
 
     def change(self, figure: str) -> float | None:
         """Return B's total of a figure minus A's, as compared; None where a side has none.
@@ -152,7 +163,9 @@ class Diff:
         Args:
             figure: A field of `Totals`.
         """
-        return _change(figure, getattr(self.a, figure), getattr(self.b, figure), _parts(self.a.traces, self.b.traces))
+        if self.per_trace is not None and figure in self.per_trace:
+            return self.per_trace[figure][0]
+        return _change(figure, getattr(self.a, figure), getattr(self.b, figure), _UNDIVIDED)
 
     def by_change(self) -> list[PathDiff]:
         """Return the paths by how much their self time has changed, the most first; of equal changes the slower first.
@@ -169,7 +182,7 @@ class Diff:
         return line[::-1]
 
 
-def rank_of_change(path: PathDiff) -> tuple[int, bool, int, int, int]:
+def rank_of_change(path: PathDiff) -> tuple[float, bool, float, float, int]:
     """Return the sort key by which the greatest change comes first."""
     return *path.rank("self_ns"), path.rank("total_ns")[0], path.rank("count")[0], path.number
 
@@ -196,12 +209,92 @@ def diff(a: Flame, b: Flame, tell: Tell = unheard, *, are_traces: bool = False) 
         tell(share)
     sides = [dict(zip(own, merged.paths, strict=True)) for own, merged in ((of_a, a), (of_b, b))]
     paths: list[PathDiff] = []
-    parts = _parts(a.traces, b.traces)
+    divisors = _Divisors(a, b)
     for number, (parent, name, service) in enumerate(numbers):
         depth = 0 if parent == ROOT else paths[parent].depth + 1
-        both = (side.get(number) for side in sides)
+        both = sides[0].get(number), sides[1].get(number)
+        parts = divisors.of_path(*both)
         paths.append(PathDiff(number, parent, depth, names.get(number, name), service, parts, *both))
-    return Diff(_totals(a), _totals(b), paths, (of_a, of_b))
+    per_trace = _per_trace(paths, divisors) if divisors.are_needed else None
+    return Diff(_totals(a), _totals(b), paths, (of_a, of_b), per_trace)
+
+
+class _Divisors:
+    """What sums are divided by, root by root.
+
+    They are divided where a root of both sides has more traces on one of them, or where those that one side alone has
+    come to more traces on one of them. If one side alone has further roots, that changes nothing for the others.
+    """
+
+    def __init__(self, a: Flame, b: Flame) -> None:
+        roots: dict[tuple[str | None, str], int] = {}
+        self._numbers = [
+            [roots.setdefault((root.name, root.service), len(roots)) for root in side.roots] for side in (a, b)
+        ]
+        self._traces, self._total_ns = ([[0] * len(roots) for _ in "ab"] for _ in "ab")
+        for side, numbers, traces, total_ns in zip((a, b), self._numbers, self._traces, self._total_ns, strict=True):
+            for root, number in zip(side.roots, numbers, strict=True):
+                traces[number] += root.traces
+                total_ns[number] += root.total_ns
+        counts = [*zip(*self._traces, strict=True)]
+        alone = [sum(count) for count in zip(*(each for each in counts if 0 in each), strict=True)]
+        self.are_needed = any(a != b for a, b in counts if a and b) or (
+            len(alone) > 1 and 0 not in alone and alone[0] != alone[1]
+        )
+        """Whether sums are compared per trace."""
+
+    def of_path(self, *sides: CallPath | None) -> Parts:
+        """Return what the sums of a path are divided by."""
+        if not self.are_needed:
+            return _UNDIVIDED
+        return self._parts(
+            {
+                numbers[root]
+                for side, numbers in zip(sides, self._numbers, strict=True)
+                if side is not None
+                for root in side.roots
+            }
+        )
+
+    def durations(self) -> Iterator[tuple[int, int, Parts]]:
+        """Yield for each root the sums of its traces' durations, and what they are divided by."""
+        for root, (a, b) in enumerate(zip(*self._total_ns, strict=True)):
+            yield a, b, self._parts({root})
+
+    def _parts(self, roots: Iterable[int]) -> Parts:
+        a, b = (sum(traces[root] for root in roots) for traces in self._traces)
+        # A side without such a trace has nothing to divide, or only spans without a usable trace id.
+        return a or 1, b or 1
+
+
+def _per_trace(paths: Sequence[PathDiff], divisors: _Divisors) -> dict[str, tuple[float, float | None]]:
+    """Return what the shares of sums add up to, as `Diff` has it."""
+    spans = [path for path in paths if path.name is not None]
+    missing = [path for path in paths if path.name is None]
+
+    def added(chosen: Iterable[PathDiff], figure: str) -> tuple[float, float | None]:
+        sides = ((path.sides(figure), path.parts) for path in chosen)
+        return _added(figure, ((a or 0, b or 0, parts) for (a, b), parts in sides))
+
+    return {
+        "spans": added(spans, "count"),
+        "errors": added(spans, "errors"),
+        "missing_parents": added(missing, "count"),
+        "total_ns": _added("total_ns", divisors.durations()),
+        "self_ns": added(spans, "self_ns"),
+    }
+
+
+def _added(figure: str, sums: Iterable[tuple[int, int, Parts]]) -> tuple[float, float | None]:
+    """Return by how much B's shares together are more than A's, and what they are divided by A's."""
+    alike: dict[Parts, tuple[int, int]] = {}
+    for a, b, parts in sums:
+        before = alike.get(parts, (0, 0))
+        alike[parts] = before[0] + a, before[1] + b
+    of_a = sum((Fraction(a, parts[0]) for parts, (a, _) in alike.items()), Fraction())
+    of_b = sum((Fraction(b, parts[1]) for parts, (_, b) in alike.items()), Fraction())
+    change = of_b - of_a
+    return round(change) if figure.endswith("_ns") else float(change), float(of_b / of_a) if of_a else None
 
 
 def _roots(a: Flame, b: Flame) -> tuple[CallPath, CallPath] | None:
@@ -225,11 +318,6 @@ def _totals(side: Flame) -> Totals:
     )
 
 
-def _parts(a: int, b: int) -> Parts:
-    """Return what sums are divided by; a side may have no trace, only spans without a usable trace id."""
-    return (a, b) if a and b and a != b else _UNDIVIDED
-
-
 def _share(figure: str, amount: int, traces: int) -> float:
     """Return a sum per trace; nanoseconds are rounded, exactly, however large they are."""
     if traces == 1 or not figure.endswith("_ns"):
@@ -251,20 +339,23 @@ def _ratio(figure: str, a: int | None, b: int | None, parts: Parts) -> float | N
     return None if not a or b is None else (b * of_a) / (a * of_b)
 
 
-def totals_to_json(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
-    """Return the changes and the ratios of two objects of figures, as `spanview diff --json` prints them."""
-    return _changes_to_json({figure: (a[figure], b[figure]) for figure in a}, _parts(a["traces"], b["traces"]))
+def totals_to_json(merged: Diff) -> dict[str, Any]:
+    """Return the changes and the ratios of the totals, as `spanview diff --json` prints them."""
+    a, b = asdict(merged.a), asdict(merged.b)
+    per_trace = None
+    if merged.per_trace is not None:
+        delta, ratio = ({figure: each[of] for figure, each in merged.per_trace.items()} for of in (0, 1))
+        per_trace = {"delta": delta, "ratio": ratio}
+    return {**_changes_to_json({figure: (a[figure], b[figure]) for figure in a}), "per_trace": per_trace}
 
 
-def _changes_to_json(figures: Mapping[str, tuple[int | None, int | None]], parts: Parts) -> dict[str, Any]:
-    def changes(chosen: Mapping[str, tuple[int | None, int | None]], parts: Parts) -> dict[str, Any]:
-        return {
-            "delta": {figure: _change(figure, *sides, parts) for figure, sides in chosen.items()},
-            "ratio": {figure: _ratio(figure, *sides, parts) for figure, sides in chosen.items()},
-        }
-
-    sums = {figure: sides for figure, sides in figures.items() if figure not in _NO_SUMS}
-    return {**changes(figures, _UNDIVIDED), "per_trace": None if parts == _UNDIVIDED else changes(sums, parts)}
+def _changes_to_json(
+    figures: Mapping[str, tuple[int | None, int | None]], parts: Parts = _UNDIVIDED
+) -> dict[str, dict[str, Any]]:
+    return {
+        "delta": {figure: _change(figure, *sides, parts) for figure, sides in figures.items()},
+        "ratio": {figure: _ratio(figure, *sides, parts) for figure, sides in figures.items()},
+    }
 
 
 def to_json(merged: Diff, path: PathDiff, figures: Sequence[str] = FIGURES) -> dict[str, Any]:
@@ -275,6 +366,8 @@ def to_json(merged: Diff, path: PathDiff, figures: Sequence[str] = FIGURES) -> d
         path: The path.
         figures: Those of `FIGURES` that are known of it.
     """
+    compared = {figure: path.sides(figure) for figure in figures}
+    sums = {figure: sides for figure, sides in compared.items() if figure not in PERCENTILES}
     return {
         "number": path.number,
         "parent": None if path.parent == ROOT else path.parent,
@@ -286,7 +379,8 @@ def to_json(merged: Diff, path: PathDiff, figures: Sequence[str] = FIGURES) -> d
         "only_in": path.only_in,
         "a": _figures(path.a, figures),
         "b": _figures(path.b, figures),
-        **_changes_to_json({figure: path.sides(figure) for figure in figures}, path.parts),
+        **_changes_to_json(compared),
+        "per_trace": _changes_to_json(sums, path.parts) if merged.is_per_trace else None,
     }
 
 

@@ -49,8 +49,8 @@ def diff_groups(a: tuple[Flame, Flame], b: tuple[Flame, Flame]) -> Diff:
         a: One side's call paths, which have its totals, and its groups.
         b: The other one's.
     """
-    totals = diff(a[0], b[0])
-    return replace(diff(a[1], b[1]), a=totals.a, b=totals.b)
+    totals, groups = diff(a[0], b[0]), diff(a[1], b[1])
+    return replace(totals, paths=groups.paths, numbers=groups.numbers)
 
 
 def by_total(merged: Diff) -> list[PathDiff]:
@@ -58,7 +58,7 @@ def by_total(merged: Diff) -> list[PathDiff]:
     return sorted(merged.paths, key=partial(rank_of_total, merged.paths))
 
 
-def rank_of_total(groups: Sequence[PathDiff], group: PathDiff) -> tuple[int, bool, int, int]:
+def rank_of_total(groups: Sequence[PathDiff], group: PathDiff) -> tuple[float, bool, int, int]:
     """Return the sort key by which the greatest change of a total comes first.
 
     Waits come behind what waited: they add up what others took.
@@ -84,11 +84,11 @@ def groups_of_side(store: Store, by: DiffBy, side: Flame, traces: Sequence[int] 
         side: Its call paths.
         traces: Numbers of its traces; None for all.
     """
-    paths, rows, numbers = _functions(store, traces) if by is DiffBy.RAY else _names(store, traces)
+    paths, rows, numbers = _functions(store, side, traces) if by is DiffBy.RAY else _names(store, side, traces)
     return Located(replace(side, paths=paths), path_column(len(store.spans.next_row), rows, numbers))
 
 
-def _names(store: Store, traces: Sequence[int] | None) -> tuple[list[CallPath], Places, Places]:
+def _names(store: Store, side: Flame, traces: Sequence[int] | None) -> tuple[list[CallPath], Places, Places]:
     """Return the groups, the rows of the spans, and the group of each."""
     import numpy as np
 
@@ -100,33 +100,43 @@ def _names(store: Store, traces: Sequence[int] | None) -> tuple[list[CallPath], 
     groups = [*grouped(forest, names)]
     number_of = np.zeros(len(texts), np.int64)
     number_of[[name for name, *_ in groups]] = range(len(groups))
-    paths = [_path(texts[name], count, errors, durations, own) for name, count, errors, durations, own in groups]
-    return paths, forest.rows, number_of[names]
+    numbers = number_of[names]
+    paths = [
+        replace(_path(texts[name], count, errors, durations, roots), self_ns=self_ns)
+        for (name, count, errors, durations, self_ns), roots in zip(
+            groups, side.roots_in(numbers, forest.traces, len(groups)), strict=True
+        )
+    ]
+    return paths, forest.rows, numbers
 
 
-def _functions(store: Store, traces: Sequence[int] | None) -> tuple[list[CallPath], Places, Places]:
+def _functions(store: Store, side: Flame, traces: Sequence[int] | None) -> tuple[list[CallPath], Places, Places]:
     """Return the groups, the rows of the attempts, and the group of each."""
     import numpy as np
 
     from spanview.analysis.ray.call_groups import CallsBy, call_groups
     from spanview.analysis.ray.calls import calls_of
     from spanview.analysis.ray.functions import functions_of
+    from spanview.index.arrays import copy_of
 
     calls, paths = calls_of(store, traces), list[CallPath]()
     number_of = dict[str, int]()
+    groups = call_groups(store, calls, CallsBy.FUNCTION)
+    of_calls = copy_of(store.spans.trace)[calls.rows]
+    roots = dict(zip(groups.keys, side.roots_in(groups.of_calls, of_calls, len(groups.keys)), strict=True))
     for function in functions_of(store, calls):
         number = number_of[function.function] = len(paths)
-        paths.append(_path(function.function, function.attempts, function.errors, function.runs_ns))
+        occurs_in = roots[function.function]
+        paths.append(_path(function.function, function.attempts, function.errors, function.runs_ns, occurs_in))
         further = ((WAITING, function.waits_ns), (SUBMITTING, function.submits_ns), (RETRYING, function.retries_ns))
         paths += [
-            replace(_path(name, len(times), 0, times), parent=number, depth=1)
+            replace(_path(name, len(times), 0, times, occurs_in), parent=number, depth=1)
             for name, times in further
             if times or name == WAITING
         ]
-    groups = call_groups(store, calls, CallsBy.FUNCTION)
     numbers = np.array([number_of[key] for key in groups.keys], np.int64)
     return paths, calls.attempts, numbers[groups.of_attempts]
 
 
-def _path(name: str, count: int, errors: int, durations: Sequence[int], self_ns: int = 0) -> CallPath:
-    return CallPath(ROOT, 0, name, "", count, errors, sum(durations), self_ns, durations, NO_ROW)
+def _path(name: str, count: int, errors: int, durations: Sequence[int], roots: Sequence[int]) -> CallPath:
+    return CallPath(ROOT, 0, name, "", count, errors, sum(durations), 0, durations, NO_ROW, roots)

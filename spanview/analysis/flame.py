@@ -20,8 +20,8 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.analysis.intervals import compact
 from spanview.analysis.percentiles import nearest_rank
@@ -41,12 +41,16 @@ if TYPE_CHECKING:
     from spanview.index.forest import Forest
     from spanview.index.store import Store
 
+NO_ROOT: Final = -1
+"""Of spans without a usable trace id, which aren't a trace, and of traces that don't count."""
 NO_NAME = -1
 """Stands for the name of a missing parent."""
 _NO_SERVICE: Final = "unknown_service:"
 """What SDKs call a service without a name begins with this; the name of its program follows."""
 NOWHERE: Final = 2**32 - 1
 """No path: for spans in other traces, or newer ones."""
+_Figures: TypeAlias = "tuple[int, int, Sequence[int], int, Sequence[int]]"
+"""The spans of a path, their errors, durations and self time, and the roots that it occurs below."""
 _LEVELS_AT_ONCE: Final = 64
 """Levels that are done one step each: a step costs as much as some fifty spans, and deeper spans are few."""
 
@@ -74,6 +78,8 @@ class CallPath:
     """Nanoseconds, sorted."""
     first_row: int
     """The span that started first, and of several the one that was read first; `NO_ROW` for missing parents."""
+    roots: Sequence[int]
+    """Numbers of the roots of the traces that it occurs in."""
 
     @property
     def p50_ns(self) -> int | None:
@@ -87,15 +93,52 @@ class CallPath:
 
 
 @dataclass(frozen=True, slots=True)
+class RootOfTraces:
+    """A root that some traces have; the one of a trace with several is the first."""
+
+    name: str | None
+    """None for traces without a root."""
+    service: str
+    traces: int
+    """How many."""
+    total_ns: int
+    """Sum of the durations of those that have a start and an end."""
+
+
+@dataclass(frozen=True, slots=True)
 class Flame:
     """Some traces, merged by call path."""
 
     paths: Sequence[CallPath]
     """By number: each followed by its descendants, siblings by total, the greatest first, then by name."""
-    traces: int
-    """How many; spans without a usable trace id aren't a trace."""
     durations: Sequence[int]
     """Nanoseconds from start to end of each trace that has both, sorted."""
+    roots: Sequence[RootOfTraces]
+    """By number."""
+    root_of: Sequence[int]
+    """For each trace of the store at that time, the number of its root, or `NO_ROOT`."""
+
+    @property
+    def traces(self) -> int:
+        """How many; spans without a usable trace id aren't a trace."""
+        return sum(root.traces for root in self.roots)
+
+    def roots_in(self, groups: NDArray[np.int64], traces: NDArray[Any], number: int) -> list[Sequence[int]]:
+        """Return for each group of spans the numbers of the roots of the traces that it occurs in.
+
+        Args:
+            groups: The group of each span.
+            traces: The number of its trace.
+            number: How many groups there are.
+        """
+        import numpy as np
+
+        roots, found = np.array(self.root_of, np.int64)[traces], [list[int]() for _ in range(number)]
+        has_root = roots != NO_ROOT
+        for pair in np.unique(groups[has_root] * len(self.roots) + roots[has_root]).tolist():
+            group, root = divmod(pair, len(self.roots))
+            found[group].append(root)
+        return [tuple(each) for each in found]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,31 +190,63 @@ def _merged(store: Store, numbers: Sequence[int] | None, tell: Tell) -> tuple[Fl
 
     from spanview.analysis.root_groups import RootGroups
     from spanview.analysis.stats import grouped
-    from spanview.index.forest import forest_of
+    from spanview.index.forest import MISSING, forest_of
 
     forest, groups = forest_of(store, numbers), RootGroups(store)
     groups.find_routes(part(tell, 0.0, 0.3))
-    keys, indices = _path_indices(forest, _stand_ins(groups.groups, store.names.texts), _services(store))
+    stand_ins = _stand_ins(groups.groups, store.names.texts)
+    keys, indices = _path_indices(forest, stand_ins, _services(store))
     tell(0.5)
-    missing = len(forest.missing())
-    figures: list[tuple[int, int, Sequence[int], int]] = [(missing, 0, (), 0)] * len(keys)
-    for index, count, errors, durations, self_ns in grouped(forest, indices, part(tell, 0.5, 1.0)):
-        figures[index] = count, errors, compact(durations), self_ns
-    table = store.trace_table
-    counted = [trace for trace in (range(len(table)) if numbers is None else numbers) if table.trace_id(trace)]
-    lengths = sorted(
-        table.end_ns[trace] - table.start_ns[trace]
-        for trace in counted
-        if NO_TIME not in (table.start_ns[trace], table.end_ns[trace])
+    missing, is_orphan = len(forest.missing()), forest.parents == MISSING
+    above = keys.index((ROOT, NO_NAME, 0)) if missing else ROOT
+    merged = _traces_of(store, numbers, forest, stand_ins, groups.groups)
+    roots = merged.roots_in(
+        np.append(indices, np.full(int(is_orphan.sum()), above)),
+        np.append(forest.traces, forest.traces[is_orphan]),
+        len(keys),
     )
+    figures: list[_Figures] = [(missing, 0, (), 0, of_path) for of_path in roots]
+    for index, count, errors, durations, self_ns in grouped(forest, indices, part(tell, 0.5, 1.0)):
+        figures[index] = count, errors, compact(durations), self_ns, roots[index]
     paths, order = _in_order(store, keys, figures, _firsts(forest, indices, len(keys)), groups.groups)
-    return Flame(paths, len(counted), lengths), forest, np.array(order, np.int64)[indices]
+    return replace(merged, paths=paths), forest, np.array(order, np.int64)[indices]
+
+
+def _traces_of(
+    store: Store,
+    numbers: Sequence[int] | None,
+    forest: Forest,
+    stand_ins: Mapping[int, int],
+    routes: Mapping[int, str],
+) -> Flame:
+    """Return the traces that count, with their roots, and without paths."""
+    table, spans, same_services = store.trace_table, store.spans, _services(store)
+    root_of, found = array("q", [NO_ROOT]) * len(table), dict[tuple[int, int], list[int]]()
+    for trace in range(len(root_of)) if numbers is None else numbers:
+        if table.trace_id(trace):
+            row = table.root_row[trace]
+            # Newer rows are in no path; a trace without a root has `NO_ROW`.
+            has_root = row < forest.size
+            name, service = (spans.name[row], same_services[spans.service[row]]) if has_root else (NO_NAME, 0)
+            found.setdefault((stand_ins.get(name, name), service), []).append(trace)
+    roots, lengths = list[RootOfTraces](), list[int]()
+    for (name, service), traces in found.items():
+        times = [(table.start_ns[trace], table.end_ns[trace]) for trace in traces]
+        own = [end - start for start, end in times if NO_TIME not in (start, end)]
+        lengths += own
+        for trace in traces:
+            root_of[trace] = len(roots)
+        text = None if name == NO_NAME else routes.get(name, store.names.texts[name])
+        roots.append(
+            RootOfTraces(text, "" if text is None else _service(store.services.texts[service]), len(traces), sum(own))
+        )
+    return Flame((), sorted(lengths), roots, root_of)
 
 
 def _in_order(
     store: Store,
     keys: Sequence[tuple[int, int, int]],
-    figures: Sequence[tuple[int, int, Sequence[int], int]],
+    figures: Sequence[_Figures],
     firsts: Sequence[int],
     routes: Mapping[int, str],
 ) -> tuple[list[CallPath], list[int]]:
@@ -182,7 +257,7 @@ def _in_order(
     """
     services = [*map(_service, store.services.texts)]
     names = {name: routes.get(name, store.names.texts[name]) for _, name, _ in keys if name != NO_NAME}
-    totals = [sum(durations) for _, _, durations, _ in figures]
+    totals = [sum(durations) for _, _, durations, *_ in figures]
     below: defaultdict[int, list[int]] = defaultdict(list)
     for path, (parent, _, _) in enumerate(keys):
         below[parent].append(path)
@@ -199,7 +274,7 @@ def _in_order(
     while pending:
         path, parent, depth = pending.pop()
         _, name, service = keys[path]
-        count, errors, durations, self_ns = figures[path]
+        count, errors, durations, self_ns, roots = figures[path]
         order[path] = len(paths)
         pending += [(child, len(paths), depth + 1) for child in sorted(below.pop(path, ()), key=rank, reverse=True)]
         paths.append(
@@ -214,6 +289,7 @@ def _in_order(
                 self_ns=self_ns,
                 durations=durations,
                 first_row=firsts[path],
+                roots=roots,
             )
         )
     return paths, order

@@ -204,7 +204,7 @@ def _chunks(
     """Yield the JSON a path at a time: there may be as many as spans."""
     a, b = asdict(merged.a), asdict(merged.b)
     given = [{"type": side.type, "value": side.value} for side in sides]
-    value = {"a": given[0] | a, "b": given[1] | b, **totals_to_json(a, b)}
+    value = {"a": given[0] | a, "b": given[1] | b, **totals_to_json(merged)}
     head = dumps_strict(value, has_non_finite=False)
     prefix = head.removesuffix(b"}") + b',"paths":['
     for path in paths:

@@ -8,19 +8,25 @@ a 0-10       a 0-30       a ›b          4         20
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
 
+import pytest
 from hypothesis import given, settings
 
 from builders import Builder, store_of
-from slow_paths import changes_of, number_of_traces, paths_of
+from slow_paths import changes_of, divisors_of
 from span_graphs import forests
 from spanview.analysis.diff import FIGURES, MAX_NAMES, Diff, Totals, diff, to_json, totals_to_json
+from spanview.analysis.diff_groups import DiffBy, diff_groups, groups_of_side
 from spanview.analysis.flame import flame
 from spanview.formats.jsontext import dumps_strict
+from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
     from builders import Document
+    from spanview.analysis.flame import Flame
+    from spanview.index.store import Store
 
 
 def diff_of(a: list[Document], b: list[Document]) -> Diff:
@@ -156,6 +162,70 @@ def test_sides_of_unequal_size() -> None:
     assert value["per_trace"]["delta"] == {"count": 0, "errors": 0, "total_ns": 10_000, "self_ns": 6_000}
 
 
+def _runs(*drawings: str) -> list[Document]:
+    """Return traces, one a drawing."""
+    return [span for trace, text in enumerate(drawings, 1) for span in Builder().draw(text, trace=trace)]
+
+
+def _with_groups(store: Store, by: DiffBy) -> tuple[Flame, Flame]:
+    merged = flame(store)
+    return merged, groups_of_side(store, by, merged, None).flame
+
+
+_FAN, _PUT = "fan 0-10\n  leaf 1-4\n  leaf 2-9", "put 0-7\n  store 1-6"
+_NEW: Final = "health 0-90\n  ping 0-40\n  ping 50-90"
+
+
+@pytest.mark.parametrize("b", [[_FAN, _FAN, _PUT], [_FAN, _FAN, _FAN, _PUT]], ids=["alike", "more traces"])
+def test_a_new_root_changes_nothing_for_others(b: list[str]) -> None:
+    """What a side has of one more root is compared with nothing; the shares of all others stay what they were."""
+    before, after = (diff_of(_runs(_FAN, _FAN, _PUT), _runs(*b, *more)) for more in ((), (_NEW,)))
+    assert before.is_per_trace == after.is_per_trace
+    others = [path for path in after.paths if path.name not in {"health", "ping"}]
+    assert len(others) == len(before.paths) == 4
+    for path, same in zip(others, before.paths, strict=True):
+        assert path.name == same.name
+        assert [path.compared(figure) for figure in FIGURES] == [same.compared(figure) for figure in FIGURES]
+        assert [path.change(figure) for figure in FIGURES] == [0] * len(FIGURES) or not before.is_per_trace
+    for figure in ("self_ns", "total_ns"):
+        assert after.change(figure) == (before.change(figure) or 0) + 90_000
+
+
+@pytest.mark.parametrize("by", [DiffBy.NAME, DiffBy.RAY])
+def test_a_new_root_changes_no_other_group(by: DiffBy) -> None:
+    """Of names and functions, too: only what the new root itself calls is more."""
+
+    def call(name: str, trace: int, parent: int) -> list[Document]:
+        number = 100 * trace + parent
+        fields: dict[str, Any] = {"trace": trace, "start": 1}
+        return [
+            build.span(f"{name} ray.remote", span=number, parent=parent, kind="PRODUCER", duration=1, **fields),
+            build.span(f"{name} ray.remote_worker", parent=number, kind="CONSUMER", duration=5 + trace, **fields),
+        ]
+
+    build = Builder()
+    runs = [[build.span("run", trace=trace, span=9, duration=20), *call("leaf", trace, 9)] for trace in (1, 2, 3)]
+    new = [build.span("health", trace=4, span=8), *call("ping", 4, 8), *call("ping", 4, 8)]
+    sides = ([*runs], [*runs, new], [*runs[:2], new])
+    a, *others = (_with_groups(store_of(*chain.from_iterable(side)), by) for side in sides)
+    for b, is_per_trace in zip(others, (False, True), strict=True):
+        merged = diff_groups(a, b)
+        assert merged.is_per_trace == is_per_trace
+        changes = {path.name: path.change("count") for path in merged.paths if path.parent == ROOT}
+        assert {name for name, change in changes.items() if change} == {
+            *(("ping",) if by is DiffBy.RAY else ("ping ray.remote", "ping ray.remote_worker", "health"))
+        }
+
+
+def test_what_several_roots_call_is_divided_by_all_their_traces() -> None:
+    """A name below roots that the other side hasn't got is compared per trace, too."""
+    runs = (["a 0-9\n  db 0-2"] * 4, ["b 0-9\n  db 0-2", "c 0-9\n  db 0-2"])
+    a, b = (_with_groups(store_of(*_runs(*side)), DiffBy.NAME) for side in runs)
+    merged = diff_groups(a, b)
+    (db,) = (path for path in merged.paths if path.name == "db")
+    assert (db.parts, db.compared("count"), db.change("total_ns")) == ((4, 2), (1, 1), 0)
+
+
 def test_spans_without_a_trace() -> None:
     """Spans without a usable trace id are no trace: a side of nothing else has none that sums could be divided by."""
     build = Builder()
@@ -187,15 +257,17 @@ def test_json_of_a_path() -> None:
 
 
 def test_json_of_totals() -> None:
-    """What can't be compared is null."""
-    assert totals_to_json({"traces": 0, "p50_ns": None, "spans": 4}, {"traces": 2, "p50_ns": 5, "spans": 2}) == {
-        "delta": {"traces": 2, "p50_ns": None, "spans": -2},
-        "ratio": {"traces": None, "p50_ns": None, "spans": 0.5},
-        "per_trace": None,
+    """What can't be compared is null; sums per trace are rounded once."""
+    build = Builder()
+    value = totals_to_json(diff_of([build.span(trace=0, duration=3)], build.draw("a 0-6")))
+    assert (value["delta"]["p50_ns"], value["delta"]["self_ns"], value["per_trace"]) == (None, 3_000, None)
+    assert (value["ratio"]["traces"], value["ratio"]["self_ns"]) == (None, 2.0)
+    a, b = ([build.span("a", trace=trace, duration=10) for trace in range(1, 1 + number)] for number in (4, 3))
+    b[0] = build.span("a", trace=1, duration=None)
+    assert totals_to_json(diff_of(a, b))["per_trace"] == {
+        "delta": {"spans": 0, "errors": 0, "missing_parents": 0, "total_ns": -3_333, "self_ns": -3_333},
+        "ratio": {"spans": 1, "errors": None, "missing_parents": None, "total_ns": 2 / 3, "self_ns": 2 / 3},
     }
-    assert totals_to_json({"traces": 4, "p50_ns": 9, "self_ns": 9}, {"traces": 3, "p50_ns": 5, "self_ns": 0})[
-        "per_trace"
-    ] == {"delta": {"self_ns": -2}, "ratio": {"self_ns": 0.0}}
 
 
 def test_json_grows_no_faster_than_the_paths() -> None:
@@ -225,14 +297,18 @@ def test_is_what_comparing_slowly_comes_to(a: list[Document], b: list[Document])
         parent = value.pop("parent")
         keys.append((*(() if parent is None else keys[parent]), (value["name"], value["service"])))
         by_path[keys[-1]] = value
-    traces = number_of_traces(a), number_of_traces(b)
-    assert by_path == changes_of(paths_of(a), paths_of(b), traces)
-    shares = (1, 1) if 0 in traces else traces
-    order = []
+    assert by_path == changes_of(a, b)
+    divisors, order = divisors_of(a, b), []
     for path in merged.by_change():
+        shares = (1, 1) if divisors is None else divisors[keys[path.number]]
         of_a, of_b = (0 if side is None else side.self_ns for side in (path.a, path.b))
         order.append(abs(Fraction(of_b, shares[1]) - Fraction(of_a, shares[0])))
     assert order == sorted(order, reverse=True)
+    spans = [path for path in merged.paths if path.name is not None]
+    assert merged.change("spans") == pytest.approx(sum(path.change("count") or 0 for path in spans), abs=1e-9)
+    rows_ns = sum(path.change("self_ns") or 0 for path in spans)
+    # Each row is rounded.
+    assert abs((merged.change("self_ns") or 0) - rows_ns) <= len(spans) / 2
     assert b"NaN" not in dumps_strict(values)
 
 

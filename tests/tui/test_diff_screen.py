@@ -87,22 +87,21 @@ def test_orders_and_spans(documents: list[Document], most: int, piece: int) -> N
     for order, paths in model.orders.items():
         assert sorted(path.number for path in paths) == [*range(len(model.diff.paths))]
         if order in (Order.A, Order.B):
-            own = [path.a if order is Order.A else path.b for path in paths]
-            times = [-1 if each is None else each.self_ns for each in own]
+            own = [(path.a, path.parts[0]) if order is Order.A else (path.b, path.parts[1]) for path in paths]
+            times = [-1 if each is None else round(Fraction(each.self_ns, of)) for each, of in own]
             assert times == sorted(times, reverse=True)
     changes = [_change_of_p50(path) for path in model.orders[Order.P50]]
     known = [change for change in changes if change is not None]
     assert [abs(change) for change in known] == sorted(map(abs, known), reverse=True)
     assert changes[len(known) :] == [None] * (len(changes) - len(known))
     above = [ROOT]
-    siblings: dict[int, list[Fraction]] = {}
-    sizes = [max(1, side.traces) for side in (model.diff.a, model.diff.b)]
+    siblings: dict[int, list[int]] = {}
     for path in model.orders[Order.TREE]:
         del above[path.depth + 1 :]
         assert path.parent == above[-1]
         above.append(path.number)
         totals = (0 if side is None else side.total_ns for side in (path.a, path.b))
-        siblings.setdefault(path.parent, []).append(max(map(Fraction, totals, sizes)))
+        siblings.setdefault(path.parent, []).append(max(map(round, map(Fraction, totals, path.parts))))
     assert all(totals == sorted(totals, reverse=True) for totals in siblings.values())
     spans, found = store.spans, 0
     for path in model.diff.paths:
@@ -273,7 +272,10 @@ async def test_by_name_and_by_function() -> None:
         await look.press("b")
         await look.until_shown("2 names   by the change of total time", "NAME", "by name")
         store, a, b = look.data.store, [0], [1]
-        for by, order in ((DiffBy.NAME, ["m.f ray.remote_worker", "m.f ray.remote"]), (DiffBy.RAY, ["m.f", "waiting"])):
+        for by, order in (
+            (DiffBy.NAME, ["m.f ray.remote_worker", "m.f ray.remote"]),
+            (DiffBy.RAY, ["m.f", "waiting", "submitting"]),
+        ):
             sides = [(flame(store, side), groups_of_side(store, by, flame(store, side), side).flame) for side in (a, b)]
             merged = by_total(diff_groups(sides[0], sides[1]))
             paths = _screen(look).rows.items

@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from spanview.analysis.diff import Diff, PathDiff
-    from spanview.analysis.flame import CallPath, Located
+    from spanview.analysis.flame import Located
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
 _MATCHED: Final = 0.4
 """The share of the work until the paths are matched."""
 _PIECE: Final = 10_000
+_A, _B = 0, 1
 
 
 class Order(StrEnum):
@@ -159,20 +160,18 @@ def _sorted(paths: Sequence[PathDiff], rank: Callable[[PathDiff], Any]) -> list[
     return pieces[0] if len(pieces) == 1 else [*merge(*pieces, key=rank)]
 
 
-def _self_ns(side: CallPath | None) -> int:
-    return -1 if side is None else side.self_ns
+def _amount(path: PathDiff, figure: str, side: int) -> float:
+    """Return a sum of one side as it is compared, less than all others where that side hasn't got the path."""
+    return -1 if (path.a, path.b)[side] is None else path.compared(figure)[side] or 0
 
 
-def _total_ns(side: CallPath | None) -> int:
-    return -1 if side is None else side.total_ns
-
-
-def _rank_of_runs(paths: Sequence[PathDiff], path: PathDiff, runs: CallPath | None) -> tuple[int, int, int]:
+def _rank_of_runs(paths: Sequence[PathDiff], side: int, path: PathDiff) -> tuple[float, int, int]:
     """Return the sort key of a path with those that take longest first, and waits behind what waited."""
-    return -_total_ns(runs), of_runs(paths, path).number, path.depth
+    runs = of_runs(paths, path)
+    return -_amount(runs, "total_ns", side), runs.number, path.depth
 
 
-def _rank_of_p50(path: PathDiff) -> tuple[bool, tuple[int, bool], int]:
+def _rank_of_p50(path: PathDiff) -> tuple[bool, tuple[float, bool], int]:
     return path.change("p50_ns") is None, path.rank("p50_ns"), path.number
 
 
@@ -181,9 +180,8 @@ def _as_tree(paths: Sequence[PathDiff]) -> list[PathDiff]:
     for path in paths:
         below.setdefault(path.parent, []).append(path)
 
-    def quicker(path: PathDiff) -> tuple[int, int]:
-        (a, b), (of_a, of_b) = path.sides("total_ns"), path.parts
-        return max((a or 0) * of_b, (b or 0) * of_a), -path.number
+    def quicker(path: PathDiff) -> tuple[float, int]:
+        return max(amount or 0 for amount in path.compared("total_ns")), -path.number
 
     ordered: list[PathDiff] = []
     # The last comes first from the stack.
@@ -198,14 +196,14 @@ def _as_tree(paths: Sequence[PathDiff]) -> list[PathDiff]:
 _ORDERS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
     Order.CHANGE: lambda paths: _sorted(paths, rank_of_change),
     Order.P50: lambda paths: _sorted(paths, _rank_of_p50),
-    Order.B: lambda paths: _sorted(paths, lambda path: (-_self_ns(path.b), path.number)),
-    Order.A: lambda paths: _sorted(paths, lambda path: (-_self_ns(path.a), path.number)),
+    Order.B: lambda paths: _sorted(paths, lambda path: (-_amount(path, "self_ns", _B), path.number)),
+    Order.A: lambda paths: _sorted(paths, lambda path: (-_amount(path, "self_ns", _A), path.number)),
     Order.TREE: _as_tree,
 }
 _ORDERS_OF_GROUPS: Final[dict[Order, Callable[[Sequence[PathDiff]], list[PathDiff]]]] = {
     Order.CHANGE: lambda paths: _sorted(paths, partial(rank_of_total, paths)),
     Order.P50: lambda paths: _sorted(paths, _rank_of_p50),
-    Order.B: lambda paths: _sorted(paths, lambda path: _rank_of_runs(paths, path, of_runs(paths, path).b)),
-    Order.A: lambda paths: _sorted(paths, lambda path: _rank_of_runs(paths, path, of_runs(paths, path).a)),
+    Order.B: lambda paths: _sorted(paths, partial(_rank_of_runs, paths, _B)),
+    Order.A: lambda paths: _sorted(paths, partial(_rank_of_runs, paths, _A)),
     Order.TREE: _as_tree,
 }

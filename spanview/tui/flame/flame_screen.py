@@ -61,7 +61,7 @@ class FlameBlocks(Widget, can_focus=True, inherit_bindings=False):
 
     def let_go(self) -> None:
         """Show nothing."""
-        self.model = FlameModel(Flame((), 0, ()))
+        self.model = FlameModel(Flame((), (), (), ()))
         self._tops: list[int] = []
         self.selected = ROOT
         self._drawn: tuple[tuple[object, ...], list[list[FlameBlock]]] | None = None

@@ -54,6 +54,7 @@ _SCREENS: Final = (
     (On.SERVE, "Requests"),
     (On.LOG, "Log"),
     (On.CHECK, "Check"),
+    (On.PAIRS, "Compare"),
 )
 
 

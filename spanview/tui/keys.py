@@ -22,7 +22,10 @@ class On(Flag):
     LOG = auto()
     CHECK = auto()
     HELP = auto()
-    EVERYWHERE = TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | LOG | CHECK | HELP
+    PAIRS = auto()
+    EVERYWHERE = (
+        TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | LOG | CHECK | HELP | PAIRS
+    )
 
 
 class KeyGroup(Enum):
@@ -177,8 +180,8 @@ KEYS: Final = (
         "slash",
         "search",
         "/",
-        "filter the traces; in a trace or a log: search",
-        On.TRACES | On.TRACE | On.LOG,
+        "filter the traces; in a trace or a log: search; before a comparison: a query",
+        On.TRACES | On.TRACE | On.LOG | On.PAIRS,
         "find",
     ),
     Key("n", "match(1)", "n", "next match", On.TRACE | On.LOG),

@@ -26,6 +26,7 @@ PLACES: Final = {
     "spans": On.SPANS,
     "flame": On.FLAME,
     "diff": On.DIFF,
+    "otherside": On.PAIRS,
     "calls": On.CALLS,
     "functioncalls": On.CALLS,
     "workers": On.WORKERS,
@@ -222,7 +223,7 @@ def _left_for_views(way: Script, place: str, own: str, *, base: str = "traces", 
     if own == "D":
         steps += [*way, (place, "D"), ("traces", REST)]
     elif base == "traces":
-        steps += [*way, (place, "D"), ("otherside, typed", "escape")]
+        steps += [*way, (place, "D"), ("otherside", "escape")]
     else:
         # A single trace can't be compared.
         steps += [*way, (place, "D"), (place, "escape")] if way else [(place, "D")]
@@ -236,6 +237,7 @@ _LEFT: Final[Script] = tuple(
         _left_for_views((("traces", "t"), ("stats", "~ enter ~")), "spans", "t"),
         _left_for_views((("traces", "A"), ("calls", "~ enter"), ("functioncalls", "~ v ~")), "log", "A"),
         _left_for_views((("traces", "question_mark"),), "help", ""),
+        _left_for_views((("traces", "D"),), "otherside", "D"),
         (("traces", "d down"), *_left_for_views((("traces", "d"),), "diff", "D"), ("traces", "up d")),
     )
     for step in steps
@@ -262,7 +264,11 @@ LISTED: Final[Script] = (
     *_on("traces", ("traces", "f ~ f s s s s S S s pagedown left_curly_bracket pagedown right_curly_bracket escape")),
     *_FILTERED,
     ("traces", "~ D"),
-    ("otherside, typed", "~ enter"),
+    *_on("otherside", ("otherside", "q")),
+    ("traces", "D"),
+    ("otherside", "~ slash"),
+    ("otherside, typed", "escape"),
+    ("otherside", "~ enter"),
     ("diff", "~ q"),
     ("traces", "escape"),
     *_PREVIEWED,

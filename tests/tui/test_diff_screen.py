@@ -29,6 +29,7 @@ from spanview.tui.diff.diff_model import DiffModel, Order
 from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.diff.pairs import pairs_of
 from spanview.tui.stats.spans_screen import SpansScreen
+from spanview.tui.stats.stats_screen import StatsScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import Growing, Look, looking_at
@@ -196,7 +197,7 @@ def _unequal() -> list[Document]:
 async def test_sides_of_unequal_size(size: tuple[int, int]) -> None:
     """What is summed up is per trace, in order, colour and change; the screen says so, and of what."""
     async with looking_at(*_unequal(), size=size) as look:
-        await look.press("d", "D")
+        await look.press("d", "D", "slash")
         await look.type("trace.spans=3")
         await look.press("enter")
         await _is_compared(look)
@@ -222,7 +223,7 @@ async def test_sides_of_unequal_size(size: tuple[int, int]) -> None:
 async def test_by_the_change_of_p50(size: tuple[int, int]) -> None:
     """The P50 of both sides stands in the first columns, with its change; what one side lacks comes last."""
     async with looking_at(*_unequal(), size=size) as look:
-        await look.press("d", "D")
+        await look.press("d", "D", "slash")
         await look.type("trace.spans=3")
         await look.press("enter")
         await _is_compared(look)
@@ -409,7 +410,7 @@ async def test_one_query_against_another() -> None:
         await look.type("name=cart")
         await look.press("enter")
         await look.until_shown("2 of 3 traces")
-        await look.press("D")
+        await look.press("D", "slash")
         await look.type("na")
         await look.until_shown("›name")
         await look.type("me=zz")
@@ -427,12 +428,12 @@ async def test_one_query_against_another() -> None:
         assert [line.split()[1] for line in look.body[1:3]] == ["2", "1"]
         await look.press("escape")
         assert "2 of 3 traces" in look.text
-        await look.press("D")
+        await look.press("D", "slash")
         await look.type("colour=red")
         await look.until_shown("0 of 3 traces")
         await look.press("enter")
         await look.until_shown("no trace matches; no span has colour")
-        await look.press("escape")
+        await look.press("escape", "escape")
         assert "2 of 3 traces" in look.text
 
 
@@ -450,7 +451,7 @@ async def test_two_traces_with_other_roots() -> None:
 async def test_what_is_marked_against_a_query() -> None:
     """What is marked is A, whatever is listed."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
-        await look.press("d", "D")
+        await look.press("d", "D", "slash")
         await look.type("trace.errors>0")
         await look.press("enter")
         await _is_compared(look)
@@ -525,17 +526,20 @@ async def test_a_pair_is_chosen() -> None:
         await _is_compared(look)
         assert look.body[1].rstrip().endswith("before")
         assert look.body[2].rstrip().endswith("after")
-        await look.press("escape", "D")
+        await look.press("escape", "D", "slash")
         await look.type("name=zz")
         await look.until_shown("0 of 2 traces")
         assert "before → after" not in look.text
         await look.press("enter")
         assert "no trace matches" in look.text
-        await look.press("escape", "D")
+        await look.press("escape", "escape", "D", "slash")
         await look.type("na")
         await look.until_shown("›name")
         await look.press("ctrl+u")
         await look.until_shown("before → after")
+        # Keys of the bar are keys where nothing is being typed.
+        await look.press("escape", "t")
+        assert look.is_on(StatsScreen)
 
 
 async def test_all_traces_against_a_query() -> None:
@@ -543,6 +547,7 @@ async def test_all_traces_against_a_query() -> None:
     async with looking_at(*_documents(), size=(120, 40)) as look:
         await look.press("D")
         await look.until_shown("Enter compares what matches with the rest")
+        await look.press("slash")
         await look.type("trace.errors>0")
         await look.press("enter")
         await _is_compared(look)
@@ -553,7 +558,7 @@ async def test_all_traces_against_a_query() -> None:
         assert [*b.traces()] == [trace for trace, number in enumerate(errors) if number]
         assert [*a.traces()] == [trace for trace, number in enumerate(errors) if not number]
         assert look.body[1].rstrip().endswith("not trace.errors>0")
-        await look.press("escape", "D")
+        await look.press("escape", "D", "slash")
         await look.type("trace.errors>=0")
         await look.press("enter")
         await look.until_shown("every trace matches: nothing left to compare with")
@@ -562,7 +567,7 @@ async def test_all_traces_against_a_query() -> None:
 async def test_the_traces_that_match_while_spans_come() -> None:
     """Both sides take in what has come, each trace on one of them."""
     async with looking_at(*_documents(), size=(120, 40)) as look:
-        await look.press("D")
+        await look.press("D", "slash")
         await look.type("trace.errors>0")
         await look.press("enter")
         await _is_compared(look)

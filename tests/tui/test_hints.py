@@ -13,6 +13,7 @@ from spanview.tui.calls.calls_screen import CallsScreen
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.check.check_screen import CheckScreen
 from spanview.tui.diff.diff_screen import DiffScreen
+from spanview.tui.diff.other_side_screen import OtherSideScreen
 from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
@@ -43,6 +44,7 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (SpansScreen, ("t", "enter")),
     (FlameScreen, ("F",)),
     (DiffScreen, ("d", "down", "d")),
+    (OtherSideScreen, ("D",)),
     (CallsScreen, ("A",)),
     (FunctionCallsScreen, ("A", "enter")),
     (WorkersScreen, ("L",)),

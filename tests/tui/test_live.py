@@ -123,7 +123,7 @@ WAYS: Final = [
     Way(SpansScreen, ("t", "enter"), lambda screen: screen.rows.selected),
     Way(FlameScreen, ("F",), _block),
     Way(DiffScreen, ("d", "down", "d"), _path),
-    Way(DiffScreen, ("d", "D", *"step", "enter"), _path),
+    Way(DiffScreen, ("d", "D", "slash", *"step", "enter"), _path),
     Way(SpansScreen, ("d", "down", "d", *"ssss", "down", "enter"), lambda screen: screen.rows.selected),
     Way(CallsScreen, ("A",), lambda screen: screen.rows.selected.function),
     Way(FunctionCallsScreen, ("A", "enter"), _call),

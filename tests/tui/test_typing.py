@@ -114,18 +114,18 @@ def make_found(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 async def test_the_other_side(found: threading.Event) -> None:
     """Enter right behind a query compares as soon as it has found something."""
     async with looking_at(*documents()) as look:
-        await look.send("d", "D", *"name=batch", ENTER)
+        await look.send("d", "D", "slash", *"name=batch", ENTER)
         assert look.is_on(OtherSideScreen)
         found.set()
         await look.until(lambda: look.is_on(DiffScreen))
-        await look.send(ESCAPE, "D", *"zz", "backspace", "backspace", ENTER)
+        await look.send(ESCAPE, "D", "slash", *"zz", "backspace", "backspace", ENTER)
         await look.until(lambda: look.is_on(DiffScreen))
 
 
 async def test_the_other_side_is_typed_on(found: threading.Event) -> None:
     """What is typed behind Enter makes another query of it, which waits for an Enter of its own."""
     async with looking_at(*documents()) as look:
-        await look.send("d", "D", *"name=batch", ENTER, *" OR quick")
+        await look.send("d", "D", "slash", *"name=batch", ENTER, *" OR quick")
         found.set()
         await look.until_shown("2 of 3 traces")
         assert look.is_on(OtherSideScreen)

@@ -108,7 +108,9 @@ async def test_the_mouse() -> None:
         assert look.is_on(TracesScreen)
         await _click(look, "Compare")
         assert look.is_on(OtherSideScreen)
-        assert "keys type a query" in look.footer
+        assert "/ query" in look.footer
+        await look.press("t")
+        assert look.is_on(StatsScreen)
     async with looking_at(*documents(), size=(60, 24)) as look:
         await _click(look, "Traces")
         await look.until_shown("some words of an action")

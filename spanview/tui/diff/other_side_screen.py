@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import shlex
 from itertools import compress
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
-from textual.binding import Binding
 from textual.content import Content
 from textual.widgets import Static
 
@@ -21,7 +20,7 @@ from spanview.model.problems import QueryError
 from spanview.model.times import NO_TIME
 from spanview.reports.table import Piece, Table, TableColumn
 from spanview.tui.diff.side import ComparedSide
-from spanview.tui.keys import View
+from spanview.tui.keys import On, View
 from spanview.tui.traces.matching import TraceMatcher
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.paint import data_text
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from textual.app import ComposeResult
-    from textual.binding import BindingType
 
     from spanview.analysis.query.query import Query
     from spanview.analysis.telling import Tell
@@ -43,8 +41,8 @@ if TYPE_CHECKING:
 _MAX_QUERY_LENGTH: Final = 60
 """Characters of a query."""
 _SIDES: Final = 2
-_OF_SIDE: Final = "Enter compares with the matching traces, or with all others if nothing is typed."
-_OF_ALL: Final = "Or type a query: Enter compares what matches with the rest, as in"
+_OF_SIDE: Final = "Enter compares with all other traces; / takes a query, and Enter compares with what matches, as in"
+_OF_ALL: Final = "/ takes a query: Enter compares what matches with the rest, as in"
 _EXAMPLES: Final = (
     "name~batch            a span's name has it",
     "trace.duration>1s     traces that take longer",
@@ -59,19 +57,14 @@ def _pair_text(pair: Pair, cells: int) -> Iterator[Piece]:
 _TABLE: Final[Table[Pair]] = Table((TableColumn("", 2, lambda _: ""), TableColumn("", parts=_pair_text)))
 
 
-class OtherSideScreen(BaseScreen, view=View.COMPARE):
-    """A line for the query of the other side.
+class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
+    """Pairs to choose from, and a line for the query of the other side.
 
     Args:
         side: What is compared with it; None for all traces, which a query divides in two.
     """
 
-    HINTS = "↑↓ choose  keys type a query  ⏎ compare  Esc back"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", show=False),
-        Binding("up", "move(-1)", show=False),
-        Binding("down", "move(1)", show=False),
-    ]
+    HINTS = "/ query  ⏎ compare  Esc back"
 
     def __init__(self, store: Store, side: ComparedSide | None) -> None:
         super().__init__()
@@ -109,16 +102,15 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         hint = "a query: matching traces against the rest" if self._side is None else "a query; nothing: all others"
-        yield Prompt(hint, is_query=True, is_ready=True)
+        yield Prompt(hint, is_query=True)
         yield self.rows
         yield self._note
 
-    async def on_mount(self) -> None:
-        """Let a query be typed, or a pair be chosen."""
+    def on_mount(self) -> None:
+        """Let a pair be chosen, or a query be typed."""
         self.rows.display = False
         if self._side is None:
             self._pairing.begin(lambda _: self._pairs(), self._take_pairs)
-        await self.query_one(Prompt).open()
         self.refresh_frame()
 
     def _pairs(self) -> tuple[list[Pair], int]:
@@ -133,8 +125,6 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
         self._note.update(Content(self._note_text(merged)))
         self.rows.show(pairs)
         self.rows.styles.height = len(pairs) + 1
-        if pairs:
-            self.query_one(Prompt).begin_below()
         self._show_pairs()
         if self._is_done:
             self._compare()
@@ -142,13 +132,38 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
     def _show_pairs(self) -> None:
         """Offer pairs while nothing is typed."""
         self.rows.display = bool(self.rows.row_count) and not self._is_typed
+        if self.rows.display:
+            prompt = self.query_one(Prompt)
+            if prompt.display:
+                prompt.begin_below()
+            else:
+                self.set_focus(self.rows)
 
     @property
     def _is_typed(self) -> bool:
         return bool((self._sought or "").strip())
 
+    async def action_search(self) -> None:
+        """Let a query be typed."""
+        await self.query_one(Prompt).open()
+        self._show_pairs()
+
+    def action_back(self) -> None:
+        """Drop what is typed, then go back."""
+        prompt = self.query_one(Prompt)
+        if not prompt.display:
+            self.app.pop_screen()
+            return
+        self._looking.end()
+        self._explaining.end()
+        self._sought, self._matcher, self._is_done = None, None, False
+        prompt.clear()
+        self.set_focus(None)
+        self._show_pairs()
+
     async def action_open(self) -> None:
-        """Compare the pair that was double-clicked."""
+        """Compare the selected pair, or the side with all others."""
+        self._is_done = True
         self._compare()
 
     def title_text(self) -> str:
@@ -210,7 +225,11 @@ class OtherSideScreen(BaseScreen, view=View.COMPARE):
             if (pair := self.rows.selected) is not None:
                 return pair.a, pair.b
             if self._side is None or not self._has_others(self._side):
-                prompt.say("no other traces: type a query", is_mistake=True)
+                nothing = "no other traces: type a query"
+                if prompt.display:
+                    prompt.say(nothing, is_mistake=True)
+                else:
+                    self.viewer.say(f"{nothing} behind /")
                 return None
             listed = self._side.traces
             return self._side, ComparedSide(None, "all others", lambda: _rest(len(store.trace_table), listed()))

@@ -84,9 +84,9 @@ class Doing(Enum):
     PROXY = "proxy"
     """A request of Serve was in the proxy, before its routing began."""
     HANDLING = "handling"
-    """Its replica ran."""
+    """The replica of a request of Serve ran."""
     RESPONSE = "response"
-    """Its replica had ended."""
+    """The replica of a request of Serve had ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Answer:
     total_ns: int
     """From the trace's start to its end, as far as times are known."""
     parts: tuple[AnswerPart, ...]
-    """They add up to the total: longest first, all that share one last; those of a request by when they began.
+    """What adds up to the total: longest first, all that share one last; the parts of a request by when they began.
 
     What lived comes behind something else, where there is anything else.
     """
@@ -180,8 +180,6 @@ def answer_of(
     """Return where a trace's time went, as the module defines it.
 
     Args:
-        trace: The trace's row in the trace table.
-        tree: Its tree, where that is stitched already.
         until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
         known: What is known of all calls of the store, for whoever asks of many traces.
     """
@@ -191,11 +189,7 @@ def answer_of(
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
-    """Return where the time of the median trace and of the slowest one went; None where none has ended.
-
-    Args:
-        traces: Numbers of the traces that count; None for all. Spans without a usable trace id are no trace.
-    """
+    """Return where the time of the median trace and of the slowest one went; None where none has ended."""
     import numpy as np
 
     from spanview.index.arrays import copy_of

@@ -108,7 +108,6 @@ def critical_path(
     and everything else that isn't sure is said in `reason`, and raises nothing.
 
     Args:
-        names: The names in that table.
         until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
     """
     stretches, reason = _path(tree, spans, names, until)
@@ -117,9 +116,6 @@ def critical_path(
 
 def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> list[Share]:
     """Return what each name takes of the critical paths, the greatest first, then by name.
-
-    Args:
-        traces: Numbers of the traces that count; None for all. Spans without a usable trace id are no trace.
 
     Returns:
         The names that are on a path. What missing parents take is left out.
@@ -216,13 +212,7 @@ def _stretches(trace: ConsistentTrace, queued: frozenset[int]) -> list[_Stretch]
 
 
 def _waited_for(parents: Sequence[int], ends: Sequence[int], by_end: Iterable[int]) -> defaultdict[int, list[int]]:
-    """Return the nodes that each node may go back to, by end: what it waits for, then its children that outlive it.
-
-    Args:
-        parents: The parent of each node, or `ROOT`.
-        ends: Of each node.
-        by_end: All nodes by end.
-    """
+    """Return the nodes that each node may go back to, by end: what it waits for, then its children that outlive it."""
     waited: defaultdict[int, list[int]] = defaultdict(list)
     above = [*parents]
     for node in by_end:

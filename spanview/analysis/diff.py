@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 FIGURES: Final = ("count", "errors", "total_ns", "self_ns", "p50_ns", "p95_ns")
 """What is compared of each path."""
 PERCENTILES: Final = frozenset(("p50_ns", "p95_ns"))
-"""Those that a side without the path doesn't have; all others are sums."""
+"""Figures that a side without the path doesn't have; all others are sums."""
 MAX_NAMES: Final = 64
-"""Of a path that is printed."""
+"""Names of a path that are printed."""
 _MAX_CHARACTERS: Final = 4096
 _NO_SUMS: Final = PERCENTILES | {"traces"}
 _Key: TypeAlias = tuple[int, str | None, str]
@@ -100,11 +100,7 @@ class PathDiff:
         return Only.A if self.b is None else Only.B if self.a is None else None
 
     def compared(self, figure: str) -> tuple[float | None, float | None]:
-        """Return A's and B's figure as they are compared; a side without the path has sums of 0, and no percentiles.
-
-        Args:
-            figure: One of `FIGURES`.
-        """
+        """Return A's and B's figure as they are compared; a side without the path has sums of 0, and no percentiles."""
         a, b = (
             amount if amount is None or figure in PERCENTILES else _share(figure, amount, traces)
             for amount, traces in zip(self.sides(figure), self.parts, strict=True)
@@ -158,11 +154,7 @@ class Diff:
         return self.per_trace is not None
 
     def change(self, figure: str) -> float | None:
-        """Return B's total of a figure minus A's, as compared; None where a side has none.
-
-        Args:
-            figure: A field of `Totals`.
-        """
+        """Return B's total of a figure, a field of `Totals`, minus A's, as compared; None where a side has none."""
         if self.per_trace is not None and figure in self.per_trace:
             return self.per_trace[figure][0]
         return _change(figure, getattr(self.a, figure), getattr(self.b, figure), _UNDIVIDED)
@@ -191,8 +183,6 @@ def diff(a: Flame, b: Flame, tell: Tell = unheard, *, are_traces: bool = False) 
     """Match the call paths of two sides by their names and services; the sides may be of different stores.
 
     Args:
-        a: One side.
-        b: The other one.
         are_traces: Whether each is one chosen trace. If both have one root, these are matched whatever they are called,
             and so is what is below them: `batch 0 → batch 1`.
     """
@@ -362,8 +352,6 @@ def to_json(merged: Diff, path: PathDiff, figures: Sequence[str] = FIGURES) -> d
     """Return one path as `spanview diff --json` prints it.
 
     Args:
-        merged: What it is of.
-        path: The path.
         figures: Those of `FIGURES` that are known of it.
     """
     compared = {figure: path.sides(figure) for figure in figures}

@@ -43,11 +43,10 @@ class DiffBy(StrEnum):
 
 
 def diff_groups(a: tuple[Flame, Flame], b: tuple[Flame, Flame]) -> Diff:
-    """Match the groups of two sides.
+    """Match the groups of two sides, each given as its call paths, which have its totals, and its groups.
 
     Args:
         a: One side's call paths, which have its totals, and its groups.
-        b: The other one's.
     """
     totals, groups = diff(a[0], b[0]), diff(a[1], b[1])
     return replace(totals, paths=groups.paths, numbers=groups.numbers)
@@ -62,10 +61,6 @@ def rank_of_total(groups: Sequence[PathDiff], group: PathDiff) -> tuple[float, b
     """Return the sort key by which the greatest change of a total comes first.
 
     Waits come behind what waited: they add up what others took.
-
-    Args:
-        groups: All groups by their numbers.
-        group: One of them.
     """
     ran = of_runs(groups, group)
     return *ran.rank("total_ns"), ran.number, group.depth
@@ -77,13 +72,7 @@ def of_runs(groups: Sequence[PathDiff], group: PathDiff) -> PathDiff:
 
 
 def groups_of_side(store: Store, by: DiffBy, side: Flame, traces: Sequence[int] | None) -> Located:
-    """Return a side with groups instead of call paths, and the group of each span: of runs, not of waits.
-
-    Args:
-        by: Name or Ray function.
-        side: Its call paths.
-        traces: Numbers of its traces; None for all.
-    """
+    """Return a side with groups instead of call paths, and the group of each span: of runs, not of waits."""
     paths, rows, numbers = _functions(store, side, traces) if by is DiffBy.RAY else _names(store, side, traces)
     return Located(replace(side, paths=paths), path_column(len(store.spans.next_row), rows, numbers))
 

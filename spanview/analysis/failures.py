@@ -72,11 +72,7 @@ def newest_failures(
 
 
 def failed_rows(store: Store, traces: Iterable[int] | None = None) -> Places:
-    """Return the rows of spans with status ERROR.
-
-    Args:
-        traces: Numbers of the traces that count; None for all.
-    """
+    """Return the rows of spans with status ERROR."""
     import numpy as np
 
     rows = np.flatnonzero(copy_of(store.spans.status)[: len(store.spans.next_row)] == ERROR)
@@ -94,8 +90,6 @@ def failed_with(
 
     Args:
         column: A number for each row at that time.
-        wanted: The numbers.
-        traces: Numbers of the traces that count; None for all.
     """
     import numpy as np
 
@@ -111,7 +105,6 @@ def in_order_of_visits(
     """Return failed spans of any traces, by their rows, the newest first; what a retry made good after what lasted.
 
     Args:
-        rows: The rows of the spans.
         made_good: As `errors_made_good` returns them.
         lost_ns: Until when those that are lost are known to have run, by row, in nanoseconds since 1970.
     """

@@ -124,13 +124,7 @@ class Flame:
         return sum(root.traces for root in self.roots)
 
     def roots_in(self, groups: NDArray[np.int64], traces: NDArray[Any], number: int) -> list[Sequence[int]]:
-        """Return for each group of spans the numbers of the roots of the traces that it occurs in.
-
-        Args:
-            groups: The group of each span.
-            traces: The number of its trace.
-            number: How many groups there are.
-        """
+        """Return for each group of spans the numbers of the roots of the traces that it occurs in."""
         import numpy as np
 
         roots, found = np.array(self.root_of, np.int64)[traces], [list[int]() for _ in range(number)]
@@ -151,32 +145,18 @@ class Located:
 
 
 def flame(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Flame:
-    """Merge traces by call path.
-
-    Args:
-        traces: Numbers of the traces that count; None for all.
-    """
+    """Merge traces by call path."""
     return _merged(store, None if traces is None else [*traces], tell)[0]
 
 
 def located(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> Located:
-    """Merge traces by call path, with the path of each span.
-
-    Args:
-        traces: Numbers of the traces that count; None for all.
-    """
+    """Merge traces by call path, with the path of each span."""
     merged, forest, numbers = _merged(store, None if traces is None else [*traces], tell)
     return Located(merged, path_column(forest.size, forest.rows, numbers))
 
 
 def path_column(size: int, rows: Places, numbers: Places) -> Sequence[int]:
-    """Return the column of `Located`.
-
-    Args:
-        size: Rows in the span table.
-        rows: Those that have a path.
-        numbers: The number of the path of each.
-    """
+    """Return the column of `Located` for a span table of a size: the number of the path of each row that has one."""
     import numpy as np
 
     column = np.full(size, NOWHERE, np.uint32)
@@ -301,7 +281,7 @@ def _service(text: str) -> str:
 
 
 def _services(store: Store) -> Sequence[int]:
-    """Return for each service the number of the first one that is the same."""
+    """Return for each service the number of the first one that is the same but for such a version."""
     firsts: dict[str, int] = {}
     return [firsts.setdefault(_service(text), number) for number, text in enumerate(store.services.texts)]
 

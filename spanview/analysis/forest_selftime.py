@@ -79,7 +79,6 @@ def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[
     after a few steps, unless a chain is made so that each span leaves something to all above it: then it is given up.
 
     Args:
-        starts: Of each row.
         durations: Of each row, 0 where it is unknown or negative.
         parents: The row of each parent, negative for none; there are no circles.
 
@@ -123,10 +122,8 @@ def _covered(durations: Times, owners: Places, begins: Times, ends: Times) -> Ti
     """Return how much of each row's duration is covered by stretches, which lie within it.
 
     Args:
-        durations: Of each row.
         owners: The row of each stretch.
         begins: Of each stretch, counted from the start of its row.
-        ends: Of each stretch, likewise.
     """
     covered = np.zeros(len(durations), durations.dtype)
     if not len(owners):
@@ -145,9 +142,6 @@ def _covered(durations: Times, owners: Places, begins: Times, ends: Times) -> Ti
 def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Times] | None:
     """Return what `own_stretches` yields for a long trace: nodes, in order, with starts and ends, by time.
 
-    Args:
-        tree: One trace's tree.
-
     Returns:
         Columns with a value for each stretch; None if sums are too large, or too much would be handed up.
     """
@@ -162,8 +156,7 @@ def stretches_in(
     """Return when nothing below a span runs while it does itself: rows, in order, with starts and ends, by time.
 
     Args:
-        starts: Of each row, `NO_TIME` where it isn't known, as below.
-        ends: Likewise.
+        starts: Of each row, `NO_TIME` where it isn't known; so are the ends.
         parents: The row of each parent, negative for none; there are no circles.
 
     Returns:

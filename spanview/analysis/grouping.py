@@ -45,7 +45,6 @@ def column_of(store: Store, by: str, traces: Iterable[int] | None = None, tell: 
 
     Args:
         by: One of `GROUPINGS` or `FURTHER_GROUPINGS`, or the key of an attribute.
-        traces: Numbers of the traces that count; None for all.
 
     Raises:
         QueryError: No span of the traces has it.

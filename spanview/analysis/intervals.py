@@ -106,10 +106,7 @@ def most_at_once_of_each(starts: Places, ends: Places, of: Places, size: int) ->
     One that ends as another starts is over; one that takes no time, or ends before it starts, counts at its start.
 
     Args:
-        starts: Of each interval.
-        ends: Likewise.
         of: The owner of each interval, a number below `size`.
-        size: How many owners there are.
     """
     import numpy as np
 

@@ -32,12 +32,7 @@ _WHOLE_BASE64: Final = 10
 
 
 def linking_rows(store: Store, trace_id: int, span_id: int) -> Iterator[tuple[list[int], float]]:
-    """Yield the rows of the spans that link to a span.
-
-    Args:
-        store: Where the spans are; newer ones aren't searched.
-        trace_id: The span's trace, as 128 bits.
-        span_id: The span, as 64 bits.
+    """Yield the rows of the spans that link to a span; spans that arrive meanwhile aren't searched.
 
     Yields:
         Some rows, in no order, and the share of the records still to be searched.

@@ -28,11 +28,7 @@ _TRACES_PER_REPORT: Final = 256
 
 
 class RootGroups:
-    """The groups of a store's traces.
-
-    Args:
-        store: The store, which may grow meanwhile.
-    """
+    """The groups of the traces of a store, which may grow meanwhile."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

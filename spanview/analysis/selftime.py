@@ -48,9 +48,6 @@ def self_times(tree: TraceTree, spans: SpanTable) -> list[int | None]:
     The intervals are clipped to the span. A descendant without a start or an end, or with an end before its start, adds
     nothing; its descendants do.
 
-    Args:
-        tree: One trace's tree.
-
     Returns:
         Nanoseconds for each node; None for a placeholder, and for a span without a start or an end.
     """
@@ -88,9 +85,6 @@ def own_stretches(tree: TraceTree, spans: SpanTable) -> Iterator[tuple[int, int,
     """Yield when spans run and none of their descendants does: node, start and end, by time for each node.
 
     None is empty, and no two of a node overlap. A trace of n spans has at most 4 n of them.
-
-    Args:
-        tree: One trace's tree.
     """
     rows, count = tree.rows, len(tree.rows)
     starts = [*map(spans.start_ns.__getitem__, rows)]
@@ -191,11 +185,7 @@ def _through_time(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -
 
 
 class _IndexSet:
-    """A sorted set of indices.
-
-    Args:
-        count: All indices are less than this.
-    """
+    """A sorted set of indices below a count."""
 
     def __init__(self, count: int) -> None:
         self._count = count

@@ -70,11 +70,7 @@ def silent_failures(
     """Return the silent failures of some traces, by row, and the rows of calls that may still run.
 
     Args:
-        store: Where the spans are; it may grow meanwhile.
-        traces: Numbers of the traces that count.
         may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
-        tell: Is told how far it is.
-        reasons: Why calls of these traces have no attempt, where that is known already.
     """
     failures, open_calls = _without_attempt(store, traces, may_run, tell, reasons)
     return failures | _by_status(store, traces, tell), open_calls

@@ -88,7 +88,6 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
 
     Args:
         by: As in `column_of`; spans without it have the key None.
-        traces: Numbers of the traces that count; None for all.
 
     Raises:
         QueryError: No span has it, not even in other traces.
@@ -108,7 +107,6 @@ def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None,
 
     Args:
         column: What they are grouped by; newer rows don't count.
-        traces: Numbers of the traces that count; None for all.
     """
     return joined(parts_of(store, column, traces, tell))
 
@@ -167,14 +165,7 @@ def _merged(columns: Sequence[Sequence[int]]) -> Sequence[int]:
 
 
 def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int] | None, limit: int) -> list[int]:
-    """Return the rows of the spans of a group that have a duration, slowest first.
-
-    Args:
-        column: What they are grouped by.
-        key: The group's.
-        traces: Numbers of the traces that count; None for all.
-        limit: At most so many.
-    """
+    """Return the rows of the slowest spans of a group that have a duration, slowest first."""
     wanted = {number for number, text in enumerate(column.texts) if text == key}
     return slowest(store, column.numbers, wanted, traces, limit)
 
@@ -186,9 +177,6 @@ def slowest(
 
     Args:
         column: A number for each row at that time.
-        wanted: The numbers.
-        traces: Numbers of the traces that count; None for all.
-        limit: At most so many rows.
     """
     spans = store.spans
     count = min(len(column), len(spans.next_row))
@@ -210,9 +198,6 @@ def slowest(
 def among_name(store: Store, row: int) -> AmongName | None:
     """Return how a span compares with all of its name that have a duration.
 
-    Args:
-        row: The span's row.
-
     Returns:
         None if it has no duration.
     """
@@ -231,7 +216,6 @@ def grouped(forest: Forest, keys: NDArray[Any], tell: Tell = unheard) -> Iterato
     """Yield each key, how many spans have it, how many failed, their sorted durations, and the sum of self times.
 
     Args:
-        forest: The spans.
         keys: Of each position, negative for those that don't count.
     """
     times = times_in(forest)

@@ -40,12 +40,7 @@ class Walk:
 
 
 def walk(store: Store, traces: Places) -> Walk:
-    """Walk some traces, one after the other.
-
-    Args:
-        store: Where they are; must not grow meanwhile.
-        traces: Their numbers.
-    """
+    """Walk some traces of a store that doesn't grow meanwhile, one after the other."""
     forest, count = forest_of(store, traces.tolist()), len(store.trace_table)
     times, depths = times_in(forest), forest.depths()
     irregular = np.zeros(count, np.bool_)
@@ -74,8 +69,7 @@ def walk(store: Store, traces: Places) -> Walk:
 def of_all(store: Store) -> tuple[Times, Flags, NDArray[np.uint16]]:
     """Return the self time of every row, which rows have one, and the warnings that only trees show.
 
-    Args:
-        store: Where they are; it must not grow meanwhile.
+    The store must not grow meanwhile.
     """
     forest = forest_of(store)
     times = times_in(forest)

@@ -188,17 +188,13 @@ class Facts:
 
         Args:
             rows: The candidates, of which the first 20,000 are read.
-            holds: The test of a row.
         """
         return [row for row in rows[:_MAX_RECORDS] if holds(self, row)], "At least " * (len(rows) > _MAX_RECORDS)
 
     def of_spans(self, kind: Kind, rows: Sequence[int], detail: str, severity: Severity | None = None) -> Finding:
-        """Return a finding that counts spans; the first of them are its evidence.
+        """Return a finding of one of `OF_SPANS`, which counts spans; the first of them are its evidence.
 
         Args:
-            kind: One of `OF_SPANS`.
-            rows: The rows of the spans.
-            detail: One or two sentences.
             severity: If it isn't the usual one.
         """
         return replace(finding_of(kind, len(rows), detail, self.places(rows), severity=severity), rows=rows)

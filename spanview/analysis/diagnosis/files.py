@@ -147,7 +147,6 @@ def _first_drivers(facts: Facts, of_hook: Mapping[int, str]) -> dict[str, tuple[
     """Return the start of each folder's first driver, and that driver's file.
 
     Args:
-        facts: What is known.
         of_hook: The paths of files of the bundled hook, by source.
     """
     calls = np.flatnonzero(facts.submitted & (facts.starts != NO_TIME))

@@ -413,9 +413,7 @@ def finding_of(
     """Return a finding, with severity and certainty from its rule.
 
     Args:
-        kind: What was found.
         count: How often; 0 is no finding.
-        detail: One or two sentences.
         evidence: The places; those over `MAX_PLACES` are left out.
         severity: If it isn't the usual one.
     """

@@ -79,11 +79,7 @@ def diagnose(
 
 
 def spans_in_finding(store: Store, kind: Kind) -> frozenset[int]:
-    """Return the rows of the spans that a finding counts; none where there is no such finding.
-
-    Args:
-        kind: One of `OF_SPANS`.
-    """
+    """Return the rows of the spans that a finding of one of `OF_SPANS` counts; none where there is no such finding."""
     finding = DETECTORS[kind](Facts(store))
     return frozenset() if finding is None else frozenset(finding.rows)
 

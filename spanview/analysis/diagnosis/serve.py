@@ -22,9 +22,9 @@ SERVE_FILE: Final = re.compile(r"(proxy|replica)_.*_tracing\.json(?:\.gz|\.zst)?
 _FEW_REQUESTS: Final = 10
 """Fewer requests than this suggest sampling."""
 _MIN_HEALTH_CHECK_SHARE: Final = 0.2
-"""Health checks are reported from this share of all spans on."""
+"""Health checks of a smaller share of all spans aren't reported."""
 _MIN_HEALTH_CHECKS: Final = 20
-"""And from this number on."""
+"""Fewer health checks than this aren't reported."""
 _UNSET: Final = 0
 _VERSION: Final = re.compile(r"(\d{1,4})\.(\d{1,4})", re.ASCII)
 """As in `2.54.1`."""

@@ -47,7 +47,7 @@ _LINES_PER_REPORT: Final = 512
 _MAX_ANCESTORS: Final = 64
 """So many spans above one are asked which process wrote them."""
 _MAX_OTHERS: Final = 64
-"""The same of others in its file."""
+"""So many other spans in a span's file are asked which process wrote them."""
 # `:job_id:01000000`, `:actor_name:Counter`, `:task_name:leaf`
 RAY_MARK: Final = re.compile(b":(?:job_id|actor_name|task_name):")
 """The beginning of lines that Ray prints before what a worker prints."""
@@ -207,12 +207,7 @@ def _owner_of_process(store: Store, source: int, span: Span, path: str) -> LogOw
 
 
 def owner_in(span: Span, path: str) -> LogOwner:
-    """Return whose log has the lines of a span, as far as its own attributes say.
-
-    Args:
-        span: The span.
-        path: Its file.
-    """
+    """Return whose log has the lines of a span, as far as its own attributes say."""
     attributes = span.attributes
     keys = ("ray.worker_id", "ray.pid", "ray.job_id", "replica_id")
     worker_id, pid, job, replica_id = (text_of(attributes.get(key, "")) for key in keys)
@@ -227,13 +222,7 @@ def _process(span: Span) -> tuple[object, ...]:
 
 
 def lines_in_time(lines: Lines, start_ns: int, end_ns: int | None, tell: Tell) -> tuple[list[LogLine], Coverage, bool]:
-    """Return the lines of a process between two times, or its first ones where none has a time.
-
-    Args:
-        lines: The file.
-        start_ns: In nanoseconds since 1970.
-        end_ns: The same; None for no end.
-        tell: Told how far it is.
+    """Return the lines of a process between two times in ns since 1970, or its first ones where none has a time.
 
     Returns:
         The lines, which they are, and whether there may be more.
@@ -258,13 +247,6 @@ def lines_of_request(
     lines: Lines, request_id: str, start_ns: int, end_ns: int | None, tell: Tell
 ) -> tuple[list[LogLine], bool]:
     """Return the lines that name a request, with those without a time behind each of them.
-
-    Args:
-        lines: The file.
-        request_id: As spans and lines have it.
-        start_ns: When the request began, in nanoseconds since 1970.
-        end_ns: When it ended; None for no end.
-        tell: Told how far it is.
 
     Returns:
         The lines, and whether there may be more.

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 _HEAD_LENGTH: Final = 64
 """A time begins within so many bytes of a line."""
 _JSON_LENGTH: Final = 4096
-"""The same of a line that is a JSON object."""
+"""A time begins within so many bytes of a line that is a JSON object."""
 _S_NS: Final = 1_000_000_000
 _DIGITS: Final = 9
 """Of a second's fraction in nanoseconds."""
@@ -62,7 +62,6 @@ def log_time(line: bytes, near_ns: int) -> LogTime | None:
     """Return when a line was written; None if it doesn't begin with a time.
 
     Args:
-        line: A line of a log.
         near_ns: A time in whose year, or close to it, the line was written, in nanoseconds since 1970.
     """
     if line[:1] == b"{":

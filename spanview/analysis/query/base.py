@@ -173,11 +173,7 @@ def text_term(
     """Return the test that an operator makes of a text.
 
     Args:
-        raw: The term as it is written.
-        read: Returns the text.
-        equals: Whether a text equals the value.
         column: As `column_term` takes it.
-        of_trace: Whether it is a trace's.
     """
     value = raw.value
     if raw.operator == "~":

@@ -63,13 +63,13 @@ _OF_RESOURCE, _OF_SPAN = (2, 0), (5, 1)
 _MAX_KEYS: Final = 2
 """A key may be one of the resource and one of the span."""
 _PAIR, _PAIR_VALUE = b'{"key":', b',"value":{'
-"""Before a key and after it, where it is that of an attribute in these lists."""
+"""Before and after an attribute's key, where the attribute is in the list of the resource or of the span."""
 _TEXT_VALUE, _TEXT_VALUE_END = b'"stringValue":"', b'"}}'
 _ANY_VALUE: Final = re.compile(
     rb'(?:"stringValue":("[^"\\\x00-\x1f]*")|"intValue":"(0|-?[1-9][0-9]{0,17})"|"boolValue":(true|false)'
     rb'|"doubleValue":(-?(?:0|[1-9][0-9]{0,15})\.[0-9]{1,20}))\}\}'
 )
-"""The same as OTLP has it, with the ends of the value and of its pair."""
+"""An attribute's value as OTLP has it, with the ends of the value and of its pair."""
 _ESCAPES: Final = re.compile(rb"\\(?:/|u00[0-7]|u[dD][89a-fA-F])")
 """Escapes of printable ASCII, and those that may become some when a value is written again."""
 _MAX_KNOWN_VALUES: Final = 65_536
@@ -81,11 +81,7 @@ _MAX_ESCAPE_BYTES: Final = 6
 
 
 class ByteSearch:
-    """Searches for one attribute.
-
-    Args:
-        wanted: Its key, and what it must equal.
-    """
+    """Searches for one attribute with one value."""
 
     def __init__(self, wanted: OfAttribute) -> None:
         plain = _PLAIN.fullmatch(wanted.key) and not _OF_OTHERS.fullmatch(wanted.key)
@@ -103,7 +99,6 @@ class ByteSearch:
         """Return for each record of a block `NO`, `YES` or `UNKNOWN`.
 
         Args:
-            block: The records.
             are_scanned: Which of them have a layout that a scan has recognized.
         """
         verdicts = np.full(len(block.rows), UNKNOWN, np.uint8)
@@ -223,11 +218,7 @@ class ByteSearch:
 
 
 class TextSearch:
-    """Searches for one text anywhere in records.
-
-    Args:
-        wanted: The text.
-    """
+    """Searches for one text anywhere in records."""
 
     def __init__(self, wanted: OfTexts) -> None:
         self._text = re.compile(re.escape(wanted.text.encode()))

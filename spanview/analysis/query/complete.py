@@ -78,7 +78,7 @@ class Vocabulary:
     counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, compare=False)
     """How many of all spans have a text, by the language's own key; empty where that isn't known."""
     attribute_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict, compare=False)
-    """The same by the key of an attribute."""
+    """How many of all spans have a text, by the key of an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +128,7 @@ class _Stretch:
 
 
 def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
-    """Return the completions of the term under the cursor.
-
-    Args:
-        text: A query, finished or not.
-        cursor: How many characters of it stand before the cursor.
-        vocabulary: What there is to ask for.
-    """
+    """Return the completions of the term under the cursor."""
     stretch = _stretch_at(text, cursor)
     if stretch is None:
         return Completion()
@@ -155,13 +149,7 @@ def complete(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
 
 
 def complete_key(text: str, cursor: int, vocabulary: Vocabulary) -> Completion:
-    """Return the keys of attributes that complete a text, unquoted.
-
-    Args:
-        text: A key, finished or not.
-        cursor: How many characters of it stand before the cursor.
-        vocabulary: What there is to ask for.
-    """
+    """Return the keys of attributes that complete a text, unquoted."""
     stretch = _Stretch(0, len(text), text[:cursor], is_quoted=False)
     proposals = [proposal for proposal in _fitting(stretch, vocabulary.attributes) if proposal != text]
     candidates = tuple(

@@ -39,11 +39,11 @@ _ESCAPED: Final = re.compile(r"\\(.)")
 _AS_IT_IS: Final = re.compile(r"(?!:)[ !#-+\--Z^-z|~]+")
 """Printable ASCII that JSON writes as it is and doesn't use itself; its own colons follow a quote."""
 _OF_NUMBERS: Final = re.compile(r"[-+.0-9eE]+")
-"""Characters of numbers, which can be written in other ways,"""
+"""Characters of numbers, which can be written in other ways."""
 _OF_BYTES: Final = re.compile(r"[0-9A-Za-z+/=]*[+/=][0-9A-Za-z+/=]*")
-"""What may be in base64, of which there are several spellings,"""
+"""What may be in base64, of which there are several spellings."""
 _WORDS: Final = ("-Infinity", "-inf", "NaN", "nan", "True", "False", "null")
-"""and these, too; OTLP has nothing where other formats have null."""
+"""Words that can be written in other ways; OTLP has nothing where other formats have null."""
 
 
 def any_term(raw: RawTerm) -> Term:

@@ -38,7 +38,7 @@ _TEXTS: Final = frozenset(
 )
 """The language's own keys that select spans with =."""
 _NAMES: Final = frozenset(("", "name", "service", "trace.root", "file"))
-"""Those that do so with ~, too; bare words are of names."""
+"""The language's own keys that select spans with ~, too; bare words are of names."""
 _EXCEPTION: Final = "exception"
 """OpenTelemetry's name for the events of exceptions."""
 _OF_RAY: Final = f"({literally(SUBMITTED)}|{literally(RAN)})$"
@@ -71,12 +71,7 @@ class Gate:
 
 
 def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
-    """Return how many spans match a query, and if none does, whether any could.
-
-    Args:
-        query: What none of them may match.
-        traces: Rows of the trace table whose spans are asked; None for all.
-    """
+    """Return how many spans of the traces match a query, and if none does, whether any could."""
     matches = _count(store, query, traces)
     if matches:
         return Gate(query.text, matches)

@@ -97,7 +97,6 @@ def _are_above(store: Store, below: OfBelow, rows: Places) -> Generator[tuple[Pl
     """Return for each row of the store whether it is above one that matches, at least in the traces of some rows.
 
     Args:
-        below: What must match, and how far below.
         rows: Some rows, which are searched afterwards.
 
     Yields:
@@ -135,9 +134,6 @@ def rows_that_match(store: Store, query: Query, rows: Sequence[int]) -> list[int
 def matching_traces(store: Store, query: Query, traces: Sequence[int]) -> Iterator[tuple[set[int], int]]:
     """Yield the traces that match; a trace may come more than once.
 
-    Args:
-        traces: The traces to search.
-
     Yields:
         Some traces, and how many spans are still to be searched.
     """
@@ -156,7 +152,6 @@ def matching_traces_from(
     """Yield the traces of rows that match, as `matching_traces` does, for a query without trace terms.
 
     Args:
-        first: The first of the rows.
         end: One past the last.
         again: Rows before the first that are looked at, too, in order.
     """
@@ -230,9 +225,7 @@ def _verdicts(
     """Return what columns and bytes say about a term for each row or trace; None if they say nothing.
 
     Args:
-        indices: The rows or traces.
         known: The verdicts of bytes on attributes and texts, and those of the spans below, for each row.
-        are_traces: Whether they are traces.
     """
     rests_on = term.rests_on
     if isinstance(rests_on, OfParts):

@@ -76,9 +76,9 @@ class OrSign:
     """A word has `|` in it, which only patterns take for or."""
 
     terms: str
-    """What it probably means, as terms."""
+    """What the word probably means, as terms."""
     pattern: str
-    """The same as one term with a pattern."""
+    """What the word probably means, as one term with a pattern."""
 
 
 Miss: TypeAlias = SmallOr | OrSign | NoAttribute | TooExact | NoneTogether
@@ -89,8 +89,6 @@ def misses_of(store: Store, query: Query, traces: Collection[int] | None = None,
 
     Args:
         store: Where everything has been read.
-        query: One that matches nothing.
-        traces: Where it was asked; None for all traces.
         tell: Called now and then; it may raise, which ends this.
     """
     misses = [*dict.fromkeys(_of_terms(store, query, traces, tell))]
@@ -140,9 +138,6 @@ def absent_attributes(
 
     Args:
         store: Where everything has been read.
-        query: What asks for them.
-        traces: Where it is asked; None for all traces.
-        tell: Called now and then.
     """
     keys = dict.fromkeys(key for term in query.span_terms for key in attributes_of(term))
     return tuple(key for key in keys if not matches_any(store, _having(key), traces, tell))

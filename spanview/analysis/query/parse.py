@@ -48,7 +48,7 @@ OWN_KEYS: Final = frozenset(
 )
 """The language's own keys; all others are attributes."""
 _DURATIONS: Final = frozenset(("duration", "self", "trace.duration"))
-"""Those that are compared with durations."""
+"""The language's own keys that are compared with durations."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,7 @@ RawPart: TypeAlias = RawTerm | RawGroup | RawBelow
 
 
 def fail(position: int, message: str) -> NoReturn:
-    """Raise the error of a mistake.
-
-    Args:
-        position: Where it is, in characters from 0.
-        message: What was expected there.
+    """Raise the error of a mistake at a position, in characters from 0, which says what was expected there.
 
     Raises:
         QueryError: Always.
@@ -263,8 +259,6 @@ def operator_after(text: str, position: int, key: str) -> re.Match[str] | None:
     """Return the operator that compares a key, directly after it or after blanks; None if there is none.
 
     Args:
-        text: The query.
-        position: Where the key ends.
         key: The key; empty if it is quoted.
     """
     operator = _OPERATOR.match(text, end_of(_BLANK, text, position))

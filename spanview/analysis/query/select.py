@@ -44,11 +44,10 @@ def find_trace(store: Store, prefix: str) -> int:
 
 
 def only_trace(trace_ids: Collection[int], prefix: str) -> None:
-    """Complain unless there is one trace.
+    """Complain unless one trace's id has a prefix.
 
     Args:
         trace_ids: Those with a prefix, as `traces_beginning` finds them.
-        prefix: As it takes it.
 
     Raises:
         TraceNotFoundError: There is none, or there are several; these are listed.
@@ -69,7 +68,6 @@ def traces_beginning(store: Store, prefix: str, first: int = 0) -> list[int]:
 
     Args:
         prefix: The first of the 32 hex digits, in either case, with or without `0x`.
-        first: The first trace to check.
 
     Raises:
         TraceNotFoundError: No id can have the prefix.
@@ -106,9 +104,7 @@ def selected_traces(
     """Return the selected traces, in the order of the exports: by start, then id.
 
     Args:
-        query: Keep traces in which a span matches; None keeps all.
         since_cutoff: Keep traces that ended after it, nanoseconds since 1970; None keeps all.
-        traces: Keep these only; None keeps all.
     """
     chosen = [
         number
@@ -137,7 +133,6 @@ def selected_rows(
     Args:
         query: Keep spans that match, of traces for which its `trace.` terms hold; None keeps all.
         since_cutoff: Keep spans of traces that ended after it, nanoseconds since 1970; None keeps all.
-        traces: Keep the spans of these traces only; None keeps all.
     """
     rows = store.rows_in_order()
     if traces is not None or since_cutoff is not None:

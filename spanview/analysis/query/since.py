@@ -40,7 +40,6 @@ def parse_since(text: str, now_ns: int) -> Since:
 
     Args:
         text: `10m`, `2h`, `30s`, `1d`; an ISO time, local unless it says otherwise; or `last`.
-        now_ns: The present, nanoseconds since 1970.
 
     Raises:
         QueryError: It is none of these.
@@ -59,12 +58,9 @@ def parse_since(text: str, now_ns: int) -> Since:
 
 
 def ended_after(store: Store, trace: int, cutoff_ns: int) -> bool:
-    """Return whether a trace ended after a time; one without any end counts by its start.
+    """Return whether a trace ended after a time in ns since 1970; one without any end counts by its start.
 
-    Args:
-        store: Where the trace is.
-        trace: Its number.
-        cutoff_ns: Nanoseconds since 1970; all traces ended after `NO_TIME`.
+    All traces ended after `NO_TIME`.
     """
     table = store.trace_table
     end = table.end_ns[trace]

@@ -40,7 +40,7 @@ class RunUntil(NamedTuple):
 
     @classmethod
     def of(cls, store: Store, rows: Mapping[int, int]) -> RunUntil:
-        """Return it for the spans of a store, by row."""
+        """Make it of the times of a store's spans, by row."""
         traces = dict[int, int]()
         for row, ns in rows.items():
             trace = store.spans.trace[row]
@@ -66,7 +66,7 @@ class TreeFacts:
         self._complete: dict[int, bool] = {}
         self._depths = array("I")
         self._timed: dict[int, int] = {}
-        """The same for self times, which few queries ask for."""
+        """The version of each trace when its self times were computed, which few queries ask for."""
         self._selves: list[int | None] = []
         self._of_findings: dict[Kind, tuple[Store, array[int], array[int], frozenset[int]]] = {}
         """The spans of findings, with the numbers of spans and of replaced records of each trace at that time."""
@@ -110,9 +110,6 @@ class TreeFacts:
         """Return whether one of the spans below a span passes a test.
 
         Args:
-            store: Where the span is.
-            row: Its row.
-            test: What one of them must pass.
             is_child: Whether only its children are asked.
         """
         trace = store.spans.trace[row]

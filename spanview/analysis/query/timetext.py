@@ -38,12 +38,7 @@ class Clock(NamedTuple):
     text: str
 
     def between(self, first_ns: int, last_ns: int) -> int:
-        """Return it on the latest day on which it lies between two times; if there is none, on the day of the second.
-
-        Args:
-            first_ns: Nanoseconds since 1970.
-            last_ns: The same.
-        """
+        """Return this time on the latest day on which it lies between two others; if there is none, on the second's."""
         day = datetime.fromtimestamp(last_ns // NS_PER_SECOND, UTC).astimezone().date()
         then = parse_moment(f"{day}T{self.text}")
         before = parse_moment(f"{day - timedelta(days=1)}T{self.text}")

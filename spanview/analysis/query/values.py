@@ -56,11 +56,9 @@ def number_of(value: Any) -> Number | None:
 
 
 def is_equal(value: Any, text: str, number: Number | None) -> bool:
-    """Return whether a value equals a query's: as a number if it is one, or else as text.
+    """Return whether a value equals a query's text: as a number if it is one, or else as text.
 
     Args:
-        value: The value.
-        text: What the query says.
         number: The number that `text` spells, or None.
     """
     if isinstance(value, int | float) and not isinstance(value, bool) and value == number:

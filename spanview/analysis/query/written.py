@@ -15,10 +15,9 @@ def anywhere(word: str) -> str:
 
 
 def written_value(text: str, *, is_pattern: bool, is_quoted: bool = False) -> str:
-    """Return how a value is written.
+    """Return how a value is written that is meant as a text.
 
     Args:
-        text: What is meant.
         is_pattern: Whether it follows ~, where it is escaped to be taken literally.
         is_quoted: Whether it has quotes, needed or not.
     """

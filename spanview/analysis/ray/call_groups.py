@@ -75,7 +75,7 @@ class _Facts(NamedTuple):
     """What a record says of its process, or of the actor that a call is for."""
 
     actor: str
-    """Its class and its id, `tasks` for a task, empty where it doesn't say."""
+    """The actor's class and id, `tasks` for a task, empty where the record doesn't say."""
     node: str
     job: str
 
@@ -89,7 +89,7 @@ class CallGroups:
     of_calls: Places
     """The index of its group for each call."""
     of_attempts: Places
-    """The same for each attempt."""
+    """The index of its group for each attempt."""
 
 
 _KNOWN: Final[WeakKeyDictionary[Store, dict[int, _Facts]]] = WeakKeyDictionary()
@@ -147,7 +147,6 @@ def _along_files(store: Store, rows: Places, by: CallsBy, tell: Tell, *, reads_a
     """Return what the records of spans say of an actor, a node or a job.
 
     Args:
-        rows: Of spans.
         reads_all: Whether each record has to be read: one process submits calls to many actors.
     """
     known, columns = _KNOWN.setdefault(store, {}), store.spans

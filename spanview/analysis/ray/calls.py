@@ -81,7 +81,6 @@ class Calls:
         rows: The rows of the PRODUCERs, ascending.
         attempts: The rows of their attempts, those of each call together, by start, then span id.
         firsts: Where those of each call begin among them, and the total.
-        is_everything: Whether these are the calls of all traces.
     """
 
     def __init__(
@@ -152,7 +151,6 @@ class Calls:
         They are those of attempts, and of PRODUCERs that were never submitted.
 
         Args:
-            chosen: The indices of the calls.
             lost: The rows of spans that were lost with their processes.
         """
         statuses = copy_of(self.store.spans.status)
@@ -190,12 +188,7 @@ class Calls:
 
 
 def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> Calls:
-    """Return the calls of all traces, or of some, in the order of arrival.
-
-    Args:
-        store: Where the spans are; it may grow.
-        traces: Numbers of the traces that count; None for all.
-    """
+    """Return the calls of all traces, or of some, in the order of arrival; the store may grow."""
     if not call_names(store)[0]:
         nothing = np.empty(0, np.int64)
         return Calls(store, nothing, nothing, np.zeros(1, np.int64))
@@ -205,12 +198,7 @@ def calls_of(store: Store, traces: Sequence[int] | None = None, tell: Tell = unh
 
 
 def calls_in(forest: Forest, *, is_everything: bool) -> Calls:
-    """Return the calls of a forest, in the order of arrival.
-
-    Args:
-        forest: The trees that count.
-        is_everything: Whether these are those of all traces.
-    """
+    """Return the calls of a forest, in the order of arrival."""
     submits, runs = call_names(forest.store)
     parents, kinds, names = forest.parents, forest.of("kind"), forest.of("name")
     # Looking up names takes a fifth of the time of searching for them.

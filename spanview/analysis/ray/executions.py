@@ -26,12 +26,7 @@ _KNOWN: Final[WeakKeyDictionary[Store, dict[tuple[int, int], bool]]] = WeakKeyDi
 
 
 def are_executions(store: Store, first: int, second: int) -> bool:
-    """Return whether a call's CONSUMERs are executions of one attempt, judging by two of them.
-
-    Args:
-        first: The row of one of them.
-        second: That of another one.
-    """
+    """Return whether a call's CONSUMERs are executions of one attempt, judging by two of them."""
     spans, known = store.spans, _KNOWN.setdefault(store, {})
     call = spans.trace[second], spans.parent_id[second]
     if call not in known:

@@ -24,11 +24,7 @@ _KNOWN: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
 
 
 def exits_among(store: Store, rows: Iterable[int]) -> set[int]:
-    """Return those of some attempts that ended with `exit_actor`; the failed ones are read.
-
-    Args:
-        rows: The rows of attempts.
-    """
+    """Return those of some attempts that ended with `exit_actor`; the failed ones are read."""
     known, statuses = _KNOWN.setdefault(store, {}), store.spans.status
     exits = set[int]()
     for row in rows:

@@ -90,7 +90,6 @@ class FailedArguments:
         """Return what shows that an argument of a call failed; None where nothing does.
 
         Args:
-            row: The call's PRODUCER.
             runs_elsewhere: Whether other calls of its function leave attempts.
         """
         shown = self._proof(row) or self._likely(row)

@@ -118,13 +118,7 @@ class Function:
 def functions_of(
     store: Store, calls: Calls, groups: CallGroups | None = None, unended: Mapping[int, Unended] = NO_UNENDED
 ) -> list[Function]:
-    """Return the functions, those with the most calls first, then by name.
-
-    Args:
-        calls: The calls that count.
-        groups: The actors, nodes or jobs that are meant instead.
-        unended: What has become of spans without an end, by row.
-    """
+    """Return the functions, those with the most calls first, then by name."""
     if not len(calls):
         return []
     generators = generators_of(store)
@@ -179,12 +173,7 @@ def _counted(
     unended: Mapping[int, Unended],
     generators: Iterable[int] = (),
 ) -> list[Function]:
-    """Return what the calls alone show for each group, in their order.
-
-    Args:
-        unended: What has become of spans without an end, by row.
-        generators: The numbers of the names of calls whose attempts don't show how long they ran, and how they ended.
-    """
+    """Return what the calls alone show for each group, in their order."""
     spans, attempts, counts = store.spans, calls.attempts, calls.counts
     functions, of_attempts, size = groups.of_calls, groups.of_attempts, len(groups.keys)
     is_generator = np.isin(copy_of(spans.name)[calls.rows], [*generators])

@@ -45,9 +45,6 @@ def generators_of(store: Store) -> dict[str, Certainty]:
     Actor methods aren't included: Ray doesn't trace those that are generators. Nor are those of spanview's hook, whose
     spans last until the generator is exhausted; roots don't follow these.
 
-    Args:
-        store: Where the spans are; it may grow.
-
     Returns:
         How sure that is, by the name of the attempt's span without its ending.
     """

@@ -18,7 +18,6 @@ class KnownCalls:
     """What is known of the calls of a store as it is now; each part is found out when it is first asked for.
 
     Args:
-        store: Where the spans are.
         traces: Numbers of those traces that will be asked for, where that is known beforehand.
     """
 
@@ -40,16 +39,12 @@ class KnownCalls:
         return AllAttempts(self._store)
 
     def wait_reason_of(self, attempt: int) -> WaitReason | None:
-        """Return what an attempt waited for; None where it hardly did.
-
-        Args:
-            attempt: Its row; no other attempt of its call preceded it.
-        """
+        """Return what an attempt that no other of its call preceded waited for; None where it hardly did."""
         return (self._wait_reasons or self.attempts.reasons_of([attempt])).get(attempt)
 
     @cached_property
     def _wait_reasons(self) -> WaitReasons | None:
-        """Those of all attempts, where many will be asked for."""
+        """What all attempts waited for, where many will be asked for; else None."""
         return self.attempts.reasons_of(self.attempts.rows) if self._traces else None
 
     @cached_property
@@ -61,7 +56,7 @@ class KnownCalls:
         return reasons_of(self._store, calls_of(self._store))
 
     def reasons_among(self, rows: Iterable[int]) -> dict[int, Why]:
-        """Return the same of some rows; those are left out that are no such calls."""
+        """Return why calls among some rows have no attempt; all other rows are left out."""
         return {row: why for row in rows if (why := self.reasons.get(row)) is not None}
 
     def request_of(self, row: int) -> Request | None:

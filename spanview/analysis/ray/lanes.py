@@ -229,7 +229,6 @@ def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (
     """Return what each process did in the trees of a forest.
 
     Args:
-        forest: The trees that count.
         without: Numbers of names; blocks that have one of them are left out, with all that is in them.
     """
     store = forest.store
@@ -398,7 +397,7 @@ class _BlockColumns(NamedTuple):
         return cls(*map(np.asarray, columns), *flags)
 
     def packed(self) -> Blocks:
-        """Return them with what follows from them."""
+        """Return the blocks of these columns, with what follows from them."""
         numbers, failed = np.arange(len(self.rows)), np.flatnonzero(self.failed)
         reach = np.maximum.accumulate(np.where(self.ends >= np.maximum.accumulate(self.ends), numbers, 0))
         return Blocks(

@@ -70,9 +70,7 @@ def meanwhile_of(
     """Return what went on while a call waited, as the module defines it; None where nothing did for long.
 
     Args:
-        attempts: All attempts of the store.
         attempt: The row of the call's first attempt.
-        reason: What that waited for.
         since_ns: When the wait began; it ends with the attempt's start.
     """
     if store.spans.start_ns[attempt] - since_ns < LEAST_SHARED_NS:
@@ -158,7 +156,7 @@ class _Called(NamedTuple):
 
     @classmethod
     def by(cls, store: Store, calls: Places, attempts: Places) -> _Called:
-        """Return them by the call of each of some attempts."""
+        """Make them of some attempts and the call of each."""
         order = np.lexsort((copy_of(store.spans.start_ns)[attempts], calls))
         calls, first, counts = np.unique(calls[order], return_index=True, return_counts=True)
         return cls(calls, attempts[order][first], attempts[order][first + counts - 1], counts)

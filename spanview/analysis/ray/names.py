@@ -152,11 +152,7 @@ def names_in_list(names: Collection[str]) -> dict[str, str]:
 
 
 class ShortNames:
-    """What people call the Ray functions of a whole store, whose names come while it is read.
-
-    Args:
-        names: The names of its spans.
-    """
+    """What people call the Ray functions of a whole store, whose names come while it is read."""
 
     def __init__(self, names: Interned) -> None:
         self._names = names

@@ -183,11 +183,7 @@ _KNOWN: Final[WeakKeyDictionary[Store, dict[int, str]]] = WeakKeyDictionary()
 
 
 def reason_of(store: Store, row: int) -> Why | None:
-    """Return why a call has no attempt; None if a span isn't such a call.
-
-    Args:
-        row: The PRODUCER's row in the span table.
-    """
+    """Return why a call has no attempt; None if a span isn't such a call."""
     return reasons_of(store, calls_of(store, [store.spans.trace[row]])).get(row)
 
 
@@ -196,18 +192,14 @@ def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
 
     Args:
         store: Where the spans are; all of them are searched for evidence.
-        calls: The calls to explain.
     """
     return {} if calls.counts.all() else _Reasons(store, calls).answers
 
 
 def without_attempt(store: Store, reasons: Mapping[int, Why]) -> dict[int, Why]:
-    """Return which of these calls left no attempt, as every count of them means it.
+    """Return which of the calls in the result of `reasons_of` left no attempt, as every count of them means it.
 
     Left out are what was no call or was never submitted, and methods that tracing leaves out.
-
-    Args:
-        reasons: Why calls have no attempt, as `reasons_of` returns it.
     """
     statuses = store.spans.status
     return {row: why for row, why in sorted(reasons.items()) if statuses[row] != ERROR and not why.is_harmless}
@@ -237,7 +229,7 @@ class _Reasons:
         self._actors = self._actors_of({call.actor for call in self._actor_calls})
         self._last_run = self._last_submitted()
         self._creating = set[int]()
-        """Those of the following that made the call below them, which created the actor."""
+        """Calls of `get_if_exists` that made the call below them, which created the actor."""
         self._existing = self._existing_of(lone_calls)
         self._last_routed = self._last_of_routings()
         self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}

@@ -147,13 +147,13 @@ class Living:
 
     growing: frozenset[int]
     running: frozenset[int]
-    """Those of them with a span that runs."""
+    """Which traces have a span that runs."""
     lost: Mapping[int, str]
-    """Those that lack something that is lost: what that is, in two words."""
+    """What was lost, in two words, of each trace that lacks it."""
     lost_spans: Mapping[int, Unended]
     """The spans that are lost, by row."""
     known_until: Mapping[int, int]
-    """Until when what is lost of these is known to have run, in nanoseconds since 1970, where that is known."""
+    """Until when traces are known to have run that lost something, in nanoseconds since 1970, where that is known."""
 
     @classmethod
     def of(cls, growths: Mapping[int, Growth]) -> Living:
@@ -195,7 +195,6 @@ class Running:
     """Knows what may still be running. It can be asked from several threads.
 
     Args:
-        host: Knows the processes of this host.
         clock: Returns the time in seconds, from any origin.
     """
 
@@ -254,11 +253,7 @@ class Running:
         return Living.of({trace: Growth({}, (), {}, unended) for trace, unended in by_trace.items()})
 
     def unended(self, traces: Container[int] | None = None) -> dict[int, Unended]:
-        """Return what has become of spans without an end, by row.
-
-        Args:
-            traces: Numbers of traces; None for all.
-        """
+        """Return what has become of spans without an end, by row."""
         with self._lock:
             return self._unended.all(traces)
 
@@ -301,11 +296,7 @@ class Running:
             return self._growth_of(trace, self._unended.all((trace,)))
 
     def runs_now(self, traces: Container[int] | None = None) -> list[RunsNow]:
-        """Return what probably runs in some traces, or in all: of each process one thing, rather a missing parent.
-
-        Args:
-            traces: Numbers of traces; None for all.
-        """
+        """Return what probably runs in some traces, or in all: of each process one thing, rather a missing parent."""
         found, starts, ends = dict[int, RunsNow](), self._store.spans.start_ns, self._store.spans.end_ns
         with self._lock:
             self._take_in_new_spans()
@@ -388,11 +379,7 @@ class Running:
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def assessment_of(self, row: int) -> Assessment:
-        """Return whether a call without an attempt may run, for which no other reason is known.
-
-        Args:
-            row: The PRODUCER's.
-        """
+        """Return whether a call without an attempt may run, for which no other reason is known."""
         with self._lock:
             self._take_in_new_spans()
             return self._assess(row)
@@ -490,7 +477,6 @@ class Running:
 
         Args:
             actor: The actor's newest attempt, and its process; None if there is none.
-            life: Whether the process is alive.
         """
         if actor is None:
             return Assessment(True, "may run: its actor has left no span yet")

@@ -121,12 +121,7 @@ def unended_text(unended: Unended) -> str:
 
 
 class UnendedSpans:
-    """Knows which spans have no end, and what has become of them. For one thread at a time.
-
-    Args:
-        writers: Knows who has written them.
-        host: Knows the processes of this host.
-    """
+    """Knows which spans have no end, and what has become of them. For one thread at a time."""
 
     def __init__(self, store: Store, writers: Writers, host: Host) -> None:
         self._store = store
@@ -145,11 +140,7 @@ class UnendedSpans:
         return cls(store, Writers(store, host, clock), host)
 
     def all(self, traces: Container[int] | None = None) -> dict[int, Unended]:
-        """Return what has become of each of the newest ones, by row.
-
-        Args:
-            traces: Numbers of traces; None for all.
-        """
+        """Return what has become of each of the newest spans without an end, by row."""
         # One time for all: what runs at once has the same end on a screen.
         now_ns = time.time_ns()
         return {row: self._remembered(row, now_ns) for row in self._rows_of(traces)}

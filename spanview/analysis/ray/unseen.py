@@ -87,11 +87,7 @@ def _may_run(store: Store, call: int, children: list[int]) -> bool:
 
 
 def parents_of_names(store: Store, children: Iterable[int]) -> Mapping[int, Mapping[int, int]]:
-    """Return the names of the parents of these names' spans, and how often; names without parents are left out.
-
-    Args:
-        children: The numbers of the names.
-    """
+    """Return the names of the parents of these names' spans, and how often; names without parents are left out."""
     import numpy as np
 
     from spanview.index.forest import forest_of

@@ -63,11 +63,11 @@ _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
 _CONSTRUCTOR: Final = f".__init__{RAN}"
 _LAST_ENDS: Final = 4
-"""Calls of one caller that are looked at for an argument, the last that had ended,"""
+"""Calls of one caller, the last that had ended, that are looked at for an argument."""
 _LAST_ENDS_OF_QUEUED: Final = 16
-"""those for one that a call may have waited for before it waited for a worker,"""
+"""Such calls that are looked at for what a call may have waited for before it waited for a worker."""
 _LAST_ENDS_OF_PREPARED: Final = 64
-"""and those for any that it may have waited for while its worker or actor was made."""
+"""Such calls that are looked at for what a call may have waited for while its worker or actor was made."""
 
 
 WaitSums: TypeAlias = "Mapping[WaitedFor, tuple[int, int]]"
@@ -80,18 +80,18 @@ class WaitedFor(StrEnum):
     WORKER_START = "a worker to start"
     FREE_WORKER = "a free worker"
     ACTOR = "its actor"
-    """It ran something else."""
+    """The actor ran something else."""
     CREATION = "its actor to be created"
     ARGUMENTS = "its arguments"
     UNKNOWN = "unknown"
 
     @property
     def label(self) -> str:
-        """It in a few words, as `likely for a free worker`: certain is only what has to end before a call runs."""
+        """What was waited for, as `likely for a free worker`: certain is only what has to end before a call runs."""
         return self.label_of("")
 
     def label_of(self, extent: str) -> str:
-        """Return the same of a part of a wait, as `likely mostly for a worker to start`.
+        """Return the words for a part of a wait, as `likely mostly for a worker to start`.
 
         Args:
             extent: Which part; empty for all of it.
@@ -107,7 +107,7 @@ class WaitedFor(StrEnum):
 
     @property
     def brief(self) -> str:
-        """The same in fewer words, such as `free worker`."""
+        """What was waited for in fewer words, such as `free worker`."""
         return self.name.lower().replace("_", " ")
 
 
@@ -125,12 +125,12 @@ class WaitReason:
 
     @property
     def is_known(self) -> bool:
-        """Whether it is, certainly or likely."""
+        """Whether it is known, certainly or likely, what was waited for."""
         return self.waited_for is not WaitedFor.UNKNOWN
 
     @property
     def label(self) -> str:
-        """It in a few words, as `mostly for its actor to be created`."""
+        """What was waited for, and how much, as `mostly for its actor to be created`."""
         return self.waited_for.label_of("" if self.is_whole else "mostly" if self.is_most else "at the end")
 
 
@@ -144,8 +144,7 @@ class WaitReasons:
         rows: Of attempts, ascending: those of a wait that is longer than handing over a call takes.
         kinds: What each waited for, as its index in `WaitedFor`.
         shown_by: The rows of the attempts that show it; `NO_ROW` where none does.
-        waits_ns: How long each waited.
-        shares_ns: How long for this.
+        shares_ns: How long each waited for what it is said to have waited for.
     """
 
     def __init__(
@@ -170,9 +169,7 @@ class WaitReasons:
         """Return how many attempts of each group waited for what, and how long for it.
 
         Args:
-            rows: Of attempts.
             groups: The group of each, a number below `size`.
-            size: How many groups there are.
         """
         if not len(self._rows):
             return [{} for _ in range(size)]
@@ -352,11 +349,7 @@ class AllAttempts:
     # -- what some waited for ----------------------------------------------------------------------------------------
 
     def reasons_of(self, rows: Places | Sequence[int]) -> WaitReasons:
-        """Return what attempts waited for that no other one of their call preceded.
-
-        Args:
-            rows: Of these attempts.
-        """
+        """Return what attempts that no other one of their call preceded waited for."""
         chosen = self._indices_of(np.asarray(rows, np.int64))
         chosen = chosen[self._have_waited[chosen]]
         if not len(chosen):
@@ -473,11 +466,7 @@ class AllAttempts:
         return have_waited
 
     def call_of(self, attempt: int) -> int:
-        """Return the row of the call of an attempt that has a reason.
-
-        Args:
-            attempt: Its row.
-        """
+        """Return the row of the call of an attempt that has a reason."""
         return int(self._callers[self._index_of(attempt)])
 
     @cached_property
@@ -491,7 +480,6 @@ class AllAttempts:
         """Return the calls that the process of an attempt's call had submitted before, once for each of their attempts.
 
         Args:
-            attempt: The row of the attempt.
             since_ns: Calls are left out of which no attempt started, or ended, after this time.
 
         Returns:
@@ -510,7 +498,6 @@ class AllAttempts:
         """Return whether tasks waited for the workers that others ran in right before, not for the results of these.
 
         Args:
-            chosen: The tasks' attempts.
             previous: What ran right before each in its process.
             has_many: Whether several calls ran there while it waited.
         """
@@ -530,10 +517,9 @@ class AllAttempts:
         """Return the attempts whose results attempts may have waited for most of the time; -1 where there is none.
 
         Args:
-            chosen: The attempts.
             submitted: When they were.
-            most_ns: How long before them those may have ended.
-            steps: How many of their callers' calls are looked at, the last that had ended.
+            most_ns: How long before an attempt was submitted the other one may have ended.
+            steps: How many calls of an attempt's caller are looked at, the last that had ended.
         """
         results = np.full(len(chosen), -1)
         if not len(chosen):
@@ -552,7 +538,6 @@ class AllAttempts:
         """Return how long attempts waited for nothing but their worker's start, or their actor's creation.
 
         Args:
-            chosen: The attempts.
             submitted: When they were.
             prepared: When their worker or actor was there.
         """
@@ -569,7 +554,6 @@ class AllAttempts:
         looked at, it is when the earliest of these did.
 
         Args:
-            chosen: The attempts.
             submitted: When they were.
         """
         ends, is_open = submitted.copy(), np.ones(len(chosen), bool)

@@ -31,9 +31,6 @@ def wait_of(store: Store, tree: TraceTree, node: int) -> int:
 
     An attempt that another one preceded has waited since that one ended; where no file says when, it is 0. An execution
     of a compiled graph that another one preceded waited for nobody.
-
-    Args:
-        node: A node of the tree.
     """
     parent = tree.parents[node]
     if parent == ROOT or tree.is_missing(parent):
@@ -59,10 +56,6 @@ def wait_between(store: Store, parent_row: int, row: int) -> int:
 
     A CONSUMER waits from the end of its PRODUCER. A replica of Ray Serve waits from the start of its routing: that time
     is the queue, as `spanview.analysis.serve.requests` defines it.
-
-    Args:
-        parent_row: The row of the span's parent.
-        row: The row of the span.
     """
     spans = store.spans
     if spans.kind[row] == CONSUMER and spans.kind[parent_row] == PRODUCER:
@@ -82,10 +75,6 @@ def cold_starts_of(store: Store, calls: Calls) -> dict[int, int]:
     """Return the calls whose first attempt is the first one of its worker process, and how long each waited.
 
     Some of these waits include the start of the process; not for a worker that was started ahead.
-
-    Args:
-        store: Where the spans are; it may grow.
-        calls: The calls that count.
 
     Returns:
         Nanoseconds from the PRODUCER's end to the first attempt's start, by the PRODUCER's row.
@@ -111,8 +100,6 @@ def waiting_in(store: Store, calls: Calls, *, without: Iterable[int] = ()) -> Le
     Calls without an attempt are left out: no file says how long they wait.
 
     Args:
-        store: Where the spans are; it may grow.
-        calls: The calls that count.
         without: Numbers of names; calls that have one of them are left out.
     """
     import numpy as np

@@ -136,8 +136,6 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
     """Return the process that has written a span; None if neither the span nor its file says.
 
     Args:
-        span: The span.
-        path: Its file.
         here: The name of this host, which may be the node in a file's name.
     """
     collected = _COLLECTED.search(path)

@@ -68,7 +68,6 @@ class Host(Protocol):
 
         Args:
             host: The host that it ran on, empty where that isn't known.
-            path: The file.
             seen_ns: When it was seen to run, in nanoseconds since 1970.
             is_named: Whether the span itself names host and process.
         """
@@ -81,7 +80,6 @@ class Host(Protocol):
 
         Args:
             path: A file of its spans.
-            worker_id: The worker's.
             session: The name of its session, empty where it isn't known.
         """
 
@@ -110,7 +108,6 @@ class Writers:
     """Knows who has written spans, and which of these processes were seen alive. For one thread at a time.
 
     Args:
-        host: Knows the processes of this host.
         clock: Returns the time in seconds, from any origin.
     """
 

@@ -45,7 +45,6 @@ def served_in(forest: Forest, candidates: Places) -> tuple[Places, Places]:
     """Return the calls that a replica ran, and the replicas' spans; both as positions.
 
     Args:
-        forest: The trees that count.
         candidates: The positions of calls without a CONSUMER.
     """
     import numpy as np
@@ -88,7 +87,7 @@ def served_by(store: Store, calls: Iterable[tuple[int, int]], replicas: Iterable
 
     Args:
         calls: Pairs of a key for the parent, and the row of the call.
-        replicas: The same of the spans of replicas.
+        replicas: Pairs of a key for the parent, and the row of the replica's span.
     """
     starts, of_parents = store.spans.start_ns, defaultdict[int, list[tuple[int, int]]](list)
     for parent, row in calls:

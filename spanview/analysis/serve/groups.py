@@ -76,9 +76,7 @@ class RequestGroup:
 def serve_groups(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[RequestGroup]:
     """Return the requests by application, deployment, route, method and status, sorted by these.
 
-    Args:
-        store: Where the spans are; spans that arrive meanwhile don't count.
-        traces: Numbers of the traces that count; None for all.
+    Spans that arrive meanwhile don't count.
     """
     groups: defaultdict[RequestKey, list[Request]] = defaultdict(list)
     for request in serve_requests(store, traces, tell):

@@ -43,7 +43,7 @@ class OtherHalf:
     """Its row in the span table."""
     method: str
     route: str
-    """Empty, as all below, unless both have it."""
+    """Empty unless both spans have it; so are status and request id."""
     status: str
     request_id: str
 

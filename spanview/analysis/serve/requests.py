@@ -183,9 +183,7 @@ def queue_between(spans: SpanTable, route_row: int, replica_row: int) -> int | N
 def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[Request]:
     """Return the requests in the order in which their outermost spans were read; only Serve's spans are decoded.
 
-    Args:
-        store: Where the spans are; spans that arrive meanwhile don't count.
-        traces: Numbers of the traces that count; None for all.
+    Spans that arrive meanwhile don't count.
     """
     chains, callers = _chains(store, traces)
     requests, keys = [], dict[RequestKey, RequestKey]()

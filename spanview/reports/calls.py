@@ -59,7 +59,7 @@ def _percentiles(
     turns: dict[str, dict[str, Any]] = {
         "p50": {"comes": 1},
         "p95": {"goes": 2 if family == "WAIT" else 3},
-        "p99": {"comes": 7},
+        "p99": {"comes": 13},
         "max": {"comes": 3},
     }
     for column in spread(family, name, meaning, ns_of, *turns.items()):

@@ -100,7 +100,7 @@ options:
       --max-span-size N  maximum size of a record in bytes (default 16MiB)
       --no-cache         neither read nor write the cached index
       --completion SHELL print the completion script for bash, zsh or fish
-      --version          print the version
+      --version          print the version; with --verbose also those of Python and libraries
   -h, --help             show this help, or a command's options: spanview COMMAND --help
 
 spanview help lists the pages of the manual.
@@ -158,7 +158,7 @@ def _answer(words: list[str]) -> int:
     if "--version" in rest[:1]:
         from spanview.version import __version__
 
-        return _print(f"spanview {__version__}\n")
+        return _print(f"spanview {__version__}\n" + (_versions_text() if "--verbose" in rest[1:2] else ""))
     if rest and rest[0].partition("=")[0] == "--completion":
         return _print_completion("".join([rest[0].partition("=")[2], *rest[1:2]]))
     if command is None and (mistake := _mistaken_command(word)) is not None:
@@ -211,6 +211,17 @@ def _print_completion(shell: str) -> int:
     first.append(Option(("--completion",), "print a shell's completion script", "SHELL", _SHELLS))
     first.append(Option(("--version",), "print the version", "", ()))
     return _print(script(shell, Commands(COMMANDS, options, {"help": PAGES})))
+
+
+def _versions_text() -> str:
+    """Return the versions of what it runs on, and what is done in Textual's own way since this version lacks a part."""
+    from importlib.metadata import version
+    from platform import python_version
+
+    from spanview.tui.shims import inactive_text
+
+    versions = [("Python", python_version()), *((name, version(name)) for name in ("textual", "rich", "numpy"))]
+    return "".join(f"{name} {number}\n" for name, number in versions) + inactive_text()
 
 
 def _print(text: str) -> int:

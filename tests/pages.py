@@ -122,7 +122,7 @@ def options_table() -> str:
         lines.append((flags, option.text, "" if everywhere else ", ".join(commands)))
     lines += [
         ("`--completion SHELL`", "print the completion script for bash, zsh or fish", "no command"),
-        ("`--version`", "print the version", "no command"),
+        ("`--version`", "print the version; with `--verbose` also those of Python and libraries", "no command"),
     ]
     return _table("| option | | commands |", lines)
 

@@ -2,6 +2,7 @@
 
 keys       all keys: bindings, hints, help and the page `viewer` are made of this table
 viewer     what a screen may ask of the application
+shims      what is used of Textual's own parts, and what it is for
 widgets/   what screens are made of: lists, tables, prompts, work in threads
 app/       the application, the reading thread, themes, settings
 traces/    the first screen: all traces, in groups and as a plot

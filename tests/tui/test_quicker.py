@@ -8,12 +8,11 @@ widget, message --> methods                        as Textual looks them up
 from __future__ import annotations
 
 import gc
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.segment import Segment
-from textual import _callback, events
+from textual import events
 from textual.css.stylesheet import Stylesheet
 from textual.strip import Strip
 from textual.widgets import Input
@@ -27,7 +26,7 @@ from spanview.tui.widgets.prompt import Prompt
 from viewers import looking_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from textual.app import App
     from textual.css.model import RuleSet
@@ -56,31 +55,6 @@ def test_lines_are_cut_as_ever(cuts: list[int]) -> None:
     one, other = (Strip([Segment("sp"), Segment("ans")], 5) for _ in range(2))
     pieces = [[*piece] for piece in quicker.divide(one, iter(cuts))]
     assert pieces == [[*piece] for piece in quicker._divide(other, cuts)]
-
-
-def _of_two(_one: int, _other: int) -> None: ...
-
-
-class _Owner:
-    def method(self, _one: int, _other: int) -> None: ...
-
-
-@pytest.mark.parametrize(
-    ("callback", "count"),
-    [
-        (_of_two, 2),
-        (_Owner().method, 2),
-        (partial(_of_two, 1), 1),
-        (partial(_Owner().method, 1), 1),
-        (partial(partial(_Owner().method, 1), _other=2), 0),
-    ],
-)
-def test_parameters_are_counted_as_ever(callback: Callable[..., Any], count: int) -> None:
-    """However often they are counted."""
-    counts = [quicker.parameters(callback), quicker._count_parameters(callback), quicker.parameters(callback)]
-    assert counts == [count] * 3
-    quicken()
-    assert _callback.count_parameters is quicker.parameters
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)

@@ -29,6 +29,7 @@ from spanview.tui.app.terminal import careful, drawn_on
 from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
 from spanview.tui.app.views import Views
 from spanview.tui.app.warm import TIDY_INTERVAL_S, Tidy, import_screens
+from spanview.tui.shims import ALONE, CLOSED, PLAIN
 from spanview.tui.traces.traces_model import NUMPY_FROM_TRACES
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.base_screen import BaseScreen
@@ -102,8 +103,8 @@ class SpanviewApp(App[None]):
         super().__init__()
         quicken()
         self.stylesheet = Sheet(variables=self.get_css_variables())
-        # Each screen would have two widgets for them.
-        self._disable_tooltips = self._disable_notifications = True
+        if PLAIN.is_active:
+            self._disable_tooltips = self._disable_notifications = True
         self._store = store
         store.ask_lives = lambda: self.running
         self._opening = opening
@@ -281,16 +282,18 @@ class SpanviewApp(App[None]):
 
     async def _replace_screen(self, screen: Screen[Any]) -> Screen[Any]:
         """Close a screen that another has taken the place of, which is painted already or will be: not once more."""
+        self.tidy.screen_was_left()
+        if not CLOSED.is_active:
+            return await super()._replace_screen(screen)
         screen.post_message(ScreenSuspend())
         self.capture_mouse(None)
         await screen.remove()
-        self.tidy.screen_was_left()
         return screen
 
     @property
     def _background_screens(self) -> list[Screen[Any]]:
         """Let no screen shine through: Textual has the one below laid out, and the one in sight painted for it."""
-        return []
+        return [] if ALONE.is_active else super()._background_screens
 
     @property
     def acts_until(self) -> float:

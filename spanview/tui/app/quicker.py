@@ -4,22 +4,21 @@ strips       a line that isn't cut keeps itself in its own cache, so only a coll
              thousand objects for each key, and most of what there is to collect
 rules        which rules of the style sheet are for a widget is looked up for each one of each screen that is opened
 handlers     which methods take a message is looked up in all classes of a widget for each message
-parameters   how many a callback takes is found out for each call of a `partial`
 """
 
 # ruff: noqa: SLF001 - what is mended has no other names
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from textual import _callback
 from textual.app import App
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.message_pump import MessagePump
 from textual.strip import Strip
+
+from spanview.tui.shims import HANDLERS, RULES, STRIPS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -32,8 +31,7 @@ if TYPE_CHECKING:
     _Asked: TypeAlias = tuple[Any, ...]
 
 _divide = Strip.divide
-_get_dispatch_methods = MessagePump._get_dispatch_methods
-_count_parameters = _callback.count_parameters
+_get_dispatch_methods: Any = getattr(MessagePump, "_get_dispatch_methods", None)
 _HANDLERS: dict[tuple[type, str, type], _Handlers | None] = {}
 """By the classes of the widget and of the message, and the name of the methods; None where Textual looks them up."""
 _MARKS: Final = "_has_hover_style", "_has_focus_within", "_has_order_style", "_has_odd_or_even"
@@ -43,22 +41,16 @@ _NOTHING: Any = None
 def quicken() -> None:
     """Have Textual do it in this way, but for the rules, which a `Sheet` keeps."""
     # Textual calls them by these names.
-    Strip.divide = divide  # type: ignore[method-assign]
-    MessagePump._get_dispatch_methods = handlers  # type: ignore[method-assign]
-    _callback.count_parameters = parameters
+    if STRIPS.is_active:
+        Strip.divide = divide  # type: ignore[method-assign]
+    if HANDLERS.is_active:
+        MessagePump._get_dispatch_methods = handlers  # type: ignore[method-assign]
 
 
 def divide(self: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
     """Cut a line at some cells, as Textual does; a line that isn't cut keeps nothing."""
     cuts = [cut for cut in cuts if cut <= self.cell_length]
     return [self] if cuts == [self.cell_length] else _divide(self, cuts)
-
-
-def parameters(func: Callable[..., Any]) -> int:
-    """Return how many parameters a callback takes; of a `partial`, Textual doesn't keep it."""
-    if isinstance(func, partial):
-        return parameters(func.func) - len(func.args) - len(func.keywords)
-    return _count_parameters(func)
 
 
 def handlers(
@@ -106,6 +98,9 @@ class Sheet(Stylesheet):
 
     def apply(self, node: DOMNode, *, animate: bool = False, cache: dict[_Asked, RulesMap] | None = None) -> None:
         """Style a node, as Textual does."""
+        if not RULES.is_active:
+            super().apply(node, animate=animate, cache=cache)
+            return
         if self._known_in is not self.rules:
             self._known, self._known_in = {}, self.rules
         above, asked = before = self._above

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from textual.events import Paste
 
+from spanview.tui.shims import BROWSER, TERMINAL
+
 if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.drivers.linux_driver import LinuxDriver
@@ -82,8 +84,8 @@ class Pastes:
 def careful(kind: type[Driver]) -> type[Driver]:
     """Return the driver that reads a terminal, or a browser, carefully; one for something else as it is."""
     if kind.__name__ == "WebDriver":
-        return _lasting_as_the_server(kind)
-    if os.name != "posix":
+        return _lasting_as_the_server(kind) if BROWSER.is_active else kind
+    if os.name != "posix" or not TERMINAL.is_active:
         return kind
     from textual import constants
     from textual.drivers.linux_driver import LinuxDriver

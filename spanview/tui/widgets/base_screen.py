@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
 
-from textual._time import get_time
 from textual.binding import Binding
+from textual.messages import Layout
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input
 
 from spanview.tui.keys import On, View, action_of, footer_text, keys_on, spelt
+from spanview.tui.shims import CLOSED, CLOSING, LAYOUT, RESIZED, RESUMED
 from spanview.tui.widgets.header import Footer, Header, Said, TwoSided, state_text
 from spanview.tui.widgets.view_bar import ViewBar
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from textual.await_remove import AwaitRemove
     from textual.events import ScreenResume
     from textual.geometry import Region, Size
-    from textual.messages import Layout
 
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
@@ -114,7 +114,7 @@ class BaseScreen(Screen[None]):
     @property
     def is_left(self) -> bool:
         """Whether it was left, or is being closed: its widgets go, and messages that were on their way still come."""
-        return self._pruning or self not in self.app.screen_stack
+        return (CLOSING.is_active and self._pruning) or self not in self.app.screen_stack
 
     @property
     def is_in_front(self) -> bool:
@@ -128,6 +128,10 @@ class BaseScreen(Screen[None]):
 
     def on_screen_resume(self, event: ScreenResume) -> None:
         """Take on the theme that was chosen while another screen was in sight; nothing else can have changed."""
+        if not RESUMED.is_active:
+            self._catch_up()
+            self.refresh_frame()
+            return
         # Textual would style all of it anew, and paint twice what is laid out now.
         event.prevent_default()
         self.stack_updates += 1
@@ -318,7 +322,7 @@ class BaseScreen(Screen[None]):
 
         Textual tells a screen of its size after each layout for a new one, too, and then lays out and paints again.
         """
-        if size != self._compositor.size:
+        if not RESIZED.is_active or size != self._compositor.size:
             super()._screen_resized(size)
             if self.is_mounted:
                 # They say what there is room for.
@@ -330,6 +334,9 @@ class BaseScreen(Screen[None]):
         In Textual each widget that gets another size asks for a layout and for painting again. What it has got is what
         the layout gave it: only a scrollbar that comes or goes has to be given its place.
         """
+        if not LAYOUT.is_active:
+            super()._refresh_layout(size, scroll)
+            return
         is_first = self._laid_out is None and self.is_in_front
         before = {widget: _asked_by(widget) for widget in self.walk_children(Widget, with_self=True)}
         super()._refresh_layout(size, scroll)
@@ -341,7 +348,7 @@ class BaseScreen(Screen[None]):
             if scrollbars == had_scrollbars:
                 widget._layout_required &= layout and not is_first and widget is not self  # noqa: SLF001 - as below
                 widget._repaint_required &= repaint and not is_first  # noqa: SLF001
-        self._laid_out, self._laid_out_at = self._layout_state, get_time()
+        self._laid_out, self._laid_out_at = self._layout_state, Layout(self).time
 
     async def _on_layout(self, message: Layout) -> None:
         """Leave alone who asked for a layout before the last one."""
@@ -358,12 +365,14 @@ class BaseScreen(Screen[None]):
 
         Textual asks for a layout when all that a screen holds is mounted, but it was there at the first one.
         """
-        if layout and self._laid_out == self._layout_state:
+        if layout and LAYOUT.is_active and self._laid_out == self._layout_state:
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
 
     def remove(self) -> AwaitRemove:
         """Remove it from the application, whose other screens needn't be laid out for that."""
+        if not CLOSED.is_active:
+            return super().remove()
         return self.app._prune(self)  # noqa: SLF001 - as Textual does
 
 

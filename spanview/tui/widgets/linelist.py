@@ -12,6 +12,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from spanview.tui.app.colorless import CURSOR, CURSOR_ELSEWHERE
+from spanview.tui.shims import SCROLLBAR
 from spanview.tui.widgets.dragging import takes_mouse
 
 if TYPE_CHECKING:
@@ -86,6 +87,10 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         self._count = count
         self._unlit.clear()
         self.cursor = max(0, min(self.cursor if cursor is None else cursor, count - 1))
+        if not SCROLLBAR.is_active:
+            self.virtual_size = Size(0, count)
+            self.refresh()
+            return
         # No line is wider than the screen: a width of now would have the screen laid out once more with each other one.
         self.set_reactive(LineList.virtual_size, Size(0, count))
         if self.size:

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, Label
 
 from spanview.display.sanitise import meant, sanitise, typed
+from spanview.tui.shims import TYPED_LAST
 from spanview.tui.widgets.completing import CompletingLine, Offers
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ class _Asking(Protocol):
 class _Line(CompletingLine):
     def on_resize(self) -> None:
         """Keep what is typed last in sight when what stands beside it takes more room."""
-        self.scroll_to_region(Region(self._cursor_offset, 0, 1, 1), force=True, animate=False)
+        if TYPED_LAST.is_active:
+            self.scroll_to_region(Region(self._cursor_offset, 0, 1, 1), force=True, animate=False)
 
     async def action_submit(self) -> None:
         """Tell that Enter was pressed, before the next key is looked at."""

@@ -268,7 +268,8 @@ def test_every_format_is_explained_once() -> None:
 
 def test_options_that_are_mentioned_exist() -> None:
     """No page speaks of an option that no command takes."""
-    known = {flag for option in options() for flag in option.flags} | {"--completion", "--version"} | OTHER_FLAGS
+    flags = {flag for option in options() for flag in option.flags}
+    known = flags | {"--completion", "--version", "--verbose"} | OTHER_FLAGS
     for name, text in TEXTS.items():
         mentioned = {*re.findall(r"(?<![\w-])--[a-z][a-z-]+", " ".join(re.findall("`[^`]+`", prose(text))))}
         assert mentioned - known == set(), name

@@ -73,7 +73,7 @@ USAGE_ERROR: Final = 2
 _MIN_SIMILARITY: Final = 0.65
 """Similarity from which a word is taken for a command: `tre` and `veiw`, not `data`."""
 _MIN_OPTION_SIMILARITY: Final = 0.75
-"""The same for options, of which more are similar: `--folow`, but not `--filter` for `--follow`."""
+"""Similarity from which a word is taken for an option: `--folow`, but not `--filter` for `--follow`."""
 _INTERRUPTED: Final = 130
 
 _OVERVIEW: Final = """\

@@ -78,11 +78,7 @@ class TraceChoice:
             only_trace({*filter(id_test(prefix), there)}, prefix)
 
     def settled(self, runs: Iterable[Run]) -> TraceChoice:
-        """Return it with the time at which the newest run begins.
-
-        Args:
-            runs: Those of all parts of the spans.
-        """
+        """Return this choice with the time at which the newest of all runs begins."""
         assert self.since is not None  # noqa: S101 - for type checkers
         return replace(self, since=self.since._replace(moment_ns=end_before_latest(runs_of(runs))))
 

@@ -87,9 +87,7 @@ class Collection:
         """Append what is new to a node's files.
 
         Args:
-            node: The node.
-            pieces: What is new.
-            content: All their bytes.
+            content: The bytes of all pieces.
 
         Raises:
             CollectError: A file can't be written, or isn't as long any more as it was.

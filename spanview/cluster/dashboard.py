@@ -39,11 +39,6 @@ _TOKEN_FILE: Final = os.path.join("~", ".ray", "auth_token")
 def collect_logs(collection: Collection, dashboard: Dashboard, stop: threading.Event) -> Iterator[list[NodeProgress]]:
     """Collect from the logs of all nodes; yield, again and again, how far it is.
 
-    Args:
-        collection: What was collected, to which is added.
-        dashboard: Whose logs.
-        stop: Ends it when it is set.
-
     Raises:
         CollectError: What was collected can't be written.
     """

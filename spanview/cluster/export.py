@@ -41,10 +41,7 @@ class ClusterExport:
     """Files, read and divided, which are then written.
 
     Args:
-        tasks: Where that is done.
-        job: What is read, and which spans are written.
         form: One of `FORMATS`.
-        lose: Takes note of what the format can't say.
 
     Raises:
         CollectError: A node can't read a file, or has another spanview, or none.
@@ -197,7 +194,6 @@ def _divided(job: Job, parts: Sequence[SpanRows], numbers: Sequence[Places]) -> 
     """Return how many rows there are, and the rows by share, in a list for each of its partitions.
 
     Args:
-        parts: The rows.
         numbers: The partition of each row, among those of all shares.
     """
     divided = [part.divided(of_part, _count(job)) for part, of_part in zip(parts, numbers, strict=True)]

@@ -40,10 +40,7 @@ class SharedFile(NamedTuple):
     """The PATH, if it is a URI."""
 
     def found(self, folder: str) -> FoundFile:
-        """Return the file as a search on this node finds it; one behind a URI is copied.
-
-        Args:
-            folder: What is copied goes there.
+        """Return the file as a search on this node finds it; one behind a URI is copied into a folder.
 
         Raises:
             CollectError: This node can't see it.
@@ -73,9 +70,6 @@ def is_uri(path: str) -> bool:
 
 def search(paths: Sequence[str]) -> tuple[list[SharedFile], list[Problem]]:
     """Return the files below PATHs by their shown paths, and what was refused.
-
-    Args:
-        paths: Files, folders, globs and URIs.
 
     Raises:
         NoSuchPathError: There is no such file or folder.
@@ -206,7 +200,6 @@ class SharedSources(DetailReader):
     """The reader of a store whose files are some of those that are shared.
 
     Args:
-        reader: Reads them.
         numbers: The number that each file of the store has everywhere.
     """
 

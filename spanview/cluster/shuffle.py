@@ -86,7 +86,7 @@ class Tasks(Protocol):
         """Wait for each value that such a function yields.
 
         Raises:
-            CollectError: As above.
+            CollectError: The function has failed, or can't be called any more.
         """
 
     @property
@@ -190,13 +190,7 @@ class ReadGroups(NamedTuple):
 
 
 def job_of(files: Sequence[SharedFile], cap: int, choice: TraceChoice) -> Job:
-    """Return how some files are read.
-
-    Args:
-        files: As `search` returns them.
-        cap: Bytes of the longest record that is kept.
-        choice: Which of the spans are taken.
-    """
+    """Return how some files are read."""
     size = sum(file.content for file in files)
     shares = min(1 + size // _SHARE_BYTES, _MAX_SHARES)
     return Job(

@@ -60,7 +60,7 @@ class SpanRows:
         return np.zeros(len(self), np.uint64) if values is None else values
 
     def with_columns(self, **columns: NDArray[Any]) -> SpanRows:
-        """Return the same with some more columns."""
+        """Return these rows with some more columns."""
         return replace(self, columns={**self.columns, **columns})
 
     def taken(self, rows: Sequence[int] | Places | Flags) -> SpanRows:
@@ -174,7 +174,6 @@ def store_of(rows: SpanRows, reader: SharedReader) -> Store:
 
     Args:
         rows: Those of whole traces.
-        reader: Reads their records again.
     """
     store, columns = _empty_store(rows, reader)
     columns["warnings"] &= ~np.uint16(Warnings.DUPLICATE_ID)
@@ -196,7 +195,6 @@ def settled_store_of(rows: SpanRows, reader: SharedReader) -> tuple[Store, Mappi
 
     Args:
         rows: As `rows_of` returns them, of one store or of several that have no trace in common.
-        reader: Reads their records again.
     """
     store, columns = _empty_store(rows, reader)
     spans, high, low = store.spans, columns["trace_high"], columns["trace_low"]

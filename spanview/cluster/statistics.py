@@ -32,7 +32,6 @@ def statistics_on_cluster(tasks: Tasks, job: Job, by: str) -> tuple[list[Group],
     How many duplicates there are isn't: those of several files are known to the partitions, those of one to its task.
 
     Args:
-        job: What is read, and which spans count.
         by: One of `BY`.
 
     Raises:

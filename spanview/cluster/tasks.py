@@ -235,10 +235,8 @@ def collect(
     """Collect from all nodes of the cluster that this process is connected to; yield, again and again, how far it is.
 
     Args:
-        collection: What was collected, to which is added.
         places: Where span files are, on each node; empty for the default places.
         follow: Whether to go on until `stop` is set, also with nodes that come later.
-        stop: Ends it when it is set.
 
     Raises:
         CollectError: What was collected can't be written, or the cluster is gone.

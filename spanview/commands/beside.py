@@ -32,12 +32,7 @@ _END_S: Final = 10
 
 
 class Beside:
-    """The other process, in a context that ends it.
-
-    Args:
-        words: Its command and options.
-        environment: Its variables.
-    """
+    """Another process, in a context that ends it."""
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str]) -> None:
         self._notices: IO[bytes] = TemporaryFile()  # noqa: SIM115 - as long as the process

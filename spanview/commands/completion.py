@@ -67,7 +67,6 @@ def options_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str
     """Return a parser's options.
 
     Args:
-        parser: Of one command.
         words: What values may be, by their names in the help.
     """
     # There is no public way to ask a parser what it takes.

@@ -28,7 +28,6 @@ def collected(options: Options, *, whole: bool) -> Iterator[Options]:
     """Yield options with a folder for `--ray`, once the cluster has answered.
 
     Args:
-        options: As given.
         whole: Whether all has to be in it that there is.
 
     Raises:

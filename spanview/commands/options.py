@@ -70,7 +70,7 @@ class Options(NamedTuple):
     http: int | None = None
     """The port for OTLP over HTTP: 0 for any that is free, None for none."""
     grpc: int | None = None
-    """The same for gRPC."""
+    """The port for OTLP over gRPC: 0 for any that is free, None for none."""
     host: str = "localhost"
     """Where is listened."""
     words: tuple[str, ...] = ()

@@ -15,12 +15,7 @@ _DEFAULT_WIDTH: Final = 80
 
 
 def write_to_standard_output(chunks: Iterable[bytes], stream: TextIO | None = None) -> None:
-    """Write JSON out; on a terminal, what it would act on is escaped.
-
-    Args:
-        chunks: What is written.
-        stream: Standard output, where Python's own stream is another one.
-    """
+    """Write JSON out; on a terminal, what it would act on is escaped."""
     text = sys.stdout if stream is None else stream
     output, is_terminal = text.buffer, text.isatty()
     for chunk in chunks:

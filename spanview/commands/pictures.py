@@ -30,9 +30,7 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
     """Draw some traces, one below the other, into one SVG file.
 
     Args:
-        traces: Rows in the trace table, in their order on the page.
         path: The file; `-` for standard output.
-        force: Whether a file that is there may be replaced.
 
     Raises:
         ExportError: There are no traces, or more than one can look at, or the file can't be written.
@@ -58,13 +56,7 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
 
 
 def bar_lines(store: Store, trace: int, width: int, paint: Paint = plain) -> Iterator[str]:
-    """Yield one trace's waterfall in characters.
-
-    Args:
-        trace: The trace's row in the trace table.
-        width: Columns.
-        paint: Colours what it is given.
-    """
+    """Yield one trace's waterfall in characters."""
     model = _folded(store, trace)
     return picture_lines(picture_of(store, model, _appearance_of(store, model)), width, paint)
 

@@ -125,8 +125,7 @@ def _is_for_a_person() -> bool:
 def _has_data(wait_ms: int | None) -> bool | None:
     """Tell whether a pipe has data, or may have; False where it ended without any, None where neither is known by then.
 
-    Args:
-        wait_ms: How long to wait for either; None for as long as it takes.
+    It is waited for so many milliseconds, for as long as it takes where no number is given.
     """
     if not hasattr(select, "poll"):
         return True

@@ -142,8 +142,6 @@ class _Terminal:
 
     Args:
         where: The endpoint that is spoken of.
-        stop: Ends waiting.
-        show: Shows how far sending is.
     """
 
     def __init__(self, where: str, stop: threading.Event, show: Show) -> None:
@@ -165,10 +163,6 @@ class _Push:
     """Sends spans of a store, as the options say.
 
     Args:
-        store: Where they are.
-        sender: Sends them.
-        surroundings: Time, and a person.
-        options: What was given.
         state: What was sent in earlier calls; None where that isn't kept.
     """
 

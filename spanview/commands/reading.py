@@ -87,7 +87,6 @@ def begin(options: Options, *, decodes_all: bool = False) -> tuple[Store, Sessio
     """Read everything that is there, with a progress bar on a terminal's standard error; the session can go on.
 
     Args:
-        options: What was given.
         decodes_all: Whether no damage may go unseen.
 
     Raises:

@@ -38,7 +38,7 @@ class Selection:
 
     @property
     def choice(self) -> TraceChoice:
-        """The same for a cluster.
+        """What is selected, as the tasks of a cluster choose it.
 
         Raises:
             QueryError: A query asks for what only all spans together show.
@@ -68,7 +68,6 @@ class Selection:
         """Return the traces to show, by start, then id; with --follow, those of them that are there already.
 
         Args:
-            store: What is there.
             among: Only these are looked at, in their order; None for all.
 
         Raises:

@@ -70,12 +70,7 @@ def _follow(options: Options, selection: Selection) -> int:
 
 
 class SpanPrinter:
-    """A sink that prints each batch and forgets it, but for ids and digests, by which duplicates are recognised.
-
-    Args:
-        details: Gives records back.
-        selection: Which spans are printed.
-    """
+    """A sink that prints each batch and forgets it, but for ids and digests, by which duplicates are recognised."""
 
     intake = None
     """Spans are wanted one by one."""

@@ -93,11 +93,7 @@ class _FollowingPrinter:
         self._printed: set[int] = set()
 
     def print_ready(self, now: float) -> None:
-        """Print what has become ready.
-
-        Args:
-            now: Monotonic seconds.
-        """
+        """Print what has become ready by a monotonic time in seconds."""
         for trace in self._store.take_changed():
             self._changed_at[trace] = now
         ready = []

@@ -91,9 +91,7 @@ def _shown(
     """Show the viewer until it is left, or is to begin again.
 
     Args:
-        paths: What to read.
         choose: Which traces are shown at all; None for all.
-        stream: What is piped in.
         opening: What to begin with, where that isn't what was asked for.
     """
     _forget_terminal_size()

@@ -57,7 +57,6 @@ def answer_texts(answer: Answer, short: Mapping[str, str] | None = None, open_ca
     """Return where a trace's time went: the longest text first, then ever shorter ones.
 
     Args:
-        answer: Where it went.
         short: What functions are called where it is shown, by the names of their spans; without, as they can be told
             apart here.
         open_calls: How many of the calls without an attempt may still run, as far as processes show.
@@ -75,7 +74,6 @@ def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool, is_fi
     """Return what is said of a trace's time with that it is what is known of it.
 
     Args:
-        texts: What is said, the longest first.
         is_part: Whether more is to come.
         is_lost: Whether what is lost in it may have run on.
         is_first: Whether the trace has lasted longer by now than what is said of.
@@ -94,7 +92,6 @@ def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = Non
     """Return where the time of the median trace and of the slowest went: the longest text first, then shorter ones.
 
     Args:
-        answers: Where it went.
         short: As in `answer_texts`.
         of: What traces these are two of, safe to print; empty where that is plain.
     """
@@ -152,14 +149,13 @@ class _Line:
         return self._sum(_MOST_PARTS)
 
     def marked_sums(self) -> list[str]:
-        """Return the same, each with a mark where it isn't sure."""
+        """Return the total and its parts, each with a mark where it isn't sure."""
         return [f"{text}{' (not sure)' if self.doubts else ''}" for text in self.sums()]
 
     def _sum(self, most: int, detailed: Collection[Doing] = (), *, is_brief: bool = False) -> str:
         """Return the total and its parts, of which some are put together where there are more than so many.
 
         Args:
-            most: So many.
             detailed: The kinds of parts that more is said of.
             is_brief: Whether that is only what went on while something waited.
         """

@@ -23,11 +23,6 @@ def span_cells(start: float, end: float, width: int) -> tuple[int, str]:
 
     Its end is right to an eighth of a cell; blocks grow from the left only, so its start is right to about a third.
     A bar leaves at least a thin mark, however short the span.
-
-    Args:
-        start: Cells from the left edge.
-        end: Cells from the left edge.
-        width: Cells that there are; what lies outside is cut off.
     """
     first, last = round(max(0.0, start) * _FULL), round(min(float(width), end) * _FULL)
     first = min(first, width * _FULL - 1)

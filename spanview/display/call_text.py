@@ -75,9 +75,7 @@ def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool)
     """Return what went on while a call waited, as `meanwhile fetch ran 1.28 s`.
 
     Args:
-        meanwhile: What did.
         name: What its function is called.
-        time: How long that was.
         is_same: Whether the call that waited is one of this function.
     """
     number = meanwhile.attempts

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
 def aligned(
     rows: Sequence[Sequence[str]], paint: Paint = plain, shade: Callable[[Sequence[str], int], str] = lambda _row, _: ""
 ) -> Iterator[str]:
-    """Yield the lines of a table, the heads first; texts are safe to print.
-
-    Args:
-        rows: The heads, and the rows.
-        paint: Colours what it is given.
-        shade: Returns the shade of a row's cell, by the number of the column.
-    """
+    """Yield the lines of a table, the heads in the first row; texts are safe to print."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for number, row in enumerate(rows):
         cells = [f"{text:>{width}}" for text, width in zip(row, widths, strict=False)]

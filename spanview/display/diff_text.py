@@ -47,12 +47,7 @@ PER_TRACE: Final = "per trace"
 
 
 def side_lines(merged: Diff, labels: Sequence[str], paint: Paint = plain) -> Iterator[str]:
-    """Yield the table of what the sides are: a line for each, and one for the change.
-
-    Args:
-        labels: What each of them is, in words.
-        paint: Colours what it is given.
-    """
+    """Yield the table of what the sides are: a line for each, and one for the change."""
     a, b = merged.a, merged.b
     has_many = max(a.traces, b.traces) > 1
     header = ("", "TRACES", "SPANS", "ERRORS", "SELF", *(("P50", "P95") if has_many else ("DURATION",)), "")
@@ -70,13 +65,7 @@ def side_lines(merged: Diff, labels: Sequence[str], paint: Paint = plain) -> Ite
 def path_lines(
     merged: Diff, *, width: int | None = None, most: int | None = None, paint: Paint = plain
 ) -> Iterator[str]:
-    """Yield the table of the paths, those whose self times have changed most first, and before it what is per trace.
-
-    Args:
-        width: Cells that a line may have; None for any number.
-        most: So many paths at the most; None for all.
-        paint: Colours what it is given.
-    """
+    """Yield the table of the paths, those whose self times have changed most first, and before it what is per trace."""
     ordered = merged.by_change()
     shown = ordered[:most]
     table = _table(shown)
@@ -101,11 +90,7 @@ def group_lines(
     """Yield the table of groups, names first, before → after.
 
     Args:
-        merged: The comparison by groups.
-        ordered: Its groups in the order wanted.
         head: What names are, in capitals.
-        most: So many groups at the most; None for all.
-        paint: Colours what it is given.
     """
     shown, labels = ordered[:most], Labels(merged)
     names = [head, *(labels.path(path, _MAX_GROUP_WIDTH) for path in shown)]
@@ -149,12 +134,7 @@ def _own(path: PathDiff) -> tuple[str, ...]:
 
 
 def times(path: PathDiff, figure: str) -> tuple[str, str, str]:
-    """Return A's, the change, and B's.
-
-    Args:
-        path: The call path.
-        figure: One of `FIGURES` that is a time.
-    """
+    """Return A's, the change, and B's; the figure is one of `FIGURES` that is a time."""
     a, b = (
         "–" if side is None else _time(ns) for side, ns in zip((path.a, path.b), path.compared(figure), strict=True)
     )
@@ -236,12 +216,7 @@ def _shade(heads: Sequence[str], row: Sequence[str], column: int) -> str:
 
 
 class Labels:
-    """Labels of paths: names, and services too where two paths have the same names.
-
-    Args:
-        merged: The comparison.
-        short: What some names are called.
-    """
+    """Labels of paths: names, and services too where two paths have the same names."""
 
     def __init__(self, merged: Diff, short: Mapping[str, str] = NO_SHORT_NAMES) -> None:
         self._merged = merged

@@ -42,14 +42,7 @@ def place_text(place: Place) -> str:
 
 
 def wrapped(text: str, width: int, *, first: str = "", rest: str = "") -> list[str]:
-    """Return a text in lines of so many cells, broken at blanks; a word that is longer is broken too.
-
-    Args:
-        text: The text, which is made safe to print.
-        width: Cells of a line.
-        first: What the first line begins with.
-        rest: What the others begin with.
-    """
+    """Return a text in lines of so many cells, broken at blanks; a word that is longer is broken too."""
     width = max(_MIN_WIDTH, width)
     lines = wrap(sanitise(text), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False)
     # Some characters take two cells.

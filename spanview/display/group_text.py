@@ -14,8 +14,6 @@ def group_text(key: str | None, by: str, longest: int = MAX_LENGTH) -> str:
     """Return the key of a group, safe to print; in words where its spans have none.
 
     Args:
-        key: As a `Group` has it.
-        by: What is grouped by.
         longest: Characters of it that are kept.
     """
     if key:

@@ -61,11 +61,7 @@ class NestedValue:
     """An object or a list that is shown as lines.
 
     Args:
-        whole: An attribute's value, as the file has it.
         nested: What `nested_in` has made of it.
-        path: Where it is.
-        folds: What a person has unfolded, or folded.
-        room: Cells of a line.
     """
 
     def __init__(self, whole: Any, nested: Any, path: Path, *, folds: Folds, room: int) -> None:

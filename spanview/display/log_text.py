@@ -38,7 +38,6 @@ def line_text(line: bytes, longest: int | None = None) -> str:
     """Return a line of a log without its colours; it is made harmless later.
 
     Args:
-        line: As the file has it.
         longest: Characters that are kept, as many as there are without; what is left out needs no decoding.
     """
     if longest is not None:

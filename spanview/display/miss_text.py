@@ -16,12 +16,7 @@ _MAX_LENGTH: Final = 80
 
 
 def miss_lines(misses: Iterable[Miss], whose: str = "no span") -> list[str]:
-    """Return the reasons, each safe to print.
-
-    Args:
-        misses: The reasons.
-        whose: What has none of the attributes.
-    """
+    """Return the reasons, each safe to print."""
     return [_line(miss, whose) for miss in misses]
 
 

@@ -11,14 +11,13 @@ if TYPE_CHECKING:
     from spanview.model.problems import Problem
 
 NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, ProblemKind.WATCHER))
-"""The other kinds are counted, and `spanview check` lists them."""
+"""Kinds that are named one by one; all others are counted, and `spanview check` lists them."""
 
 
 def notice_text(problem: Problem, longest_path: int = MAX_LENGTH) -> str:
     """Return a problem as one line that is safe to print.
 
     Args:
-        problem: The problem.
         longest_path: Characters of its file that are kept, at the end.
     """
     path, detail = sanitise(problem.file), sanitise(problem.detail)

@@ -41,12 +41,7 @@ def typeset(text: str) -> Markdown:
 
 
 def page_console(mark: Style, **arguments: Any) -> Console:
-    """Return a console for `typeset` texts.
-
-    Args:
-        mark: The style of headings and code.
-        arguments: What rich's console takes.
-    """
+    """Return a console for `typeset` texts."""
     styles = {
         **{f"markdown.{name}": mark for name in _MARKED},
         **{f"markdown.{name}": Style(dim=True) for name in _DIM},

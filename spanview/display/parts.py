@@ -23,9 +23,9 @@ MAX_TEXT_LENGTH: Final = 100_000
 _NARROW: Final = re.compile("[ -\u02ff\u0370-\u0482\u048a-\u0590\u2010-\u2027\u2030-\u205e\n\t\r]*")
 """Latin, Greek and Cyrillic texts: a cell a character. All others are measured, which takes half a microsecond each."""
 _MAX_MEASURED: Final = 10_000
-"""Characters of all values that are shown, where they have to be measured,"""
+"""Characters of all values that are shown, where they have to be measured."""
 _FEWEST_MEASURED: Final = 200
-"""but so many of each value at the least."""
+"""Characters of each value that are shown at the least, where values have to be measured."""
 _MAX_LINES: Final = 20_000
 _MAX_KEY_WIDTH: Final = 32
 
@@ -96,9 +96,7 @@ def wrapped(parts: Iterable[DetailPart], column: int, width: int) -> Iterator[De
     """Yield parts as lines of a width.
 
     Args:
-        parts: What is shown.
         column: Cells that the keys take, as `key_column` returns them.
-        width: Cells of a line.
     """
     beside, wide = max(10, width - column - (3 if column else 1)), max(10, width - 1)
     count, unmeasured = 0, _MAX_MEASURED

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _CELL: Final = 7.3
 """Pixels that a character of the reader's monospace font takes at the most."""
 _HEAD: Final = 8.6
-"""The same in a head."""
+"""Pixels that a character of a head takes at the most."""
 _LINE, _MARGIN, _LEVEL = 20, 16, 12
 _TIME: Final = 640
 """Pixels of the line of time."""

@@ -49,7 +49,6 @@ def picture_lines(picture: Picture, width: int = WIDTH, paint: Paint = plain) ->
     """Yield the lines: the title, a ruler, a line a row, what is left out, and what the characters mean.
 
     Args:
-        picture: What is drawn.
         width: Columns; names and bars share what the durations leave.
         paint: Colours what it is given; where it does, a line says what the colours of bars mean.
     """

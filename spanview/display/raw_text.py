@@ -65,10 +65,7 @@ class _Layout:
     """Lays a record out.
 
     Args:
-        text: The record.
         section: What paths begin with.
-        folds: What a person has folded.
-        room: Cells of a line.
     """
 
     def __init__(self, text: str, section: str, *, folds: Folds, room: int) -> None:
@@ -179,10 +176,7 @@ def raw_parts(text: str, section: str, *, folds: Folds, room: int) -> list[Detai
     """Return a record as lines; None for what isn't written as an object or a list, or has too much in it.
 
     Args:
-        text: The record, as the file has it.
         section: What the paths of what can be folded begin with.
-        folds: What a person has folded.
-        room: Cells of a line.
     """
     try:
         lines = _Layout(text, section, folds=folds, room=room).lines

@@ -47,13 +47,11 @@ _STAND_INS: Final = _StandIns()
 
 
 def sanitise(text: str, longest: int = MAX_LENGTH) -> str:
-    """Return a text as one line that is safe to print, whatever is in it.
+    """Return a text as one line that is safe to print, whatever is in it; an ellipsis replaces what is too long.
 
     Control characters become their pictures, other invisible ones their hexadecimal form.
 
-    Args:
-        text: Anything.
-        longest: Characters that are kept; an ellipsis replaces the rest.
+    Control characters become their pictures, other invisible ones their hexadecimal form.
     """
     if len(text) > longest:
         text = text[: longest - 1] + "…"

@@ -75,7 +75,6 @@ def empty_sections(span: Span, log: SpanLog | None = None, *, is_linked: bool = 
     """Return the sections that have nothing to show.
 
     Args:
-        span: The span.
         log: The lines of logs that belong to it; None while they are looked for.
         is_linked: Whether something is known of spans that link to this one.
     """
@@ -91,11 +90,9 @@ def empty_sections(span: Span, log: SpanLog | None = None, *, is_linked: bool = 
 
 
 def detail_lines(subject: SpanInTree, section: str, width: int, view: DetailView | None = None) -> list[DetailLine]:
-    """Return the lines of one section, wrapped to a width.
+    """Return the lines of one of `SECTIONS`, wrapped to a width.
 
     Args:
-        subject: The span.
-        section: One of `SECTIONS`.
         view: How it is shown; by default as at first, with everything counted.
     """
     if view is None:

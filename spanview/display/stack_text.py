@@ -71,7 +71,6 @@ def stack_parts(text: str, *, key: str = "", inside: Path | None = None, margin:
         text: For which `is_stack` holds.
         key: What comes before its first line.
         inside: What it is hidden with.
-        margin: What comes before each line.
     """
     frame = Tone.PLAIN
     for line in lines_of(text[:MAX_TEXT_LENGTH].rstrip("\n")):
@@ -111,12 +110,7 @@ class FoldedStack:
     """Whether its lines take the cells of the keys, too."""
 
     def parts(self, key: str = "", behind: str = "") -> Iterator[DetailPart]:
-        """Yield what was raised, then the frames of each stack; where they can't be told, the text line by line.
-
-        Args:
-            key: What comes before the first line.
-            behind: What stands behind it.
-        """
+        """Yield what was raised, then the frames of each stack; where they can't be told, the text line by line."""
         stacks = stacks_of(self.text) if len(self.text) <= MAX_TEXT_LENGTH else []
         last = stacks[-1].raised if stacks else []
         first, *more = self.title.split("\n") if self.title else last or [""]

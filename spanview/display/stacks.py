@@ -142,11 +142,7 @@ def lines_of(text: str) -> Iterator[StackLine]:
 
 
 def library_of(match: re.Match[str]) -> str:
-    """Return whose code a frame runs, as a package's name; empty for a program's own.
-
-    Args:
-        match: Of `FRAME`.
-    """
+    """Return whose code a frame, matched by `FRAME`, runs, as a package's name; empty for a program's own."""
     path, function = match[2], match[4] or ""
     if package := _PACKAGE.search(path):
         return package[1].removesuffix(".py")

@@ -9,13 +9,7 @@ _MIN_CELLS_APART = 14
 
 
 def round_times(first_ns: int, last_ns: int, most: int) -> range:
-    """Return round times between two others, about `most` of them at the most, one step apart.
-
-    Args:
-        first_ns: Where the line begins, in nanoseconds after any moment.
-        last_ns: Where it ends.
-        most: About how many parts have room.
-    """
+    """Return round times between two others, about `most` of them at the most, one step apart."""
     step = _round_step(max(1, last_ns - first_ns) / max(1, most))
     return range((first_ns // step + 1) * step, last_ns, step)
 
@@ -26,14 +20,7 @@ def _round_step(ns: float) -> int:
 
 
 def stretch(first: int, last: int, width: int, text: str) -> str:
-    """Return a line in which some cells are marked, and how long they are: inside of the marks, else beside them.
-
-    Args:
-        first: The first of them.
-        last: The last of them, behind the first one.
-        width: Cells of the line.
-        text: How long they are.
-    """
+    """Return a line with a marked stretch of cells and how long it is: inside of the marks or else beside them."""
     inside = last - first - 1
     if len(text) + 2 <= inside:
         marked = f"├{f' {text} '.center(inside, '─')}┤"
@@ -50,7 +37,6 @@ def ruler(first_ns: int, last_ns: int, width: int) -> str:
 
     Args:
         first_ns: Where it begins, in nanoseconds after the trace's start.
-        last_ns: Where it ends.
         width: Its cells; nothing is returned where the end alone has no room in them, and the end alone where the start
             has none beside it. Of no time, there is the start alone.
     """

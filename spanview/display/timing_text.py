@@ -111,7 +111,6 @@ def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Det
     """Yield what is known of a span's times.
 
     Args:
-        subject: The span.
         facts: What `timing_facts` has counted; None while it counts.
     """
     yield from _of_span(subject)

@@ -44,11 +44,7 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
     """Return the line above a trace's tree.
 
     Args:
-        trace: The trace's row in the trace table.
-        tree: Its tree.
         in_utc: Whether its time is UTC, for readers elsewhere; without, it is local. It says its zone.
-        paint: Colours what it is given.
-        unended: What has become of spans without an end, by row.
     """
     table = store.trace_table
     trace_id = table.trace_id(trace)
@@ -68,12 +64,7 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
 
 
 def lasted_text(store: Store, trace: int, unended: Mapping[int, Unended] = NO_UNENDED) -> str:
-    """Return how long a trace lasted, lasts so far, or lasted at least, where it ends with what is lost.
-
-    Args:
-        trace: The trace's row in the trace table.
-        unended: What has become of spans without an end, by row.
-    """
+    """Return how long a trace lasted, lasts so far, or lasted at least, where it ends with what is lost."""
     table, until = store.trace_table, ran_until(unended)
     start_ns, lasted_ns = table.start_ns[trace], table.duration_ns(trace)
     if start_ns != NO_TIME and until.now_ns:
@@ -96,11 +87,7 @@ def tree_lines(
     paint: Paint = plain,
     unended: Mapping[int, Unended] = NO_UNENDED,
 ) -> Iterator[str]:
-    """Yield the lines of a trace, coloured by `paint`: start after the trace's, duration, and the span in its place.
-
-    Args:
-        unended: What has become of spans without an end, by row.
-    """
+    """Yield the lines of a trace, coloured by `paint`: start after the trace's, duration, and the span in its place."""
     origin = store.trace_table.start_ns[trace]
     open_levels: list[bool] = []
     for node, depth in tree.walk():

@@ -48,7 +48,6 @@ def lasted(ns: int | None, *, runs: bool | None) -> str:
     """Return how long something lasted, lasts so far, or lasted at least.
 
     Args:
-        ns: The time.
         runs: Whether it runs, or else was lost; None where it has ended.
     """
     if ns is None or runs is None:
@@ -57,12 +56,7 @@ def lasted(ns: int | None, *, runs: bool | None) -> str:
 
 
 def duration_by(ns: int, step: int) -> str:
-    """Return a time as `duration` does, but with as many digits as tell it from another one a step away.
-
-    Args:
-        ns: The time.
-        step: Nanoseconds, at least 1.
-    """
+    """Return a time as `duration` does, but with as many digits as tell it from one a step of nanoseconds away."""
     if last_digit(abs(ns)) <= step:
         return duration(ns)
     sign, ns = ("-", -ns) if ns < 0 else ("", ns)
@@ -115,9 +109,6 @@ def moment(ns: int | None, *, with_date: bool = True, zone: timezone | None = No
     """Return a time in the local zone, as `2026-11-20 12:43:30.917865`; `–` for None and `NO_TIME`.
 
     Args:
-        ns: Nanoseconds since 1970.
-        with_date: Whether the date comes before it.
-        zone: Another zone than the local one.
         digits: Decimals of the second, 0 to 6.
     """
     if ns is None or ns == NO_TIME:
@@ -131,11 +122,7 @@ def moment(ns: int | None, *, with_date: bool = True, zone: timezone | None = No
 
 
 def zone_name(ns: int) -> str:
-    """Return the local zone at a time as `UTC` or `UTC+02:00`; summer and winter differ.
-
-    Args:
-        ns: Nanoseconds since 1970; not `NO_TIME`.
-    """
+    """Return the local zone at a time as `UTC` or `UTC+02:00`; summer and winter differ."""
     offset = datetime.fromtimestamp(ns // NS_PER_SECOND, UTC).astimezone().strftime("%z")
     return "UTC" if offset[1:] == "0000" else f"UTC{offset[:3]}:{offset[3:5]}"
 

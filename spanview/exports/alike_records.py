@@ -51,7 +51,7 @@ _VALUE: Final = re.compile(rb"%(?:\.0)?[bd]")
 """`%b`, `%d`, `%.0b`: a value in what `parts_around_names` returns."""
 _NAME: Final = b'"%b"'
 _STATUS, _CODE = b'"status_code"', b'"code"'
-"""The same key in a record and in an object."""
+"""The key of a status, in a record and in an object."""
 _LINKS: Final = b'"links":[],'
 _TRACE_STATE: Final = b'"trace_state":{},'
 _SOURCE: Final = b',"scope":null,"source":{"file":'
@@ -137,7 +137,6 @@ def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
     """Return the template of a sample, None where it has none.
 
     Args:
-        sample: The sample.
         differs: Which of the bytes of its record others have not.
     """
     record, text = sample.record, sample.text

@@ -69,7 +69,7 @@ _MIN_ALIKE: Final = 16
 _MAX_SAMPLES: Final = 512
 """Records that are compared to see where their values differ."""
 _MAX_TEMPLATES: Final = 4
-"""Of spans whose columns are the same."""
+"""Templates of spans whose columns are the same."""
 _MAX_TRIES: Final = 64
 """Templates that are tried, and one more for so many spans each that had one."""
 _MAX_WIDTHS: Final = 64
@@ -167,9 +167,6 @@ class _Batch:
     """Spans that are written together, N, in columns.
 
     Args:
-        store: Where they are.
-        rows: Their rows.
-        own: Their self times.
         warned: The warnings that only trees give them, as bits of `Warnings`.
     """
 
@@ -213,11 +210,7 @@ class _Batch:
 
 
 class AlikeTexts:
-    """The texts of spans whose records are similar, and of others.
-
-    Args:
-        store: Where the spans are; it must not grow meanwhile.
-    """
+    """The texts of spans whose records are similar, and of others; the store must not grow meanwhile."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -251,8 +244,6 @@ class AlikeTexts:
         Args:
             plain: Writes those that aren't similar.
             prefixes: What comes before each object.
-            rows: Rows of the span table.
-            own: The self time of each in nanoseconds, or None.
             warned: The warnings that only its tree gives each, as bits of `Warnings`.
         """
         for chosen in self._batches(rows):
@@ -376,10 +367,8 @@ class AlikeTexts:
         """Return the text of a batch.
 
         Args:
-            batch: The batch.
             matches: The number of each span's template.
-            prefixes: What comes before each object.
-            plain: Writes those that have none.
+            plain: Writes spans that have no template.
         """
         unlike = np.flatnonzero(matches == _NONE)
         # Mostly there are none, and then nothing has to be chosen.

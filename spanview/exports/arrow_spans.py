@@ -115,12 +115,7 @@ def schema() -> Any:
 
 
 class ArrowSpans:
-    """The rows of a store's spans.
-
-    Args:
-        store: Where they are; it must not grow meanwhile.
-        lose: Takes note of what can't be said.
-    """
+    """The rows of the spans of a store that doesn't grow meanwhile."""
 
     def __init__(self, store: Store, lose: Callable[[str], None]) -> None:
         self._store, self._lose = store, lose
@@ -299,8 +294,8 @@ def _known_json(text: bytes, attributes: Any) -> bytes | None:
     """Return attributes as JSON; None where the quick encoder can't be sure of it.
 
     Args:
-        text: As the record has them.
-        attributes: The same, decoded.
+        text: The attributes, as the record has them.
+        attributes: The attributes, decoded.
     """
     try:
         value = orjson.dumps(attributes)

@@ -35,14 +35,7 @@ def chunks_of(
     losses: Losses,
     unended_in: Callable[[Store], Mapping[int, Unended]],
 ) -> Iterator[bytes]:
-    """Yield whole traces in a format.
-
-    Args:
-        traces: Their numbers.
-        name: One of `ENDINGS`.
-        losses: Counts what the format can't say.
-        unended_in: Returns what has become of a store's spans without an end, by row; a page says it.
-    """
+    """Yield whole traces in a format, one of `ENDINGS`."""
     if name == "html":
         from spanview.exports.html import html_chunks
 

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 def chrome_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-    """Yield traces as `{"traceEvents": […], …}`, an event a line.
-
-    Args:
-        traces: Their numbers, in the order in which they are to be written.
-        lose: Takes note of what can't be said.
-    """
+    """Yield traces in their order as `{"traceEvents": […], …}`, an event a line."""
     return gathered(_parts(store, traces, lose))
 
 

@@ -80,11 +80,6 @@ def write_atomically(path: str, chunks: Iterable[bytes], *, force: bool) -> None
     name before, where the system knows such files: whatever ends the export, even a kill, leaves nothing behind.
     Elsewhere it has a hidden one, and only a kill leaves it there. A symbolic link is followed, and stays.
 
-    Args:
-        path: The target.
-        chunks: The content.
-        force: Whether a file that is there may be replaced.
-
     Raises:
         ExportError: The target exists and `force` isn't given, it is no regular file, or it can't be written.
     """
@@ -119,9 +114,6 @@ def write_atomically(path: str, chunks: Iterable[bytes], *, force: bool) -> None
 
 def check_target(path: str, *, force: bool) -> tuple[str, int | None]:
     """Return where the content goes, and the permissions of what is replaced; None where nothing is.
-
-    Args:
-        path: As for `write_atomically`, like `force`.
 
     Raises:
         ExportError: As there, as far as it can be told before there is any content.

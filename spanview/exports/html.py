@@ -42,12 +42,6 @@ def html_chunks(
 ) -> Iterator[bytes]:
     """Yield the page of some traces.
 
-    Args:
-        store: Where they are.
-        traces: Their numbers.
-        lose: Takes note of what the page leaves out.
-        unended_in: Returns what has become of a store's spans without an end, by row; by default, nobody is asked.
-
     Raises:
         ExportError: There are more spans than a browser shows at ease.
     """

@@ -27,12 +27,7 @@ if TYPE_CHECKING:
 
 
 def jaeger_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-    """Yield traces as `{"data": [trace, …]}`, each on a line of its own.
-
-    Args:
-        traces: Their numbers, in the order in which they are to be written.
-        lose: Takes note of what can't be said.
-    """
+    """Yield traces in their order as `{"data": [trace, …]}`, each on a line of its own."""
     yield b'{"data":['
     prefix = b"\n"
     for piece in written(shares_of_traces(store, traces), partial(_traces, store), lose, between=b",\n"):

@@ -37,7 +37,6 @@ def line_of(span: Span, tree_warnings: Warnings = NO_WARNINGS, self_time_ns: int
     """Return a span as one line of JSON, its line feed included.
 
     Args:
-        span: The span.
         tree_warnings: Warnings that only the tree of its trace knows.
         self_time_ns: How much of its duration has nothing below it that runs; None where that isn't known yet.
     """
@@ -60,13 +59,10 @@ def jsonl_chunks(
     *,
     forks: bool = True,
 ) -> Iterator[bytes]:
-    """Yield spans as lines of JSON, some lines at a time.
+    """Yield spans in the order of their rows as lines of JSON, some lines at a time.
 
     Args:
-        rows: Their rows, in the order in which they are to be written.
-        lose: Takes note of what JSON can't say.
         known: What `known_by_trees` returns, where the store hasn't the whole traces.
-        forks: As in `written`.
     """
     own, warnings = known or known_by_trees(store, rows)
     trace_of, table, alike = store.spans.trace, store.trace_table, None
@@ -119,14 +115,15 @@ def known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array
 
 
 def escape_for_terminal(data: bytes) -> bytes:
-    r"""Return the same JSON with `\u` escapes for what a terminal acts on or doesn't show.
+    r"""Return whole JSON documents with `\u` escapes for what a terminal acts on or doesn't show.
 
     That is control characters, C1 included, and characters of zero width, line ends and changes of the direction of
     writing. Between tokens there must be no white space but spaces and line feeds, as all exports have it: everything
     else can only be inside a string, where the escape is the same string.
 
-    Args:
-        data: Whole JSON documents in UTF-8.
+    That is control characters, C1 included, and characters of zero width, line ends and changes of the direction of
+    writing. Between tokens there must be no white space but spaces and line feeds, as all exports have it: everything
+    else can only be inside a string, where the escape is the same string.
     """
     if _HARMLESS.fullmatch(data):
         return data

@@ -84,7 +84,6 @@ def _usual_details(span: dict[str, Any], known: Span) -> SpanDetails | None:
     """Return the details of a span's object; None where it has anything unusual.
 
     Args:
-        span: The object.
         known: A span with its resource and scope.
     """
     flags, status, parent_id = span.get("flags", 0), span.get("status", {}), span.get("parentSpanId")

@@ -92,11 +92,7 @@ _Key: TypeAlias = tuple[int, int, int, bool, bool]
 
 
 class _Layouts(dict[_Key, SpanLayout | None]):
-    """The layouts of spans, made when they are asked for; None where nothing is usual.
-
-    Args:
-        names: The texts of the names.
-    """
+    """The layouts of spans, made when they are asked for; None where nothing is usual."""
 
     __slots__ = ("_names",)
 

@@ -14,9 +14,6 @@ class Losses:
 
     Writers are handed the counter itself as `lose: Callable[[str], None]` and call it once for each thing that is lost.
     The sentences are fixed: they contain nothing of a file.
-
-    Args:
-        form: The format's name.
     """
 
     __slots__ = ("_counts", "_form")

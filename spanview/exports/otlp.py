@@ -18,13 +18,7 @@ if TYPE_CHECKING:
 
 
 def otlp_chunks(store: Store, traces: Sequence[int], lose: Lose, *, forks: bool = True) -> Iterator[bytes]:
-    """Yield some traces as lines of JSON, some lines at a time.
-
-    Args:
-        traces: Their numbers, in the order in which they are to be written.
-        lose: Takes note of what can't be said.
-        forks: As in `written`.
-    """
+    """Yield some traces in their order as lines of JSON, some lines at a time."""
 
     def write(share: Sequence[int], lose: Lose) -> Iterator[bytes]:
         # By path and offset, duplicate ids keep their order.

@@ -39,11 +39,7 @@ _REPEATED: Final = (
 
 
 def parquet_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-    """Yield some traces as a file, some of it at a time.
-
-    Args:
-        traces: Their numbers, in the order in which they are to be written.
-        lose: Takes note of what can't be said.
+    """Yield some traces in their order as a file, some of it at a time.
 
     Raises:
         ExportError: pyarrow isn't installed.
@@ -55,12 +51,7 @@ def parquet_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], No
 def messages_of(
     store: Store, traces: Sequence[int], lose: Callable[[str], None], *, forks: bool = True
 ) -> Iterator[bytes]:
-    """Yield some traces as messages of Arrow, in pieces, of which `file_of` makes a file.
-
-    Args:
-        traces: As above, like `lose`.
-        forks: As in `written`.
-    """
+    """Yield some traces as messages of Arrow, in pieces, of which `file_of` makes a file."""
     walked = walk(store, np.array(traces, np.int64))
     # With its first array it imports pandas, where that is: here, rather than in each process.
     arrow().array([])

@@ -45,8 +45,6 @@ def written(
 
     Args:
         shares: What is written, in that order; the store that they are of doesn't grow meanwhile.
-        write: Writes a share.
-        lose: Takes note of what can't be said.
         between: What comes between the texts of two shares; those without a text are left out.
         forks: Whether other processes may be forked; False where this one is one of many already.
     """
@@ -100,8 +98,6 @@ class _Worker:
     """A process that writes some shares, one after the other.
 
     Args:
-        shares: The shares.
-        write: Writes one.
         earlier: The workers that were started before.
     """
 
@@ -131,8 +127,6 @@ class _Worker:
         """Yield the text of the next share; what a process that was killed has left of it is written here.
 
         Args:
-            share: The share.
-            lose: Takes note of what can't be said.
             workers: All of them: the others go on while this one is waited for.
         """
         from multiprocessing.connection import wait

@@ -46,11 +46,7 @@ def are_many(store: Store, count: int) -> bool:
 
 
 class SpanTexts:
-    """The texts of a store's spans.
-
-    Args:
-        lose: Takes note of what JSON can't say.
-    """
+    """The texts of a store's spans."""
 
     def __init__(self, store: Store, lose: Callable[[str], None] = ignore_loss) -> None:
         self._store = store

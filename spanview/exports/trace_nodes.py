@@ -59,9 +59,7 @@ class Nodes:
         """Add a trace without anything unusual.
 
         Args:
-            trace: Its number.
-            walked: The traces that are written.
-            first: Where it begins there.
+            first: Where the trace begins in the walk.
         """
         part = slice(first, first + store.trace_table.span_count[trace])
         rows = walked.rows[part].tolist()

@@ -33,13 +33,9 @@ def trace_tree_chunks(
     summary: Summary,
     problems: Sequence[Problem],
 ) -> Iterator[bytes]:
-    """Yield the trace-tree document of some traces, in pieces of some 256 KiB.
+    """Yield the trace-tree document of some traces in their order, in pieces of some 256 KiB.
 
-    Args:
-        traces: Their numbers, in the order in which they are to be written.
-        lose: Takes note of what JSON can't say.
-        summary: Of the whole store.
-        problems: Of the whole store.
+    Summary and problems are those of the whole store.
     """
     return gathered(_parts(_trace_parts(store, traces, lose), summary, problems))
 

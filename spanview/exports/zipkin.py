@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 
 
 def zipkin_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-    """Yield the spans of traces as a list, each on a line of its own.
-
-    Args:
-        traces: Their numbers, in the order in which they are to be written.
-        lose: Takes note of what can't be said.
-    """
+    """Yield the spans of traces in their order as a list, each on a line of its own."""
     prefix = b"[\n"
     for piece in written(shares_of_traces(store, traces), partial(_spans, store), lose, between=b",\n"):
         yield prefix + piece

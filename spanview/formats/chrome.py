@@ -54,7 +54,6 @@ class ChromeDrafts:
 
     Args:
         base_ns: What times are counted from, in nanoseconds since 1970; no span may start before it.
-        lose: Takes note of what the format can't represent.
     """
 
     def __init__(self, base_ns: int, lose: Callable[[str], None] = ignore_loss) -> None:
@@ -64,11 +63,7 @@ class ChromeDrafts:
         """By the resource's identity and what else identifies a process, where that is text."""
 
     def of(self, spans: Sequence[Span]) -> TraceDraft:
-        """Return the draft of one trace.
-
-        Args:
-            spans: All spans of the trace, parents before their children.
-        """
+        """Return the draft of one trace, whose spans are given with parents before their children."""
         timed = [index for index, span in enumerate(spans) if span.start_ns is not None]
         for _ in range(len(spans) - len(timed)):
             self._lose("spans without a start left out")
@@ -173,11 +168,7 @@ class _Process:
 
 
 class ChromeWriter:
-    """Makes events of drafts; between two it keeps the processes, and until when their lanes are taken.
-
-    Args:
-        base_ns: As `ChromeDrafts` has it.
-    """
+    """Makes events of drafts; between two it keeps the processes, and until when their lanes are taken."""
 
     def __init__(self, base_ns: int) -> None:
         self._base_ns = base_ns

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 DIGEST_SIZE: Final = 16
 _LARGE_BYTES: Final = 1024 * 1024
-"""Bytes of an unfinished document from which on new pieces are gathered,"""
+"""Bytes of an unfinished document from which on new pieces are gathered."""
 _HELD_SHARE: Final = 4
-"""until they are one part in this many of it."""
+"""New pieces are gathered until they are one part in this many of an unfinished document."""
 _NOT_COMPARED: Final = frozenset(("source", "warnings"))
 _OTLP_KEY: Final = "resourceSpans"
 _LOGS_KEY: Final = "resourceLogs"
@@ -41,7 +41,6 @@ class Decoder:
     """The decoding of one file, from its first byte on; pieces of any size give the same spans.
 
     Args:
-        cap: Bytes of the longest record that is kept.
         offset: Offset in the file of the first byte that `feed` will get.
     """
 
@@ -80,7 +79,7 @@ class Decoder:
 
     @property
     def unread_parts(self) -> list[bytes]:
-        """The same in pieces, without copying."""
+        """The bytes from `offset` on that wait for more, in pieces, without copying."""
         return [self._framer.unread, *self._held]
 
     def feed(self, data: bytes) -> Batch:
@@ -243,11 +242,7 @@ def _kept_of(kept: Any) -> Any:
 
 
 def spans_in_document(document: bytes) -> list[Span]:
-    """Return the spans of a document, in its order; none if it isn't a document with spans any more.
-
-    Args:
-        document: The bytes of a whole document.
-    """
+    """Return the spans of a whole document, in its order; none if it isn't a document with spans any more."""
     from spanview.formats.foreign import NOWHERE, format_of
 
     try:
@@ -270,12 +265,7 @@ def _loads_unmixed(document: bytes) -> Any:
 
 
 def decode_span(record: bytes, source: Source) -> Span | None:
-    """Return the span that a record holds, or None where it holds none.
-
-    Args:
-        record: The bytes of one whole record.
-        source: Where it is.
-    """
+    """Return the span that one whole record holds, or None where it holds none."""
     try:
         document = loads_exact(record)
     except ValueError:
@@ -288,11 +278,7 @@ def decode_span(record: bytes, source: Source) -> Span | None:
 
 
 def decode_details(record: bytes) -> SpanDetails | None:
-    """Return what the columns don't have of the span that a record holds, or None where it holds none.
-
-    Args:
-        record: The bytes of one whole record.
-    """
+    """Return what the columns don't have of the span that one whole record holds, or None where it holds none."""
     try:
         document = loads_exact(record)
     except ValueError:
@@ -324,10 +310,6 @@ def digest_of(record: bytes, span: Span) -> bytes:
 
     Duplicates are equal as spans, value types included, whatever their layout, key order and position. Where an id is
     unusable, its spelling counts too.
-
-    Args:
-        record: The bytes of one whole record.
-        span: What `decode_span` makes of it.
     """
     if span.trace_id is None or span.span_id is None:
         text = dumps_sorted(loads_exact(record))

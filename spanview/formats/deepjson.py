@@ -30,10 +30,6 @@ _WORDS: Final = {
 def loads_deep(text: str, parse_int: Callable[[str], Any]) -> Any:
     """Decode one document of any depth up to `MAX_DEPTH`.
 
-    Args:
-        text: The document.
-        parse_int: Makes a number of an integer's digits.
-
     Raises:
         ValueError: It is no JSON document, or nests too deep.
     """

@@ -54,9 +54,9 @@ _WANTED: Final = {
 }
 """The key by which most documents of a format are recognized."""
 _MAX_KEYS: Final = 5
-"""Keys that are shown of a document of another kind,"""
+"""Keys that are shown of a document of another kind."""
 _MAX_KEY_LENGTH: Final = 40
-"""and characters of each."""
+"""Characters that are shown of a key."""
 
 
 class Format(Protocol):

@@ -127,7 +127,6 @@ def dumps_strict(value: Any, *, has_non_finite: bool = True) -> bytes:
     and what is no valid Unicode becomes U+FFFD. Keys that become equal by that are numbered.
 
     Args:
-        value: What JSON has: dicts, lists, texts, numbers, booleans and None.
         has_non_finite: False where the caller knows that there are no NaN and no infinities, which saves a search.
     """
     try:
@@ -163,13 +162,7 @@ def _has_non_finite(value: Any) -> bool:
 
 
 def dumps_reporting(value: Any, lose: Callable[[str], None], *, has_non_finite: bool = True) -> bytes:
-    """Encode a value as `dumps_strict` does.
-
-    Args:
-        value: What JSON has: dicts, lists, texts, numbers, booleans and None.
-        lose: Takes note of texts that can't be written as they are.
-        has_non_finite: As there.
-    """
+    """Encode a value as `dumps_strict` does, and report texts that can't be written as they are."""
     text = dumps_strict(value, has_non_finite=has_non_finite)
     if _REPLACEMENT in text:
         for part in parts_in(value):

@@ -110,11 +110,7 @@ def format_state(state: Mapping[str, str]) -> str:
 
 
 class Tags:
-    """Tags, from which those for parts of the span are taken; of several with one key, the first usable.
-
-    Args:
-        pairs: Key and value of each.
-    """
+    """Tags, from which those for parts of the span are taken; of several with one key, the first usable."""
 
     __slots__ = ("pairs",)
 
@@ -204,9 +200,7 @@ def lose_reserved(
 
     Args:
         own: The tags for parts of the span, which come first.
-        attributes: Those of the span, as they are written.
         kinds: Names of kinds that the format's tag can have.
-        lose: Takes note of it.
     """
     if not _RESERVED.isdisjoint(attributes):
         reserved = {key: value for key, value in attributes.items() if key in _RESERVED}
@@ -223,9 +217,7 @@ def lose_unsupported(span: Span, own: str, lose: Callable[[str], None]) -> None:
     """Report what neither of the formats can represent.
 
     Args:
-        span: What is written.
         own: The format's name, under which `Span.extra` has what only that format has.
-        lose: Takes note of it.
     """
     if span.resource.schema_url:
         lose("schema URLs of resources left out")

@@ -16,12 +16,7 @@ _MAX_REASON: Final = 200
 
 
 def unwritten_in(document: dict[str, Any], offset: int) -> Iterator[Unwritten]:
-    """Yield what a document says of spans that could not be written; for most there is nothing.
-
-    Args:
-        document: Any decoded object.
-        offset: Where it begins in its file, in bytes.
-    """
+    """Yield what a document says of spans that could not be written; for most there is nothing."""
     read = Reader()
     for of_resource in read.objects(document.get("resourceLogs")):
         for of_scope in read.objects(of_resource.get("scopeLogs")):

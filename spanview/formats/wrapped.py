@@ -37,7 +37,6 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     """Return the spans of a value for which `is_document` holds, in its order.
 
     Args:
-        source: Where it is.
         pass_over: Takes data that isn't a span where a span belongs.
     """
     if isinstance(value, list):

@@ -36,10 +36,7 @@ _ROW_BITS: Final = np.uint64(32)
 
 
 def arrange(intake: Intake) -> Sequence[int]:
-    """Put files, rows, traces and texts in order.
-
-    Args:
-        intake: The index; not read or added to meanwhile.
+    """Put files, rows, traces and texts of an index in order, which nobody reads or adds to meanwhile.
 
     Returns:
         The new number of each file, by the one that it had.

@@ -48,10 +48,7 @@ def process_numbers(
     """Return the numbers of the processes of spans; new ones get theirs in the order in which they come.
 
     Args:
-        processes: Numbers them.
-        sources: The number of each span's file.
         said: What its resource says of its process, as an index of `texts`.
-        texts: As `Resource.process` has them.
     """
     if not any(texts):
         # Mostly, each file is of one process.

@@ -46,11 +46,7 @@ def in_file_order(store: Store, rows: Places) -> Places:
 
 
 def blocks(store: Store, rows: Places) -> Iterator[Block]:
-    """Yield the records of spans.
-
-    Args:
-        rows: As `in_file_order` returns them.
-    """
+    """Yield the records of spans, whose rows come as `in_file_order` returns them."""
     spans = store.spans
     are_parts = copy_of(spans.length)[rows] == 0
     if are_parts.any():

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 _MAX_CACHED_BYTES: Final = 32 * 1024 * 1024
 """Of the documents whose spans are cached, except the last one."""
 _CONTEXT_LENGTHS: Final = 3
-"""Where documents are mixed, this many times its length is read before and after one,"""
+"""Where documents are mixed, this many times its length is read before and after one."""
 _MAX_CONTEXT_BYTES: Final = 8 * 1024 * 1024
-"""but no more than this many bytes."""
+"""No more bytes than this are read before and after a mixed document."""
 
 
 class DetailReader(Protocol):
@@ -82,7 +82,6 @@ class Documents:
         """Take note of documents with several spans.
 
         Args:
-            source: The file's number.
             documents: Offset and length of each.
         """
         if not documents:

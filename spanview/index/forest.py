@@ -179,12 +179,7 @@ class Forest:
 
 
 def forest_of(store: Store, traces: Iterable[int] | None = None) -> Forest:
-    """Return the forest of some traces, or of all.
-
-    Args:
-        store: Where they are; it may grow.
-        traces: Their numbers; None for all.
-    """
+    """Return the forest of some traces, or of all; the store may grow."""
     spans = store.spans
     # The column that is filled last.
     size = len(spans.next_row)
@@ -206,9 +201,7 @@ def forest_of(store: Store, traces: Iterable[int] | None = None) -> Forest:
 def incomplete_traces(store: Store, traces: Places) -> Flags:
     """Return for each of some traces whether it has no root, a missing parent, or a circle of parents.
 
-    Args:
-        store: Where they are; it may grow.
-        traces: Their numbers.
+    The store may grow.
     """
     forest, root_counts = forest_of(store, traces), copy_of(store.trace_table.root_count)
     incomplete: Flags = root_counts == 0

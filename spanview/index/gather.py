@@ -39,7 +39,6 @@ def places_of(flags: Flags, count: int) -> Places:
 
     Args:
         flags: The flags, and room for seven more.
-        count: How many there are.
     """
     whole = -(-count // WORD) * WORD
     flags[count:whole] = False
@@ -54,11 +53,7 @@ def word(text: bytes) -> int:
 
 
 class Template:
-    """Literal bytes with gaps that match anything.
-
-    Args:
-        parts: Literals, and for each gap its width.
-    """
+    """Literal bytes with gaps, each given as its width, that match anything."""
 
     __slots__ = ("_last", "_mask", "_text", "_width", "width")
 

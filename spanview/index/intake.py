@@ -80,7 +80,7 @@ class _Snapshots:
     """Of each that says what one before it says the number of its file."""
 
     def renumbered(self, files: Sequence[int]) -> _Snapshots:
-        """Return the same with new numbers of files, by the old ones."""
+        """Return this with new numbers of files, by the old ones."""
 
         def moved(place: _Place) -> _Place:
             return files[place[0]], *place[1:]
@@ -117,9 +117,9 @@ class Intake:
         self._clashes: dict[tuple[int, int], _Clash] | None = None
         """By number of the trace and span id, where different records have them; None until needed."""
         self.scanned: list[range] = []
-        """Rows whose records had one of the layouts that are scanned,"""
+        """Rows whose records had one of the layouts that are scanned."""
         self.moved: set[int] = set()
-        """and rows whose places are those of other records by now."""
+        """Rows whose places are those of other records by now."""
         self.replaced = array("I")
         """Each row whose record was replaced by one that says more, in the order in which that happened."""
         self._snapshots: dict[int, _Snapshots] = {}
@@ -197,7 +197,7 @@ class Intake:
             self.changed.append([*range(len(self.traces))])
 
     def _with_rows(self, clash: _Clash, numbers: Sequence[int]) -> _Clash:
-        """Return the same clash with new numbers of rows, by the old ones; the columns have them already."""
+        """Return this clash with new numbers of rows, by the old ones; the columns have them already."""
         digests = {digest: int(numbers[row]) for digest, row in clash.digests.items()}
         unread = [int(numbers[row]) for row in chain.from_iterable(clash.unread.values())]
         first = NO_ROW if clash.first == NO_ROW else min(chain(digests.values(), unread))
@@ -514,7 +514,6 @@ class Intake:
 
         Args:
             clash: The rows with its ids.
-            digest: Of the record.
             facts: As `_facts_of` returns them.
         """
         unread = clash.unread.get(facts)
@@ -575,7 +574,7 @@ class Intake:
         )
 
     def _facts_of_row(self, row: int) -> tuple[int, ...]:
-        """Return the same of a span in the columns."""
+        """Return what the columns have of a row's span, in the order of `_FACTS`."""
         return tuple(getattr(self.spans, name)[row] for name in _FACTS)
 
     def _digest(self, record: bytes | None) -> bytes | None:

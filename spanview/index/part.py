@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 def part_of(store: Store, traces: Iterable[int]) -> Store:
     """Return a store with the spans of some traces, and with the files and their problems of the whole.
 
-    Args:
-        store: The whole; it may grow meanwhile.
-        traces: Rows in its trace table.
+    The whole may grow meanwhile.
     """
     part = Store(store.intake.details)
     for source in store.sources:

@@ -56,11 +56,7 @@ def file_of_process(path: str) -> str:
 
 
 class SpanProcesses:
-    """The processes of all spans, numbered in the order in which they come.
-
-    Args:
-        sources: The files, by their numbers.
-    """
+    """The processes of all spans, numbered in the order in which they come."""
 
     def __init__(self, sources: Sequence[FileSource]) -> None:
         self._sources = sources
@@ -77,7 +73,6 @@ class SpanProcesses:
         """Return the number of a process.
 
         Args:
-            source: The number of the file.
             said: What the resource says of the process, as `Resource.process` has it.
         """
         if not said or self._is_named(source):

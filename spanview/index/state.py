@@ -32,12 +32,7 @@ def columns_of(intake: Intake) -> list[array[int]]:
 
 
 def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
-    """Return what an index holds besides its columns and the numbers of its files, as JSON can say it.
-
-    Args:
-        intake: The index.
-        kinds: Which problems belong to it.
-    """
+    """Return what an index holds besides its columns and the numbers of its files, as JSON can say it."""
     return {
         "names": intake.names.texts,
         "services": intake.services.texts,
@@ -54,11 +49,6 @@ def state_of(intake: Intake, kinds: Collection[ProblemKind]) -> dict[str, Any]:
 
 def is_sound(state: Any, columns: Sequence[array[int]], sizes: Mapping[str, int]) -> bool:
     """Tell whether a state that may have come from anywhere is one, and goes with its columns and files.
-
-    Args:
-        state: Anything that JSON can say.
-        columns: As `columns_of` returns them.
-        sizes: Of each file by its path, in the order of their numbers.
 
     Raises:
         ArithmeticError, AttributeError, LookupError, TypeError, ValueError: It is none.
@@ -151,7 +141,6 @@ def take_state(intake: Intake, state: dict[str, Any], columns: Sequence[array[in
 
     Args:
         intake: The index; its files are those of the other one, in the same order.
-        state: As `state_of` returns it.
         columns: As `columns_of` returns them; they are its own from now on.
     """
     *columns, span_slots, trace_slots = columns

@@ -66,15 +66,10 @@ class Duplicates:
         self._rows = array("I")
         self._dropped = array("I")
         self._counted: dict[tuple[str, str], int] = {}
-        """Of those that were forgotten, by paths."""
+        """How many duplicates were forgotten, by the two paths."""
 
     def add(self, row: int, dropped: int) -> None:
-        """Take note of a record that doesn't count.
-
-        Args:
-            row: Of its span.
-            dropped: The number of its file.
-        """
+        """Take note of a record that doesn't count."""
         self._dropped.append(dropped)
         self._rows.append(row)
 
@@ -85,8 +80,6 @@ class Duplicates:
 
         Args:
             kept: The number of the file of each row's record that counts.
-            paths: Of the files.
-            more: Of further ones the row of the span and the number of the file.
 
         Returns:
             In the order of the paths; only so many pairs.

@@ -20,9 +20,6 @@ class Trace:
     """One trace of a store; its trees are stitched when they are first asked for.
 
     Traces are equal, and have equal hashes, if their ids are; groups of spans without one, if their stores are.
-
-    Args:
-        number: The trace's row in the store's trace table.
     """
 
     __slots__ = ("_number", "_stitched", "_store")
@@ -111,10 +108,6 @@ class Node:
 
     Nodes are equal, and have equal hashes, if their traces and span ids are. Those that have no span id, or share
     it with others, are equal if they are also at the same position in their trees.
-
-    Args:
-        number: The node's number in the trace's tree.
-        store: The trace's store.
     """
 
     __slots__ = ("_number", "_store", "_trace", "_tree")

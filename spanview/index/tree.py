@@ -30,8 +30,6 @@ class TraceTree:
     """The trees of one trace.
 
     Args:
-        spans: The span table.
-        rows: The trace's rows.
         order: Returns by what two rows with the same ids are ordered: path, generation and offset.
     """
 
@@ -64,7 +62,6 @@ class TraceTree:
         """Return a tree whose nodes have their parents already.
 
         Args:
-            spans: The span table.
             rows: Of the nodes that are spans, in the order in which siblings are to come.
             missing: The span ids of the placeholders, whose nodes come after them.
             cut: The nodes above which a circle was cut.

@@ -33,7 +33,6 @@ def parse_id(value: object, digits: int) -> int:
 
     Args:
         value: What the file has in the id's place, of any JSON type.
-        digits: `TRACE_ID_DIGITS` or `SPAN_ID_DIGITS`.
     """
     if not isinstance(value, str):
         return UNUSABLE

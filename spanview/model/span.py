@@ -45,7 +45,7 @@ class Status:
 
 
 STATUSES: Final = tuple(Status(value) for value in range(len(STATUS_NAMES)))
-"""Those without a description, at the places of their values."""
+"""Statuses without a description, at the places of their values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class Span:
         return self.trace_id, self.span_id, *place, self.name, self.start_ns, self.end_ns
 
     def with_warnings(self, warnings: Warnings) -> Span:
-        """Return the same span with these warnings."""
+        """Return this span with other warnings."""
         return self if warnings == self.warnings else replace(self, warnings=warnings)
 
     @property

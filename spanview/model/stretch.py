@@ -10,11 +10,7 @@ if TYPE_CHECKING:
 
 
 class Stretch:
-    """Bytes that are known by their checksum, which is made from what was read, never from what is there later.
-
-    Args:
-        offset: Where they begin in the file.
-    """
+    """Bytes that are known by their checksum, which is made from what was read, never from what is there later."""
 
     __slots__ = ("_hash", "_length", "_offset")
 

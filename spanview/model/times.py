@@ -104,11 +104,7 @@ def _parse_any(value: str) -> int:
 
 
 def format_time(ns: int | None) -> str | None:
-    """Return a time as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, with nine digits where the nanoseconds aren't zero.
-
-    Args:
-        ns: Nanoseconds since 1970; None and `NO_TIME` give None.
-    """
+    """Return a time as `YYYY-MM-DDTHH:MM:SS.ffffffZ`, with nine digits where the nanoseconds aren't zero."""
     if ns is None or ns == NO_TIME:
         return None
     seconds, fraction = divmod(ns, NS_PER_SECOND)

@@ -40,7 +40,6 @@ class Acknowledged:
 
     Args:
         path: The file; it is made where it isn't there.
-        url: The endpoint's.
 
     Raises:
         PushError: It can't be read or written, is another kind of file, is of another endpoint, or in use.

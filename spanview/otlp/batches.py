@@ -46,10 +46,6 @@ class Batches:
     """Makes batches.
 
     Args:
-        store: What the spans are read from.
-        form: How they are written.
-        lose: Takes note of what OTLP can't represent.
-        max_spans: Spans of a batch.
         shift_ns: What is added to all times.
     """
 

@@ -46,9 +46,8 @@ class GrpcServer:
     """Serves at some addresses.
 
     Args:
-        intake: Takes the bodies.
         room: Bytes of bodies that may be in hand.
-        max_body: Bytes of one.
+        max_body: Bytes of one body.
     """
 
     def __init__(self, intake: BodyQueue, room: Room, max_body: int) -> None:

@@ -74,8 +74,6 @@ class _DeclinedError(Exception):
     """A request isn't taken.
 
     Args:
-        status: What is answered.
-        text: Why.
         closes: Whether some of it may not have been read, so that no other can follow.
     """
 
@@ -95,14 +93,7 @@ class HttpLimits:
 
 
 class HttpServer:
-    """Serves on some sockets.
-
-    Args:
-        intake: Takes the bodies.
-        room: Bytes of bodies that may be in hand.
-        limits: What is taken.
-        say: Tells somebody a sentence.
-    """
+    """Serves on some sockets."""
 
     def __init__(self, intake: BodyQueue, room: Room, limits: HttpLimits, say: Callable[[str], None]) -> None:
         self._intake, self._room, self._limits = intake, room, limits
@@ -242,11 +233,7 @@ class HttpServer:
 
 
 class _Failures(logging.Handler):
-    """Tells of errors that are spanview's own, of what the server reports.
-
-    Args:
-        say: Tells somebody a sentence.
-    """
+    """Tells of errors that are spanview's own, of what the server reports."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         super().__init__(logging.ERROR)
@@ -273,8 +260,6 @@ class _Reading:
     """A body that is read and decompressed, and takes room as long as it is used.
 
     Args:
-        request: Whose body.
-        room: Where it takes room.
         max_body: Bytes that it may have.
     """
 
@@ -333,11 +318,7 @@ class _Reading:
 
 
 class _Inflating:
-    """Decompresses, a piece at a time.
-
-    Args:
-        coding: What the request says.
-    """
+    """Decompresses, a piece at a time."""
 
     def __init__(self, coding: str) -> None:
         if coding not in _COMPRESSED:

@@ -37,11 +37,7 @@ class BusyError(Exception):
 
 
 class Room:
-    """Bytes that may be in hand at a time.
-
-    Args:
-        size: How many.
-    """
+    """Bytes that may be in hand at a time, up to a size."""
 
     def __init__(self, size: int) -> None:
         self._left = size
@@ -90,7 +86,6 @@ class BodyQueue:
 
     Args:
         logs: Where each signal is written; what isn't in it is dropped.
-        say: Tells somebody a sentence.
         decoded_bytes: How much memory a body of JSON may take while it is decoded, about.
     """
 

@@ -33,9 +33,6 @@ _UNREACHABLE: Final = (
 class OverGrpc:
     """Asks an endpoint over gRPC.
 
-    Args:
-        endpoint: Where it is.
-
     Raises:
         PushError: grpcio isn't installed, or a certificate or a key can't be read.
     """

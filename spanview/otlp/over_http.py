@@ -38,9 +38,6 @@ http.client._MAXHEADERS = _MAX_HEADERS  # type: ignore[attr-defined]  # noqa: SL
 class OverHttp:
     """Asks an endpoint over HTTP; several threads may do so at a time.
 
-    Args:
-        endpoint: Where it is.
-
     Raises:
         PushError: A certificate or a key can't be used.
     """

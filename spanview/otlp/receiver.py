@@ -40,7 +40,7 @@ class ReceiveOptions:
     http_port: int | None
     """0 for any that is free, None for no HTTP."""
     grpc_port: int | None
-    """The same for gRPC."""
+    """0 for any that is free, None for no gRPC."""
     limits: LogLimits
     http_limits: HttpLimits
     keep: Collection[Signal] = ()
@@ -51,8 +51,6 @@ def receive(options: ReceiveOptions, say: Callable[[str], None], ready: Callable
     """Receive until SIGINT or SIGTERM.
 
     Args:
-        options: What to do.
-        say: Tells somebody a sentence.
         ready: Takes where is received, and into what, once that is so.
 
     Raises:

@@ -31,13 +31,7 @@ def success(outcome: Acceptance, encoding: Encoding) -> bytes:
 
 
 def failure(code: int, text: str, encoding: Encoding) -> bytes:
-    """Return a `google.rpc.Status`.
-
-    Args:
-        code: One of gRPC's numbers.
-        text: What it says.
-        encoding: How the request is written.
-    """
+    """Return a `google.rpc.Status` with one of gRPC's codes."""
     if encoding is Encoding.JSON:
         return orjson.dumps({"code": code, "message": text})
     serialized: bytes = Status(code=code, message=text).SerializeToString()

@@ -89,10 +89,8 @@ def response_of_status(status: int, headers: dict[str, str], body: bytes, now_s:
     """Return what follows from an answer over HTTP.
 
     Args:
-        status: Its status.
         headers: By their names in lower case.
         body: What of the body was read.
-        now_s: Seconds since 1970.
     """
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if status in _OK:
@@ -123,8 +121,6 @@ def response_of_code(code: str, details: str, status: bytes) -> Response:
     """Return what follows from a failure over gRPC.
 
     Args:
-        code: The name of its code.
-        details: What it says.
         status: A `google.rpc.Status`, from the trailers; empty where none came.
     """
     said, after_s = f"{code}{_behind(details)}", _retry_delay(status)

@@ -101,9 +101,6 @@ class Sender:
     """Sends batches, in their order.
 
     Args:
-        transport: Asks the endpoint.
-        form: How spans are written.
-        surroundings: Time, and a person.
         is_patient: Whether an endpoint may be away for as long as it likes.
         in_flight: How many requests may be on their way at a time; 1 for no threads.
     """
@@ -150,7 +147,6 @@ class Sender:
         """Send a batch; where others may be on their way, its answer is awaited by a later call, or by `finish`.
 
         Args:
-            batch: What is sent.
             acknowledge: Takes the rows that were accepted.
 
         Raises:
@@ -167,7 +163,7 @@ class Sender:
 
         Raises:
             PushError: As `send` does.
-            StoppedError: The same.
+            StoppedError: Sending is to end.
         """
         self._settle(0)
 
@@ -253,7 +249,6 @@ class Sender:
         """Return the first answer that ends a request, after as many tries as it takes.
 
         Args:
-            body: What is sent.
             first: The answer to the first try; None where that is still to be made.
         """
         pause_s, since_s = _FIRST_PAUSE_S, self._surroundings.clock()

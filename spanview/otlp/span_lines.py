@@ -46,10 +46,8 @@ def frame_of(resource: Json, beside_resource: Json, scope: Json, beside_scope: J
     """Return what all lines of a resource and a scope have in common.
 
     Args:
-        resource: The resource.
-        beside_resource: What stands beside it and its spans: `{"schemaUrl": "…"}`, mostly nothing.
-        scope: The scope.
-        beside_scope: What stands beside it and its spans.
+        beside_resource: What stands beside the resource and its spans: `{"schemaUrl": "…"}`, mostly nothing.
+        beside_scope: What stands beside the scope and its spans.
 
     Raises:
         RefusedError: It nests too deep, or is too long.
@@ -76,9 +74,7 @@ def lines_of(frame: LineFrame, spans: Iterable[Json | Refused], outcome: Accepta
     """Yield the lines of spans, and count what becomes of each.
 
     Args:
-        frame: That of their resource and scope.
         spans: Their objects, or why one isn't kept.
-        outcome: Counts.
     """
     width = len(frame.before) + len(frame.after)
     waiting: list[bytes] = []

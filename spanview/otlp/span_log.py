@@ -59,7 +59,6 @@ class ReceivedFiles:
 
     Args:
         folder: The folder; it is made with the first file.
-        limits: How large it all may become.
         removed: Takes the path of a file that was removed, to keep to the limits.
     """
 
@@ -70,9 +69,9 @@ class ReceivedFiles:
         if limits.folder_bytes:
             self._block_bytes = max(1, min(_BLOCK_BYTES, limits.file_bytes // _BLOCKS_PER_FILE))
         self._folder_size = 0
-        """Bytes of the folder's files, as far as is known,"""
+        """Bytes of the folder's files, as they were when that was looked at."""
         self._unseen = limits.folder_bytes
-        """and bytes that were written since that was looked at."""
+        """Bytes that were written since the folder's files were looked at."""
         self._last_name = ("", 0)
         """When the last file was begun, as its name says it, and its number."""
         self._begun = set[str]()

@@ -163,7 +163,6 @@ def _has_many_parts(message: memoryview, parts: dict[int, Any]) -> bool:
     """Return whether a message has more fields, with all that is in it, than can be decoded in little memory.
 
     Args:
-        message: Its bytes.
         parts: Which of its fields are messages, by number, and the same of these.
     """
     if len(message) < _PARTS_FROM_BYTES:

@@ -16,7 +16,6 @@ class Unsent:
     """Takes spans out of a store that may grow.
 
     Args:
-        store: Where they are.
         was_sent: Says for each of some rows whether its span was sent in an earlier call; None where none was.
     """
 
@@ -37,11 +36,7 @@ class Unsent:
         return len(self._unended)
 
     def take(self, traces: Iterable[int]) -> list[int]:
-        """Return the rows of traces that weren't taken before, and are taken from now on.
-
-        Args:
-            traces: Their numbers, in the order in which they are to be sent.
-        """
+        """Return the rows of traces, in their order, that weren't taken before, and are taken from now on."""
         store, spans, taken = self._store, self._store.spans, self._taken
         rows = []
         for trace in traces:

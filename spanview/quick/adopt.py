@@ -38,12 +38,7 @@ _NO_END: Final = np.uint16(Warnings.NO_END)
 
 
 class Adopted:
-    """The numbers that the index gives to texts and files of a scan.
-
-    Args:
-        intake: The index.
-        source_of: Returns its number of a file.
-    """
+    """The numbers that the index gives to texts and files of a scan."""
 
     def __init__(self, intake: Intake, source_of: Callable[[int], int]) -> None:
         self._intake = intake
@@ -210,7 +205,6 @@ def _assign_slots(
     """Give each key that is new a slot, in rounds.
 
     Args:
-        slots: Where rows are found by the hashes of their keys.
         hashes: Of the keys.
         first: The row of the first key that is new.
         are_same: Tells whether entries, rows below `first` or `first` plus the index of a key, have the keys at some

@@ -36,7 +36,6 @@ class QuickFile:
     """A file, and how far it was read.
 
     Args:
-        source: Its number.
         open: Returns a descriptor, which is closed here.
         offset: Where to begin: at the start of a record.
     """
@@ -61,12 +60,7 @@ class QuickFile:
         return self.decoder.offset if self.decoder is not None and is_open else self.offset
 
     def note_ends(self, data: bytes, offset: int) -> None:
-        """Note what is compared when the file is read on.
-
-        Args:
-            data: Bytes that were done with.
-            offset: Where they begin.
-        """
+        """Note what is compared when the file is read on, of bytes at an offset that were done with."""
         if not offset:
             self.head = data[:_HEAD_BYTES]
         self.last = data[-_LAST_BYTES:] or self.last

@@ -63,7 +63,6 @@ class Heads:
     """The heads that were seen.
 
     Args:
-        service_number: Returns the number of a service.
         process_number: Returns the number of what a resource says of its process.
     """
 
@@ -84,10 +83,7 @@ class Heads:
         """Return the numbers of services, `NO_NUMBER` where head and tail aren't recognized, and those of processes.
 
         Args:
-            data: The bytes.
-            buffer: The same bytes.
-            lines: The lines.
-            attributes: Where the attributes of each begin.
+            attributes: Where the attributes of each line begin.
         """
         if len(self._known) >= _MAX_HEADS:
             self._forget()
@@ -136,12 +132,7 @@ class Heads:
         return heads
 
     def _head_of(self, text: bytes, rest: bytes) -> int:
-        """Return the number of a line's head, decoded where it is new.
-
-        Args:
-            text: The head.
-            rest: The rest of the line.
-        """
+        """Return the number of a line's head, decoded where it is new."""
         number = self._known.get(text)
         if number is None:
             tail = _TAIL.search(rest)

@@ -29,11 +29,7 @@ _SPREAD: Final = np.array(
 
 
 class KnownRows:
-    """Rows of bytes of one width, and their numbers.
-
-    Args:
-        width: Bytes of each.
-    """
+    """Rows of bytes of one width, and their numbers."""
 
     def __init__(self, width: int) -> None:
         count = -(-width // WORD)

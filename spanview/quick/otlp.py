@@ -58,10 +58,7 @@ class OtlpScanner:
     """Scans lines; it keeps what it has seen before and after spans.
 
     Args:
-        names: The names that were seen.
-        service_number: Returns the number of a service.
         process_number: Returns the number of what a resource says of its process.
-        cap: Bytes of the longest line that is taken.
     """
 
     def __init__(
@@ -72,13 +69,7 @@ class OtlpScanner:
         self._heads = Heads(service_number, process_number)
 
     def take(self, data: bytearray, buffer: Bytes, lines: OtlpLines) -> dict[str, NDArray[Any]]:
-        """Return the columns of the lines that fit, with `start` and `end` among them.
-
-        Args:
-            data: The bytes, with a margin after them.
-            buffer: The same bytes.
-            lines: Where the lines are, and their spans.
-        """
+        """Return the columns of the lines that fit, with `start` and `end` among them; a margin follows the bytes."""
         matches = Matches(np.arange(len(lines.starts)), lines.spans, start=lines.starts, end=lines.ends)
         matches.keep(lines.ends - lines.starts <= self._cap)
         rows = matches.take(_IDS, buffer)

@@ -54,9 +54,9 @@ _MIN_BREAKS: Final = 16
 _MAX_WAITING_DOCUMENTS: Final = 500
 """Documents of a file that wait to share a batch, because even a small one has its cost."""
 _SAMPLE_BYTES: Final = 64 * 1024
-"""Bytes of a page that show how long its lines are,"""
+"""Bytes of a page that show how long its lines are."""
 _LONG_LINE_BYTES: Final = 128
-"""and bytes that long ones have on average, or more."""
+"""Bytes that long lines have on average, or more."""
 _CARRIED_SHARE: Final = 4
 """A page's last record is read again with the next page if it is no longer than one in this many bytes."""
 
@@ -73,12 +73,7 @@ class _Piece:
 
 
 class Pages:
-    """Reads files, page by page.
-
-    Args:
-        rows: Takes the spans that fit.
-        options: How to scan.
-    """
+    """Reads files, page by page."""
 
     def __init__(self, rows: ScannedRows, options: ScanOptions) -> None:
         self._options, self._size = options, PAGE_BYTES
@@ -180,9 +175,9 @@ class _Candidates:
     """What may be records."""
 
     starts: Places
-    """Where those begin that may be the SDK's,"""
+    """Where records begin that may be the SDK's."""
     ends: Places
-    """and where they end: after a brace."""
+    """Where records end that may be the SDK's: after a brace."""
     are_in_lines: Flags
     """Which of them aren't indented."""
     otlp: OtlpLines
@@ -194,9 +189,7 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
     Lines that begin with something else than a space are the braces of indented records, or records in one line.
 
     Args:
-        buffer: The same bytes.
         flags: Memory for two flags of each byte; new memory each time would be slow.
-        pieces: The parts of the page.
     """
     file_starts, end = np.array([piece.begin for piece in pieces]), pieces[-1].end
     count = max(end - 1, 0)
@@ -244,7 +237,6 @@ def _line_begins(buffer: Bytes, flags: tuple[Flags, Flags], file_starts: Places,
     """Return where lines begin, and files, but for lines that begin with a space; tell whether there may be such lines.
 
     Args:
-        flags: Memory for two flags of each byte.
         file_starts: Where files begin, but for the first.
         count: How many bytes may end a line.
     """
@@ -264,13 +256,10 @@ def _line_begins(buffer: Bytes, flags: tuple[Flags, Flags], file_starts: Places,
 
 
 def _positions_of(text: bytes, rare: int, buffer: Bytes, flags: Flags, count: int) -> Places:
-    """Return where a text is.
+    """Return where a text of eight bytes is.
 
     Args:
-        text: Eight bytes.
         rare: The place in it of a byte that is rare.
-        flags: Memory for a flag of each byte.
-        count: How many bytes there are.
     """
     np.equal(buffer[:count], text[rare], out=flags[:count])
     positions = np.maximum(places_of(flags, count) - rare, 0)
@@ -279,12 +268,7 @@ def _positions_of(text: bytes, rare: int, buffer: Bytes, flags: Flags, count: in
 
 
 def _trace_ids_in(buffer: Bytes, flags: tuple[Flags, Flags], count: int) -> Places:
-    """Return where the keys of trace ids are, whether or not a record has them.
-
-    Args:
-        flags: Memory for two flags of each byte.
-        count: How many bytes there are.
-    """
+    """Return where the keys of trace ids are, whether or not a record has them."""
     found, more = (room[:count] for room in flags)
     np.equal(np.bitwise_and(buffer[:count], _CASE_MASK, out=more.view(np.uint8)), _CASE, out=found)
     # The last letter before it, which few such bytes follow.
@@ -312,10 +296,7 @@ class _Walk:
     """A walk through a piece, from what fits to what must be decoded.
 
     Args:
-        piece: The part of it.
-        cap: Bytes of the longest record that is kept.
         starts: Where records begin that fit.
-        ends: Where they end.
     """
 
     def __init__(self, data: bytearray, piece: _Piece, cap: int, starts: Places, ends: Places) -> None:

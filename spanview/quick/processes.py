@@ -101,7 +101,6 @@ def scan(
     Args:
         openers: Returns a descriptor of each file.
         offsets: Where to begin in those of the files that are not to be read from their start: where a record does.
-        options: How to scan.
         processes: How many to use; 1 for none but this one.
         forks: Whether they are forked, and not started; must not be where threads run.
     """
@@ -121,12 +120,7 @@ def scan(
 
 
 class _Work:
-    """The scanning of files.
-
-    Args:
-        rows: Takes the spans that fit.
-        options: How to scan.
-    """
+    """The scanning of files."""
 
     def __init__(self, rows: ScannedRows, options: ScanOptions) -> None:
         self.pages = Pages(rows, options)
@@ -226,8 +220,6 @@ class _Worker:
     """Another process that scans.
 
     Args:
-        start: Makes it.
-        job: All files, and how to scan.
         numbers: A descriptor from which numbers of files are read.
         pipes: This process's ends of the pipes of those that were started before.
     """

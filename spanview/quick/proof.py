@@ -36,14 +36,7 @@ def agreeing(
     names: Mapping[str, int],
     services: Mapping[str, int],
 ) -> Flags:
-    """Return which records decode to what a scan has read.
-
-    Args:
-        records: The records.
-        columns: What the scan has read.
-        names: The numbers of names.
-        services: The numbers of services.
-    """
+    """Return which records decode to what a scan has read."""
     of_sdk, of_otlp = list[int](), list[int]()
     fields, parts = list[Any](), list[SpanColumns]()
     for index, record in enumerate(records):

@@ -36,7 +36,6 @@ class ScannedRows:
 
     Args:
         buffer: `ROW_BYTES` for each row, or more.
-        capacity: Rows that fit in.
     """
 
     __slots__ = ("_columns", "capacity", "count")

@@ -77,13 +77,7 @@ ONE_LINE_TEMPLATES: Final = LayoutTemplates(ONE_LINE)
 
 
 class LayoutScanner:
-    """Scans records of both layouts; it keeps the texts and tails it has seen.
-
-    Args:
-        names: The names that were seen.
-        number_of: Returns the number of a service.
-        cap: Bytes of the longest record that is taken.
-    """
+    """Scans records of both layouts; it keeps the texts and tails it has seen."""
 
     def __init__(self, names: Names, number_of: Callable[[str], int], *, cap: int) -> None:
         self._cap = cap
@@ -100,10 +94,8 @@ class LayoutScanner:
 
         Args:
             data: The bytes, with `MARGIN_BYTES` after them.
-            buffer: The same bytes.
             starts: Where each record begins, if it is one.
-            ends: Where it ends: after a brace.
-            templates: The layout.
+            ends: Where each record ends: after a brace.
         """
         matches = self._heads(data, buffer, starts, templates)
         matches.columns["start"], matches.columns["end"] = starts[matches.indexes], ends[matches.indexes]

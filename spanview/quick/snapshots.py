@@ -34,8 +34,6 @@ def join_snapshots(intake: Intake, records: Mapping[str, NDArray[Any]], rows: ND
     """Join records to the rows of their spans.
 
     Args:
-        intake: The index.
-        records: Columns of the records, as the span table has them.
         rows: The row that has the ids of each.
 
     Returns:

@@ -44,7 +44,7 @@ class Ends:
 
     data: bytearray
     buffer: Bytes
-    """The same bytes."""
+    """The bytes as an array."""
     starts: Places
     """Where each record begins."""
     attributes: Places
@@ -58,7 +58,6 @@ class Tails:
 
     Args:
         begin: What each of them begins with.
-        number_of: Returns the number of a service.
     """
 
     def __init__(self, begin: bytes, number_of: Callable[[str], int]) -> None:
@@ -72,7 +71,6 @@ class Tails:
         """Return the numbers of the services, `NO_NUMBER` where the tail isn't recognized.
 
         Args:
-            records: All records.
             remaining: The indexes of those that are asked for.
         """
         services = np.full(len(records.ends), NO_NUMBER, np.int64)

@@ -31,7 +31,7 @@ NANOSECOND_DIGITS: Final = 19
 _HALVES: Final = np.array(
     [[10**power, 0] for power in range(9, -1, -1)] + [[0, 10**power] for power in range(8, -1, -1)], np.float64
 )
-"""What a digit adds to the seconds, and to the nanoseconds; sums are exact, as above."""
+"""What a digit adds to the seconds, and to the nanoseconds; sums are exact."""
 _MAX_SECONDS: Final = 2**63 // NS_PER_SECOND
 
 
@@ -40,7 +40,6 @@ def times_of(texts: Bytes, positions: tuple[int, ...]) -> tuple[NDArray[np.int64
 
     Args:
         texts: N rows of bytes, which fit `PARTS` from each of `positions` on.
-        positions: Where times begin in each row.
 
     Returns:
         For each position N numbers.
@@ -71,7 +70,6 @@ def nanoseconds_of(texts: Bytes, position: int) -> tuple[NDArray[np.int64], Flag
 
     Args:
         texts: N rows of bytes.
-        position: Where times begin in each row.
     """
     digits = texts[:, position : position + NANOSECOND_DIGITS] - np.uint8(ord("0"))
     seconds, nanoseconds = (digits.astype(np.float64) @ _HALVES).astype(np.int64).T

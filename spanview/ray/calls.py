@@ -195,7 +195,6 @@ def _wrapped(function: Any, started: Callable[[Any, tuple[Any, ...]], _Attempt])
     """Return a function of the same kind, by which Ray decides how to run it, with a span around what it does.
 
     Args:
-        function: What it calls.
         started: Starts the span of a call that carries a context; others have none.
     """
     if inspect.isasyncgenfunction(function) or inspect.iscoroutinefunction(function):
@@ -291,8 +290,6 @@ class _Attempt:
 
     Args:
         carried: What Ray's call brought along.
-        function: What is called.
-        attributes: What Ray says of it.
     """
 
     def __init__(self, carried: Any, function: str, attributes: Mapping[str, Any]) -> None:

@@ -34,11 +34,11 @@ Frame: TypeAlias = tuple[str, str]
 """The text of a line before its span and after it."""
 
 SCOPE: Final = "spanview.ray"
-"""The scope of log records about spans that could not be written,"""
+"""The scope of log records about spans that could not be written."""
 NOT_WRITTEN: Final = "spanview.not_written"
-"""the attribute that counts these,"""
+"""The attribute that counts spans that could not be written."""
 REASON: Final = "spanview.reason"
-"""and the one that says why the last of them was not."""
+"""The attribute that says why the last span that could not be written was not."""
 _HAS_IS_REMOTE, _IS_REMOTE = 0x100, 0x200
 """Bits of `flags`: whether it says that the parent is in another process, and that it is."""
 _INT64: Final = range(-(2**63), 2**63)
@@ -51,9 +51,7 @@ def frame_of(resource: Mapping[str, Any], schema_url: str, scope: Instrumentatio
     """Return what all lines of a resource and a scope have before and after their span.
 
     Args:
-        resource: The attributes of the resource.
         schema_url: That of the resource; empty for none.
-        scope: The instrumentation scope.
     """
     parts, url = [], ""
     if scope is not None:
@@ -71,12 +69,7 @@ def frame_of(resource: Mapping[str, Any], schema_url: str, scope: Instrumentatio
 
 
 def line_of(span: ReadableSpan, frame: Frame) -> bytes:
-    """Return the line of a span, without an end if it hasn't ended.
-
-    Args:
-        span: The span.
-        frame: That of its resource and scope.
-    """
+    """Return the line of a span, without an end if it hasn't ended."""
     before, after = frame
     return encoded(f"{before}{_span(span)}{after}")
 
@@ -85,7 +78,6 @@ def loss_line_of(resource: Mapping[str, Any], time_ns: int, count: int, reason: 
     """Return the line of a log record with the severity WARN: spans that ended could not be written.
 
     Args:
-        resource: The attributes of the resource.
         time_ns: When it is written, in nanoseconds since 1970.
         count: How many since the last line of the file.
         reason: Why the last one was not.

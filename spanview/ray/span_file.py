@@ -25,7 +25,6 @@ def append(descriptor: int, data: bytes, size: int) -> None:
     """Append data to a file, or cut off again what the system takes of it.
 
     Args:
-        descriptor: The file, open for appending.
         data: Whole lines.
         size: Bytes that the file has, and keeps if not all is taken.
 
@@ -46,7 +45,6 @@ class SpanFile:
 
     Args:
         stem: The path of the first file, without its suffix.
-        suffix: That of all files.
         max_bytes: How large a file may become, unless a single line is larger; 0 for any size.
         keep: How many files there may be; 0 for any number.
     """

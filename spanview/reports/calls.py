@@ -180,8 +180,6 @@ def calls_table(
     """Return the columns of functions, actors, nodes or jobs.
 
     Args:
-        by: What calls are counted by.
-        names: How those are called, by their keys.
         counting: What `columns_that_count` returned.
     """
 
@@ -210,11 +208,7 @@ def calls_report(
     by: CallsBy = CallsBy.FUNCTION,
     unended: Mapping[int, Unended] = NO_UNENDED,
 ) -> Report[Function]:
-    """Return the calls of some traces, None for all, by function, actor, node or job.
-
-    Args:
-        unended: What has become of spans without an end, by row.
-    """
+    """Return the calls of some traces, None for all, by function, actor, node or job."""
     calls = calls_of(store, traces)
     groups = None if by is CallsBy.FUNCTION else call_groups(store, calls, by)
     functions = functions_of(store, calls, groups, unended)

@@ -30,9 +30,6 @@ def table_lines(
     """Yield the heads and the rows of a table; texts are safe to print.
 
     Args:
-        table: Its columns.
-        rows: In their order.
-        paint: Colours what it is given.
         width: Cells of the terminal: what would be empty is left out, then what goes first. None leaves all as it is.
     """
     sized = [_sized(column, rows) for column in table.columns if column.is_shown]

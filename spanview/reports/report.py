@@ -48,7 +48,7 @@ class Report(Generic[Row]):
         return f"spanview/{self.kind}/v1"
 
     def document(self) -> dict[str, Any]:
-        """Return it as `--json` prints it."""
+        """Return the report as `--json` prints it."""
         write = _writer([column for column in self.table.columns if column.name])
         rows = [write(row) for row in self.rows]
         old = {self.rows_were: rows} if self.rows_were else {}

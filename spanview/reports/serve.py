@@ -78,7 +78,6 @@ def _times(
     """Yield the columns of a part of the time.
 
     Args:
-        family: The part, by its head.
         turns: When each figure comes or goes, and its width, by its name in JSON.
         rank: What rows are compared by instead.
     """

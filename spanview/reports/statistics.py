@@ -90,8 +90,6 @@ def statistics_table(
     """Return the columns of groups.
 
     Args:
-        by: What spans are grouped by.
-        called: Returns what a group is called, safe to print.
         generators: How sure it is that the spans of a name are attempts of a generator, by the name.
     """
     head = by.upper() if by in OF_SERVICES else data_text(by, 40).rstrip()
@@ -115,9 +113,7 @@ def statistics_report(store: Store, by: str = "name", traces: Sequence[int] | No
     """Return the statistics of spans.
 
     Args:
-        store: Where they are.
         by: As in `grouping.column_of`, or `ON_PATH`.
-        traces: Numbers of the traces that count; None for all.
 
     Raises:
         QueryError: No span has what is grouped by.
@@ -135,13 +131,7 @@ def report_of(groups: Sequence[Group], by: str, generators: Mapping[str, Certain
 
 
 def group_name(by: str, short: Mapping[str, str], group: Group) -> str:
-    """Return what a group is called, safe to print.
-
-    Args:
-        by: What is grouped by.
-        short: What Ray's functions are called.
-        group: The group.
-    """
+    """Return what a group is called, safe to print."""
     return group_text(group.key and short.get(group.key, group.key), by)
 
 

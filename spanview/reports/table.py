@@ -123,7 +123,7 @@ class TableColumn(Generic[Row]):
 
     @property
     def shrunk_cells(self) -> int:
-        """The same when it has gone."""
+        """Cells with those before and behind the column, where it has shrunk; 0 where it goes altogether."""
         return self.gap + self.shrinks_to + self.behind if self.shrinks_to else 0
 
     @property
@@ -138,13 +138,7 @@ class TableColumn(Generic[Row]):
 
 
 def name_column(head: str, text: Callable[[Row], str], **more: Any) -> TableColumn[Row]:
-    """Return a column of names from files: as wide as the longest; where there is less room, their middles go.
-
-    Args:
-        head: Its head.
-        text: Returns the name of a row.
-        more: What else `TableColumn` takes.
-    """
+    """Return a column of names from files: as wide as the longest; where there is less room, their middles go."""
     return TableColumn(
         head,
         parts=lambda row, cells: (Piece(name_text(text(row), cells)),),
@@ -255,7 +249,6 @@ class Table(NamedTuple, Generic[Row]):
         """Return the columns of a list so many cells wide.
 
         Args:
-            width: The cells.
             sorted_by: The key of the column that goes last.
             wanted: The cells of the longest name; None where it takes all that it can get.
         """
@@ -331,7 +324,6 @@ class Fit(Generic[Row]):
     """The columns that there is room for, and the cells of each.
 
     Args:
-        cells: Both.
         wanted: The cells of the longest name; None where it takes all that it can get.
     """
 

@@ -16,9 +16,6 @@ class Content:
 
     Args:
         path: What it is shown as.
-        source: Its number in the sink.
-        sink: Takes what was read.
-        spool: Keeps it.
     """
 
     def __init__(self, path: str, source: int, sink: Sink, spool: Spool, options: ReadOptions) -> None:
@@ -32,8 +29,7 @@ class Content:
         """Take the next bytes.
 
         Args:
-            data: The bytes.
-            count: How many were read for them.
+            count: How many bytes of the stream or file were read for them.
         """
         self._sink.tallies.add_bytes(self._path, count, content=len(data))
         if not data:

@@ -197,12 +197,7 @@ def stamp_of(status: os.stat_result) -> Stamp:
 
 
 def is_as_listed(paths: list[str], listing: Listing) -> bool:
-    """Tell whether a search would find the same as a previous one; it only compares.
-
-    Args:
-        paths: The PATHs of that search.
-        listing: What it found.
-    """
+    """Tell whether a search would find the same as a previous one; it only compares."""
     expanded = [given for path in paths if path != STANDARD_INPUT for given in _expand(path)]
     try:
         return [
@@ -227,7 +222,6 @@ def find_one(path: str, searched: Mapping[str, str]) -> FoundFile | None:
     """Return the regular file at a path as a search would; None where there is none, or only a search can say.
 
     Args:
-        path: A real path.
         searched: Shown paths of the folders that were searched, by their real paths.
     """
     folder, name = os.path.split(path)

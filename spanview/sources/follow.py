@@ -22,7 +22,7 @@ _MAX_SEARCH_PAUSE_S: Final = 3.0
 _SEARCH_TIME_SHARE: Final = 0.004
 """What share of the time searches may take where hints come, until they are so far apart."""
 _POLLING_TIME_SHARE: Final = 0.1
-"""The same where nothing is found without them."""
+"""What share of the time searches may take where hints come, and nothing is found without them."""
 _STEP_MS: Final = 12
 _DEBOUNCE_MS: Final = 20
 """Where several processes write all the time, a hint waits for the next ones no longer."""
@@ -56,7 +56,7 @@ class Watcher:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._folders: frozenset[tuple[str, int]] = frozenset()
-        """Those that are watched, with their inodes."""
+        """Folders that are watched, with their inodes."""
         self._has_reported = False
         self.failed = False
         self.is_deaf = False
@@ -170,9 +170,7 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
 
     Args:
         session: The reading, after its `load`.
-        watcher: Gives hints.
         stop: Ends the following; `watcher.wake()` ends it at once.
-        clock: Monotonic seconds.
     """
     due, pause = clock(), SEARCH_INTERVAL_S
     hints: set[str] = set()

@@ -37,7 +37,6 @@ class HeldOpen:
 
         Args:
             tail: The file; it is closed where there is no place for it.
-            has_grown: Whether something new was read of it.
         """
         if has_grown or (tail.source not in self._tails and len(self._tails) < self.max_files):
             self._tails[tail.source] = tail

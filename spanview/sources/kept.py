@@ -70,12 +70,7 @@ _KEPT_KINDS: Final = frozenset((ProblemKind.TORN, ProblemKind.TOO_LARGE, Problem
 
 
 class KeptIndex:
-    """The index of some files, which may be kept already.
-
-    Args:
-        options: What is read, and how.
-        files: What was found there.
-    """
+    """The index of some files, which may be kept already."""
 
     def __init__(self, options: ReadOptions, files: Sequence[FoundFile]) -> None:
         self._files = files
@@ -98,12 +93,7 @@ class KeptIndex:
         return None if folder is None else os.path.join(folder, name + _SUFFIX)
 
     def take(self, intake: Intake, reading: Reading) -> bool:
-        """Fill an empty index with what was kept, or leave it empty; return which.
-
-        Args:
-            intake: The index.
-            reading: Takes note of the files.
-        """
+        """Fill an empty index with what was kept, or leave it empty; return which."""
         if self._path is None:
             return False
         try:
@@ -133,7 +123,6 @@ class KeptIndex:
         """Keep an index, if everything was read and the files are still as they were found.
 
         Args:
-            intake: The index.
             is_proven: Whether each record was decoded.
         """
         if self._path is None or not self._are_quiet:

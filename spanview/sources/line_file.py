@@ -36,9 +36,6 @@ _END: Final = b"\n"
 class LineFile:
     """An open file, read in blocks, of which the last few are kept.
 
-    Args:
-        path: A regular file.
-
     Raises:
         OSError: It can't be opened, or is no regular file.
     """
@@ -190,11 +187,8 @@ class LineFile:
         """Return the start of the next line with a text in it, or of the one before; None where there is none.
 
         Args:
-            needle: The text.
             start: The start of a line. Searched is what comes before it, or what begins there.
             by: -1 for what comes before, 1 for what comes from there on.
-            tell: Told what share was searched.
-            folds_case: Whether letters of ASCII match in both cases.
         """
         if folds_case:
             needle = needle.lower()

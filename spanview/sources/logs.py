@@ -77,14 +77,7 @@ class Logs:
         return known[1:]
 
     def lines_of(self, owner: LogOwner, start_ns: int, end_ns: int | None, tell: Tell = unheard) -> SpanLog:
-        """Return the lines that belong to a span; reads files.
-
-        Args:
-            owner: The process that has written it.
-            start_ns: When the span began, in nanoseconds since 1970.
-            end_ns: When it ended; None where that isn't known.
-            tell: Told how far it is.
-        """
+        """Return the lines that belong to a span of a process, by the span's times in ns since 1970; reads files."""
         files, reason = self.files_of(owner)
         parts = [
             _part_of(path, owner, start_ns, end_ns, part(tell, number / len(files), (number + 1) / len(files)))

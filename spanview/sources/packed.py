@@ -63,7 +63,6 @@ class PackedFiles:
     """The compressed files among those that are read.
 
     Args:
-        reading: Takes what is in them.
         follow: Whether one that breaks off may still be written.
     """
 

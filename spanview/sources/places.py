@@ -19,8 +19,7 @@ _SERVE_SPANS: Final = os.path.join("logs", "serve", "spans")
 def default_places(environment: Mapping[str, str]) -> list[str]:
     """Return the folders that spanview's hook, Ray's hooks and Ray Serve's exporter write to.
 
-    Args:
-        environment: The process's environment; `RAY_TMPDIR` moves Ray's sessions.
+    `RAY_TMPDIR` in the environment moves Ray's sessions.
     """
     session = latest_session(environment)
     return [os.path.join(session, _SESSION_SPANS), RAY_SPANS, os.path.join(session, _SERVE_SPANS)]
@@ -33,11 +32,7 @@ def in_words(places: Sequence[str]) -> str:
 
 
 def latest_session(environment: Mapping[str, str]) -> str:
-    """Return the folder of Ray's latest session.
-
-    Args:
-        environment: The process's environment; `RAY_TMPDIR` moves Ray's sessions.
-    """
+    """Return the folder of Ray's latest session; `RAY_TMPDIR` in the environment moves sessions."""
     return os.path.join(environment.get("RAY_TMPDIR") or "/tmp", "ray", "session_latest")  # noqa: S108
 
 

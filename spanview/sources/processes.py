@@ -110,7 +110,6 @@ class Processes:
 
         Args:
             host: The host that it ran on, as the spans name it; empty where they don't.
-            path: The file that it wrote into.
             seen_ns: When it was seen to run, in nanoseconds since 1970.
             is_named: Whether the span itself names host and process.
         """
@@ -142,7 +141,6 @@ class Processes:
 
         Args:
             path: A file of its spans.
-            worker_id: The worker's.
             session: The name of its session, empty where it isn't known.
         """
         now = time.monotonic()

@@ -46,8 +46,6 @@ def load_quickly(
     """Read files to their ends.
 
     Args:
-        reading: Takes note of them, and what is in them.
-        intake: The sink's index.
         partly_read: The first one, where some of it was read already.
         go_on: Reads a file on that was read to its end, given its number in the sink; None if none grows.
 
@@ -86,7 +84,6 @@ class _Noted:
     """What the sink knows of the files.
 
     Args:
-        reading: Takes note of them.
         partly_read: The first one, where some of it was read already.
     """
 

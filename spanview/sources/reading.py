@@ -32,7 +32,6 @@ class Reading:
     """Reads files and streams into a sink, and keeps what can't be read again.
 
     Args:
-        sink: Takes what was read.
         details: Gives records back; the sink's reader.
     """
 
@@ -53,7 +52,6 @@ class Reading:
         """Open a file that is new, as the next generation where its path had another one before.
 
         Args:
-            file: The file.
             source: Its number in the sink, if it was entered already.
         """
         tail = self._open(file)
@@ -94,11 +92,7 @@ class Reading:
         self.report_unheld(len(tails))
 
     def report_unheld(self, count: int) -> None:
-        """Report once that more files are followed than can be held open, if so.
-
-        Args:
-            count: How many are followed.
-        """
+        """Report once that more files are followed than can be held open, if so."""
         max_files = self._held.max_files
         if count <= max_files or self._has_reported_unheld:
             return
@@ -119,7 +113,6 @@ class Reading:
         """Read a file on to its end, or some more than so many bytes; yield the bytes of each piece.
 
         Args:
-            tail: The file.
             most: Bytes; a file that is written quicker than it is read has no end.
             live: Whether what is read is kept, because it may be gone when someone looks.
         """

@@ -40,8 +40,6 @@ class Session:
     """The reading of some PATHs.
 
     Args:
-        options: What to read, and how.
-        sink: Takes what was read.
         details: Gives records back; the sink's reader.
         standard_input: What `-` means.
     """
@@ -59,7 +57,7 @@ class Session:
         self._leaving: list[FileTail] = []
         self._folders: dict[str, str] = {}
         self._identities: set[tuple[int, int]] = set()
-        """Those of the files that the last search found, and of newer ones."""
+        """Identities of the files that the last search found, and of newer ones."""
         self._paths = list(options.paths)
         self._at_rest: Listing | None = None
         """What the last search found, if there is nothing to do until that changes."""
@@ -70,9 +68,6 @@ class Session:
 
     def load(self, listing: Listing | None = None) -> Iterator[Progress]:
         """Read everything that is there, piece by piece.
-
-        Args:
-            listing: What a search has found; None to search.
 
         Raises:
             NoSuchPathError: A PATH doesn't exist, and isn't waited for.

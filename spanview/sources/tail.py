@@ -33,7 +33,7 @@ _HEAD_BYTES: Final = 1024
 _CLOCK_TICK_S: Final = 0.02
 """Longer than a file system's clock takes from one tick to the next."""
 _COARSE_CLOCK_TICK_S: Final = 2.0
-"""The same where it counts whole seconds."""
+"""Longer than one tick of a file system's clock that counts whole seconds."""
 _NS_PER_SECOND: Final = 1_000_000_000
 _RETRY_PAUSE_S: Final = 0.02
 """Seconds before a read that failed is tried again."""
@@ -47,8 +47,6 @@ class FileTail:
     """A file, how far it was read, and by what it is recognised.
 
     Args:
-        file: As the search found it.
-        cap: Bytes of the longest record that is kept.
         attempts: How often a failing read is tried.
         descriptor: The file, open already; it is closed by this tail.
 
@@ -117,10 +115,9 @@ class FileTail:
         """Go on after what another reader has read.
 
         Args:
-            position: How far that was.
-            decoder: What was fed with it, and waits for more; None for nothing.
+            decoder: What was fed with what was read, and waits for more; None for nothing.
             head: The first bytes of the file, as they were read; empty where they are no longer known.
-            last: The last ones before the position.
+            last: The last bytes before the position.
         """
         self.position = position
         if decoder is None:
@@ -134,7 +131,7 @@ class FileTail:
         self._checked.extend(position - len(last), last, BLOCK_BYTES)
 
     def renew(self) -> FileTail:
-        """Return the same file, read from its start; the descriptor is handed on, whatever its path leads to now."""
+        """Return this file, read from its start; the descriptor is handed on, whatever its path leads to now."""
         descriptor, self._descriptor = self.hold(), None
         return FileTail(self.file, cap=self._cap, attempts=self._attempts, descriptor=descriptor)
 

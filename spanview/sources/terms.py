@@ -84,7 +84,7 @@ class Changes:
     spans: int = 0
     bytes: int = 0
     bytes_left_behind: int = 0
-    """Those of files that are no longer among the PATHs."""
+    """Bytes of files that are no longer among the PATHs."""
     has_more: bool = False
     """Whether a file has more than one look takes; another look is due at once."""
     missing: list[str] = field(default_factory=list)

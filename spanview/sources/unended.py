@@ -30,12 +30,7 @@ def let_ask(store: Store) -> None:
 
 
 def unended_in(store: Store, trace: int | None = None, session: str = SESSION) -> Mapping[int, Unended]:
-    """Return what has become of spans without an end, by row.
-
-    Args:
-        trace: The trace's row in the trace table; None for all traces.
-        session: The folder of Ray's latest session.
-    """
+    """Return what has become of spans without an end, by row."""
     rows = range(len(store.spans)) if trace is None else store.rows_of_trace(trace)
     if NO_TIME not in map(store.spans.end_ns.__getitem__, rows):
         return {}

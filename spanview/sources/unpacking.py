@@ -26,9 +26,9 @@ _PIECE_BYTES: Final = 192 * 1024
 _SLICE_BYTES: Final = 1024
 """Bytes that are unpacked at once; zstd gives nothing of a slice in which the data breaks off."""
 _MAX_RATIO: Final = 1000
-"""A file that unpacks to more than so many times its size isn't read to its end: spans don't, and gzip hardly can;"""
+"""A file that unpacks to more than so many times its size isn't read to its end: spans don't, and gzip hardly can."""
 _ALWAYS_UNPACKED_BYTES: Final = 1024**3
-"""this many bytes are unpacked in any case."""
+"""So many bytes of a file are unpacked in any case."""
 TOO_DENSE: Final = f"it unpacks to more than {_MAX_RATIO:,} times its size"
 CUT_OFF: Final = "it ends before the compressed data does"
 
@@ -144,7 +144,6 @@ def unpacked(stream: IO[bytes], head: bytes, unpacker: Unpacker) -> Iterator[tup
     """Yield the content of a compressed stream in pieces, and how many bytes of the stream were read for each.
 
     Args:
-        stream: Where it comes from, with a descriptor.
         head: Its first bytes, which were read already.
         unpacker: Gets it all, and says at the end why its rest can't be had.
     """

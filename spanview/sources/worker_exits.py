@@ -44,9 +44,7 @@ def exit_of(path: str, worker_id: str, sessions: str, session: str) -> WorkerExi
 
     Args:
         path: The file of its spans, which may be in the folder `logs/spans` of its session.
-        worker_id: Its id, in 56 hex digits.
-        sessions: The folder of Ray's sessions on this host.
-        session: The name of the worker's; empty where it isn't known.
+        session: The name of the worker's session; empty where it isn't known.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(path)))
     if os.path.basename(folder) != "logs":

@@ -63,7 +63,6 @@ class AccessCheck:
         Args:
             path: The path that is asked for, as it was sent.
             headers: What came with it; names in any case.
-            is_socket: Whether a web socket is to be opened.
         """
         host, origin = headers.get("Host", ""), headers.get("Origin")
         if host not in self._hosts:

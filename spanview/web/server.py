@@ -71,7 +71,6 @@ def serve(viewer: ServedViewer, port: int, announce: Callable[[str], None]) -> N
     """Serve a viewer until a signal ends it.
 
     Args:
-        viewer: What is served.
         port: Where; 0 for any that is free.
         announce: Told the address, when it can be opened.
 

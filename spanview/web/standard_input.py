@@ -16,12 +16,7 @@ _PIECE: Final = 64 * 1024
 
 
 class SharedInput:
-    """Keeps what a stream has in a temporary file without a name.
-
-    Args:
-        stream: Is read to its end, in a thread.
-        say: Told in words when no more can be kept.
-    """
+    """Keeps what a stream has in a temporary file without a name."""
 
     def __init__(self, stream: IO[bytes], say: Callable[[str], None]) -> None:
         self._stream = stream

@@ -66,12 +66,7 @@ class TabSize:
 
 
 class Tab:
-    """A viewer in a process of its own.
-
-    Args:
-        process: What runs, with all its streams.
-        size: What it has begun with.
-    """
+    """A viewer in a process of its own."""
 
     def __init__(self, process: Process, size: TabSize) -> None:
         assert process.stdin is not None and process.stdout is not None and process.stderr is not None  # noqa: PT018, S101
@@ -91,7 +86,6 @@ class Tab:
         Args:
             words: What is run: a program and its words, which go through no shell.
             environment: The variables it gets, beside those that make it paint for a browser.
-            size: Of the terminal in the page.
             piped: A descriptor that it keeps, and nobody else does then.
             is_light: Whether what is round the terminal is light.
         """

@@ -67,7 +67,7 @@ class Function:
     waits_ns: Sequence[int] = field(default_factory=list)
     """Of each call that waited, sorted, in nanoseconds."""
     total_wait_ns: int = 0
-    """The sum of these."""
+    """The sum of the waits of all calls."""
     runs_ns: Sequence[int] = field(default_factory=list)
     """Of each attempt that has both times, sorted, in nanoseconds."""
     max_concurrency: int = 0
@@ -173,7 +173,11 @@ def _counted(
     unended: Mapping[int, Unended],
     generators: Iterable[int] = (),
 ) -> list[Function]:
-    """Return what the calls alone show for each group, in their order."""
+    """Return what the calls alone show for each group, in their order.
+
+    Args:
+        generators: The numbers of the names of calls whose attempts don't show how long they ran, and how they ended.
+    """
     spans, attempts, counts = store.spans, calls.attempts, calls.counts
     functions, of_attempts, size = groups.of_calls, groups.of_attempts, len(groups.keys)
     is_generator = np.isin(copy_of(spans.name)[calls.rows], [*generators])

@@ -58,13 +58,7 @@ class Texts:
 
 
 class Columns:
-    """The columns of some traces.
-
-    Args:
-        traces: Their numbers.
-        unended: What has become of spans without an end, by row.
-        lose: Takes note of what is cut.
-    """
+    """The columns of some traces."""
 
     def __init__(
         self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], lose: Callable[[str], None]
@@ -159,7 +153,6 @@ class Columns:
         """Add the rows of a trace.
 
         Args:
-            tree: The trace.
             origin: When it starts, in nanoseconds since 1970.
             number: How many rows come before it.
         """
@@ -232,12 +225,7 @@ class Columns:
         return marks
 
     def _add_stretches(self, tree: TraceTree, numbers: Mapping[int, int]) -> None:
-        """Add when nothing runs below the rows that have something there.
-
-        Args:
-            tree: The trace.
-            numbers: The number of the row of each node.
-        """
+        """Add when nothing runs below the rows that have something there."""
         rows, parents, ends = tree.rows, {*tree.parents}, dict[int, int]()
         for node, start, end in own_stretches(tree, self._store.spans):
             if node not in parents:

@@ -28,13 +28,7 @@ _MAX_PROBLEMS: Final = 200
 def conclusions(
     store: Store, traces: Sequence[int], unended_in: Callable[[Store], Mapping[int, Unended]]
 ) -> dict[str, Any]:
-    """Return what `stats` and `check` say of some traces, as the page's script reads it.
-
-    Args:
-        store: Where they are.
-        traces: Their numbers.
-        unended_in: Returns what has become of a store's spans without an end, by row.
-    """
+    """Return what `stats` and `check` say of some traces, as the page's script reads it."""
     is_everything = len(traces) == len(store.trace_table)
     part = store if is_everything else part_of(store, traces)
     report = diagnose(part, unended=unended_in(part))

@@ -40,10 +40,8 @@ def detail_blocks(
     """Yield the details of some of a page's spans in blocks.
 
     Args:
-        store: Where they are.
         rows: The rows of all spans of the page, in its order.
         share: Positions among them, one after the other.
-        lose: Takes note of what is cut.
     """
     first, spans = share[0], spans_at(store, [rows[position] for position in share])
     while batch := [*islice(spans, BLOCK_SPANS)]:

@@ -22,9 +22,7 @@ def block(kind: str, value: Any, lose: Callable[[str], None], first: int = 0) ->
     """Return an element with a value in it.
 
     Args:
-        kind: What it is, as the page asks for it.
         value: Texts, integers, truth values and None, in lists and dicts.
-        lose: Takes note of texts that can't be written as they are.
         first: The number of the first row that it is about.
     """
     text = base64.b64encode(zlib.compress(dumps_reporting(value, lose, has_non_finite=False), _LEVEL))

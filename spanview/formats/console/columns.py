@@ -158,7 +158,7 @@ def _columns_at_once(spans: Sequence[Fields]) -> SpanColumns | None:
 
 
 def _sharing_equal_texts(texts: Sequence[str]) -> list[str]:
-    """Return the same texts, equal ones as one object, which saves memory and bytes sent to other processes."""
+    """Return texts with equal ones as one object, which saves memory and bytes sent to other processes."""
     known: dict[str, str] = {}
     return [*map(known.setdefault, texts, texts)]
 

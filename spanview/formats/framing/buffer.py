@@ -8,11 +8,7 @@ _LF: Final = ord("\n")
 
 
 class Buffer:
-    """The front of what is left of a file; positions count from its first byte.
-
-    Args:
-        offset: Offset in the file of the first byte.
-    """
+    """The front of what is left of a file from an offset on; positions count from its first byte."""
 
     __slots__ = ("_before", "data", "offset")
 

@@ -84,7 +84,6 @@ def first_element(data: bytes, position: int, cap: int) -> int:
     """Return the position of the first element of a document that holds records one by one; `position` for any other.
 
     Args:
-        position: Where the document begins.
         cap: Bytes of the longest document that is kept; no more are searched.
     """
     match = _FRONT.match(data, position, position + min(_PROBE_BYTES, cap))

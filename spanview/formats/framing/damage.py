@@ -55,7 +55,6 @@ class Damage:
         value belongs, the record right after it was scanned as that value; then the break is right after that record.
 
         Args:
-            scanner: The scan that found the break, or the end of the file.
             indent: Blanks before the document's members; see `indent_of_members`.
         """
         self._scanner, self._indent = scanner, indent
@@ -78,8 +77,6 @@ class Damage:
         """Tell whether a whole document at these positions is a part of the one that broke off last.
 
         Args:
-            start: Where the document begins.
-            end: Where it ends.
             has_commas: Whether the file has commas between its documents.
         """
         if self._scanner is None or end > self._scanner.position:

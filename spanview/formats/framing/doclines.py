@@ -136,7 +136,6 @@ def take_apart(
 
     Args:
         position: Where the record begins, at the start of a line.
-        is_record: Tells whether a decoded value is one.
         cap: Bytes of the longest record that is kept, other lines included.
         is_all: Whether nothing follows the buffer.
 

@@ -24,7 +24,6 @@ class Framer:
     """The framing of one file, from its first byte on.
 
     Args:
-        is_record: Tells whether a decoded value is one that the caller looks for.
         keep: Returns what is kept of a decoded value.
         cap: Bytes of the longest document that is kept, at least 256; see `ELEMENT_CAP_FACTOR`.
         offset: Offset in the file of the first byte that `feed` will get.

@@ -19,7 +19,6 @@ class ListProbe:
     """Probes one list after the other; the scan of an unfinished element is continued, not repeated.
 
     Args:
-        is_record: Tells whether a decoded value is one that the caller looks for.
         cap: Bytes at the beginning of a list that are probed.
     """
 
@@ -35,7 +34,6 @@ class ListProbe:
 
         Args:
             data: The buffer; where its front was cut off, `shift` must have been called.
-            position: Where the list begins.
         """
         match = _START.match(data, position)
         start = match.end() if match else position

@@ -109,7 +109,6 @@ def find_in_gap(data: bytes, position: int, before: int) -> int:
     """Return where a record may begin after a torn one; `NOWHERE` if nowhere.
 
     Args:
-        position: Where to begin.
         before: The byte before `position`, which may be before the buffer, where the pattern can't see it.
     """
     if before in (_LF, _NUL) and data[position : position + 1] == b"{":
@@ -122,12 +121,7 @@ def find_in_gap(data: bytes, position: int, before: int) -> int:
 
 
 def find_partial(data: bytes, position: int, *, in_text: bool) -> tuple[int, bool]:
-    """Return where at the end of the buffer a beginning may be unfinished, or its end, and whether that is in text.
-
-    Args:
-        position: Where to begin.
-        in_text: Whether there is text.
-    """
+    """Return where at the end of the buffer a beginning may be unfinished, or its end, and whether that is in text."""
     match = _PARTIAL_BEGINNING.search(data, max(position, len(data) - LOOKBACK_BYTES))
     if match:
         return match.start(), in_text
@@ -156,8 +150,6 @@ class LogMarks:
         """Count in a piece of text.
 
         Args:
-            start: Where the piece begins.
-            end: Where it ends.
             goes_on: Whether the next piece follows right after it.
         """
         across = self._before + data[start : min(end, start + _MAX_MARK_BYTES - 1)]

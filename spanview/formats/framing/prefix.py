@@ -23,7 +23,7 @@ _NOT_RAY: Final = (
 # `\x1b[36m(train pid=93, ip=192.0.2.7)\x1b[0m ` is a name of Ray's, `api-1      | ` one of others.
 _PREFIX: Final = re.compile(rb"(?:" + _NOT_RAY + rb"(?:" + _RAY + rb")?+|" + _COLOR + _RAY + rb")")
 _IN_LOG: Final = re.compile(rb"(?:" + _NOT_RAY + rb"(?:" + _RAY + rb"|(?=\{))|" + _COLOR + _RAY + rb")")
-"""The same of a line that shows what kind of file this is: without Ray's name, only before a document."""
+"""A name in a line that shows what kind of file this is: without Ray's name, only before a document."""
 _AT_LINE_START: Final = re.compile(rb"(?<=\n)" + _IN_LOG.pattern)
 # `(train pid=9`, `api-`: a line that goes on may have a name.
 _PARTIAL_PREFIX: Final = re.compile(rb"[\x1b(\[A-Za-z0-9][^\r\n{]*+\Z")
@@ -46,9 +46,7 @@ def find_prefix(data: bytes, position: int, end: int, *, is_line: bool) -> tuple
     """Return where the first line with a name begins, and True; else where the last that may get one does, and False.
 
     Args:
-        position: Where to begin.
         end: Where to end, `NOWHERE` for the end of the buffer; a line that begins before counts.
-        is_line: Whether a line begins at `position`.
 
     Returns:
         `NOWHERE` and False if there is neither.

@@ -178,7 +178,6 @@ class _Writer:
 
     Args:
         new_framer: Makes the framing of its lines, given `offset`, where among them it begins.
-        is_named: Whether its name is before its lines.
     """
 
     def __init__(self, new_framer: Callable[..., Framer], *, is_named: bool) -> None:
@@ -192,9 +191,9 @@ class _Writer:
         self.new: list[bytes] = []
         """Lines that weren't framed yet."""
         self.lines: deque[_Line] = deque()
-        """Those that wait for more."""
+        """Lines that wait for more."""
         self._passed: list[_Line] = []
-        """Those before them that may be part of a gap."""
+        """Lines before the waiting ones that may be part of a gap."""
 
     def add(self, text: bytes, begin: int, end: int) -> None:
         """Take a line, without its name, between these offsets of the file."""
@@ -288,7 +287,6 @@ class MixedLines:
 
     Args:
         data: The lines, from the beginning of the first one to the end of the last.
-        offset: Where in the file they begin.
     """
 
     def __init__(self, data: bytes, offset: int) -> None:
@@ -336,9 +334,7 @@ def _texts_of(record: bytes, name: bytes, prefix: bytes) -> list[bytes]:
     """Return what a writer printed, by line.
 
     Args:
-        record: Lines of several.
-        name: The writer's name.
-        prefix: The same as its first line has it; if all have it, as mostly, this is ten times as quick.
+        prefix: The name as the first line has it; if all lines have it, as mostly, this is ten times as quick.
     """
     last = name.rpartition(b"\n")[2]
     if last and record.count(b"(%b)" % last if b"(%b)" % last in prefix else last) == record.count(b"\n" + prefix) + 1:

@@ -39,10 +39,7 @@ class FramingRun:
     """The framing of what the buffer holds. Positions are those of the buffer.
 
     Args:
-        is_record: Tells whether a decoded value is one that the caller looks for.
         keep: Returns what is kept of a decoded value.
-        cap: Bytes of the longest document that is kept.
-        offset: Offset in the file of the first byte.
     """
 
     def __init__(self, is_record: Callable[[Any], bool], keep: Callable[[Any], Any], cap: int, offset: int) -> None:
@@ -91,7 +88,6 @@ class FramingRun:
         """Frame from `position` on; return whether an unfinished document is left, and the first byte that waits.
 
         Args:
-            position: Where to begin.
             quiet: Whether nothing more is expected soon: what is whole is taken though no line end follows.
         """
         if self.is_discarding:

@@ -90,11 +90,7 @@ _MAX_DEPTH_WITH_RUNS: Final = MAX_DEPTH - _MAX_RUN_DEPTH
 
 
 class Scanner:
-    """One document, from its first byte on.
-
-    Args:
-        position: Where the document begins in the first buffer that `scan` gets.
-    """
+    """One document, from its first byte on."""
 
     __slots__ = ("_expect", "_in_string", "_last_closed", "_open", "_start", "_starts", "_string_is_key", "position")
 

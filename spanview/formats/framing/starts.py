@@ -20,9 +20,7 @@ class Starts:
     """The search for beginnings.
 
     Args:
-        buffer: Where to search.
         damage: What is passed over; a gap begins with text among the elements of a document.
-        nesting: Whether documents are elements of one.
     """
 
     def __init__(self, buffer: Buffer, damage: Damage, nesting: Nesting) -> None:

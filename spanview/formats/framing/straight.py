@@ -25,9 +25,7 @@ def take_straight(
     kept of a value is released at once, so that its memory is reused while it is in the cache.
 
     Args:
-        position: Where the first document begins.
         keep: Returns what is kept of a decoded value.
-        cap: Bytes of the longest document that is kept.
         base: Offset in the file of the buffer.
 
     Returns:

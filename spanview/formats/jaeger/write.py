@@ -84,12 +84,7 @@ class ProcessTable:
 
 
 def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = ignore_loss) -> dict[str, Any]:
-    """Return one trace as a member of a document's `data`.
-
-    Args:
-        spans: Spans of one trace; those without usable ids are left out.
-        lose: Takes note of what the format can't represent.
-    """
+    """Return one trace as a member of a document's `data`; spans without usable ids are left out."""
     processes, values, warnings = ProcessTable(), [], list[str]()
     trace_id = None
     for span in spans:
@@ -102,13 +97,7 @@ def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = ignore_loss) -
 
 
 def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any] | None:
-    """Return one span, or None where it can't be written because an id is unusable.
-
-    Args:
-        span: The span.
-        processes: Those of its trace.
-        lose: Takes note of what the format can't represent.
-    """
+    """Return one span, or None where it can't be written because an id is unusable."""
     if span.trace_id is None or span.span_id is None:
         lose("spans without usable ids left out")
         return None
@@ -200,11 +189,6 @@ def with_references_within(
     """Return a written span with only the first references within its trace, and those into others.
 
     The user interface takes the first one within the trace for the parent, whatever precedes it.
-
-    Args:
-        value: What `value_of` returned.
-        max_count: How many are kept.
-        lose: Takes note of what is left out.
     """
     references = []
     for reference in value["references"]:

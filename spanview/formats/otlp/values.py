@@ -106,7 +106,6 @@ class Reader(Careful):
         """Return an attribute's value.
 
         Args:
-            value: The `AnyValue`.
             depth: How many lists and maps it is in.
         """
         if not isinstance(value, dict):
@@ -179,11 +178,7 @@ _MEMBERS: Final[Mapping[str, Callable[[Reader, Any, int], Any]]] = {
 
 
 class OtlpValueWriter:
-    """Writes values, and reports what the format can't represent.
-
-    Args:
-        lose: Takes note of that.
-    """
+    """Writes values, and reports what the format can't represent."""
 
     __slots__ = ("lose",)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _MAX_LINE_BYTES: Final = 512 * 1024
 """Of the spans in a line, unless one alone is longer: the collector's file receiver reads lines of 1 MiB."""
 _STATUSES: Final = ({}, *({"code": value} for value in range(1, len(STATUS_NAMES))))
-"""Those without a message, by their codes."""
+"""Statuses without a message, by their codes."""
 _MAX_KNOWN: Final = 256
 """Resources and scopes whose ends are kept."""
 _NOT_COUNTS: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_state"))
@@ -103,12 +103,7 @@ class JsonForm:
 
 
 class OtlpParts:
-    """Writes spans one by one; resources and scopes once for all spans that have them.
-
-    Args:
-        lose: Takes note of what the format can't represent of spans.
-        form: How they are written.
-    """
+    """Writes spans one by one; resources and scopes once for all spans that have them."""
 
     def __init__(self, lose: Lose, form: Form) -> None:
         self._writer = OtlpValueWriter(lose)
@@ -155,11 +150,7 @@ def count_losses(groups: Groups, lose: Lose) -> None:
 
 
 class OtlpLines:
-    """Writes the lines of traces.
-
-    Args:
-        lose: Takes note of what the format can't represent.
-    """
+    """Writes the lines of traces."""
 
     def __init__(self, lose: Lose) -> None:
         self._lose = lose
@@ -167,11 +158,7 @@ class OtlpLines:
         self._parts = OtlpParts(lose, self._form)
 
     def of(self, spans: Iterable[Span]) -> Iterator[bytes]:
-        """Yield the lines of spans of one trace, each a `TracesData` with its line feed.
-
-        Args:
-            spans: In the order in which they are to be written.
-        """
+        """Yield the lines of spans of one trace, in their order, each a `TracesData` with its line feed."""
         size, parts = 0, []
         for span in spans:
             part = self._parts.of(span)

@@ -51,7 +51,6 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     """Return the spans of a value for which `is_document` holds, parents before their children.
 
     Args:
-        source: Where it is.
         pass_over: Takes data that isn't a span where a span belongs.
     """
     if is_span(value):
@@ -93,12 +92,7 @@ def _holds_node(value: Any) -> bool:
 
 
 def span_of(value: Mapping[str, Any], source: Source) -> Span:
-    """Return the span of an object for which `is_span` holds; what is unusable in it is left out and marked.
-
-    Args:
-        value: The decoded object.
-        source: Where it is.
-    """
+    """Return the span of an object for which `is_span` holds; what is unusable in it is left out and marked."""
     reader = Careful()
     warnings = NO_WARNINGS
     for name in reader.items(value.get("warnings")):

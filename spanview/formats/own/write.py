@@ -28,7 +28,6 @@ def span_value(span: Span, self_time_ns: int | None, of_tree: Warnings = NO_WARN
     """Return the JSON object of a span, its keys in the order of the trace-tree format, without trace and children.
 
     Args:
-        span: The span with its details.
         self_time_ns: How much of its duration has nothing below it that runs; None where there is no duration.
         of_tree: Warnings that only the tree has.
     """
@@ -63,10 +62,6 @@ def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = ignore_loss)
 
     The quick encoder silently writes NaN and infinities as null. So the nulls in its text are compared with those that
     the span's own fields account for: if there are more, each value is checked.
-
-    Args:
-        value: What `span_value` returned.
-        lose: Takes note of what JSON can't represent.
     """
     text = b""
     with suppress(orjson.JSONEncodeError):

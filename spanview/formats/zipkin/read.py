@@ -76,7 +76,6 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     its parent.
 
     Args:
-        source: Where it is.
         pass_over: Takes data that isn't a span where a span belongs.
     """
     records = [*_records(value, pass_over)]

@@ -48,9 +48,9 @@ class _Holders(NamedTuple):
     """The records that have one id, by their indexes."""
 
     keeper: int
-    """The one that keeps it."""
+    """The span that keeps the id."""
     servers: tuple[int, ...]
-    """Those that get another one."""
+    """The spans that get another id."""
     keeper_shares: bool
     parts: tuple[int, ...]
     """Late parts of any of them."""

@@ -52,12 +52,7 @@ _PORT_LIMIT: Final = 2**16
 
 
 def value_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any] | None:
-    """Return one span, or None where it can't be written because an id is unusable.
-
-    Args:
-        span: The span.
-        lose: Takes note of what the format can't represent.
-    """
+    """Return one span, or None where it can't be written because an id is unusable."""
     if span.trace_id is None or span.span_id is None:
         lose("spans without usable ids left out")
         return None

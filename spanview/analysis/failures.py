@@ -52,7 +52,7 @@ def newest_failures(
     if len(spans.next_row) < _NUMPY_FROM_SPANS:
         failed = {trace: [row for row in store.rows_of_trace(trace) if spans.status[row] == ERROR] for trace in wanted}
         ends = {
-            trace: max((row not in made_good, last_ns(store, row)) for row in rows) for trace, rows in failed.items()
+            trace: max((row not in made_good, spans.last_ns(row)) for row in rows) for trace, rows in failed.items()
         }
     else:
         import numpy as np
@@ -120,12 +120,6 @@ def in_order_of_visits(
     return in_order
 
 
-def last_ns(store: Store, row: int) -> int:
-    """Return when a span ended, or else began, in nanoseconds since 1970; `NO_TIME` where neither is known."""
-    end = store.spans.end_ns[row]
-    return store.spans.start_ns[row] if end == NO_TIME else end
-
-
 def are_made_good(rows: Sequence[int], above: Sequence[int], retried: Collection[int]) -> list[bool]:
     """Return which failed spans are attempts that another one followed, or below one, as `newest_first` takes them."""
     is_retried = list[bool]()
@@ -144,7 +138,7 @@ def newest_first(store: Store, rows: Sequence[int], above: Sequence[int], retrie
             them, they come last.
     """
     is_retried = are_made_good(rows, above, retried)
-    ends = [last_ns(store, row) for row in rows]
+    ends = [*map(store.spans.last_ns, rows)]
     newest = sorted(range(len(rows)), key=lambda index: (-ends[index], index))
     below: dict[int, list[int]] = {}
     for index in newest:
@@ -223,7 +217,8 @@ class _Records:
         needle, whole = self._of(inner)[0], self._of(outer)[1]
         if needle and whole:
             return needle in whole
-        return last_ns(self._store, inner) <= last_ns(self._store, outer) + _ROUNDED_NS
+        spans = self._store.spans
+        return spans.last_ns(inner) <= spans.last_ns(outer) + _ROUNDED_NS
 
     def _of(self, row: int) -> tuple[str, str]:
         if row not in self._known:

@@ -134,6 +134,11 @@ class SpanTable:
     def __len__(self) -> int:
         return len(self.span_id)
 
+    def last_ns(self, row: int) -> int:
+        """Return when a span ended, or else began, in nanoseconds since 1970; `NO_TIME` where neither is known."""
+        end = self.end_ns[row]
+        return self.start_ns[row] if end == NO_TIME else end
+
     def widen(self) -> None:
         """Make columns ready for more rows, where they were narrowed."""
         for name, typecode in NARROWED.items():

@@ -11,7 +11,6 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.failures import last_ns
 from spanview.display.sanitise import sanitise
 from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
@@ -157,7 +156,7 @@ class Failures:
         known = stitched, silent, made_good
         if self._in_order is None or self._in_order[0] != known:
             newest, lasting, rows = stitched.newest_failed, stitched.lasting_failed, stitched.rows
-            ends = [last_ns(self._model.store, rows[position]) for position in newest[:lasting]]
+            ends = [self._model.store.spans.last_ns(rows[position]) for position in newest[:lasting]]
             # What passed an exception on ended after what raised it, and is visited behind it.
             errors = zip([*accumulate(reversed(ends), max)][::-1], newest, strict=False)
             others = sorted(((self._silent_ns(position), position) for position in silent), reverse=True)
@@ -181,7 +180,7 @@ class Failures:
         store, tree, unended = self._model.store, self._model.stitched.tree, self._rows.appearance.unended
         node = self._model.stitched.order[position]
         nodes = tree.children(node) if tree.is_missing(node) else (node,)
-        times = [last_ns(store, tree.rows[node]) for node in nodes]
+        times = [store.spans.last_ns(tree.rows[node]) for node in nodes]
         seen = [unended[row].seen_ns for node in nodes if (row := tree.rows[node]) in unended]
         return max((*times, *seen), default=NO_TIME)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from spanview.analysis.failures import last_ns
 from spanview.model.times import NO_TIME
 from spanview.tui.traces.traces_model import FailedSilently
 from spanview.tui.widgets.work import Work
@@ -116,7 +115,8 @@ class TraceMarks:
         newest |= dict.fromkeys({store.spans.trace[row] for row in spans}, (False, NO_TIME))
         for row, span in spans.items():
             trace = store.spans.trace[row]
-            newest[trace] = max(newest[trace], (row not in model.made_good, max(span.seen_ns, last_ns(store, row))))
+            ended = max(span.seen_ns, store.spans.last_ns(row))
+            newest[trace] = max(newest[trace], (row not in model.made_good, ended))
         silent = {trace: FailedSilently(label, *newest[trace]) for trace, label in lost.items()}
         for trace, failed in self._silent.items():
             when = max(failed[1:], newest.get(trace, failed[1:]))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.analysis.failures import last_ns
 from spanview.analysis.silent import silent_failures
 from spanview.index.arrays import copy_of
 from spanview.model.times import NO_TIME
@@ -58,7 +57,7 @@ class SilentTraces:
         by_trace, times = defaultdict[int, Counter[str]](Counter), dict[int, int]()
         for row, failure in sorted(failures.items()):
             by_trace[trace := traces[row]][failure.label] += 1
-            times[trace] = max(last_ns(self._store, row), times.get(trace, NO_TIME))
+            times[trace] = max(self._store.spans.last_ns(row), times.get(trace, NO_TIME))
         found = {trace: FailedSilently(_label(labels), True, times[trace]) for trace, labels in by_trace.items()}
         self._found = {trace: failed for trace, failed in self._found.items() if not changed[trace]} | found
         self._open_calls = Counter(traces[row] for row in open_calls)

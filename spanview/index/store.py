@@ -51,8 +51,8 @@ class Store:
         self.tallies = self.intake.tallies
         self.is_growing = False
         """Whether another thread adds to it: then not all of it can be looked at in one step."""
-        self.ask_lives: Callable[[], Lives] | None = None
-        """Returns what knows which of its spans run; None where nobody can ask the processes."""
+        self.ask_lives: Callable[[Store], Lives] | None = None
+        """Returns of the store, itself, what knows which of its spans run; None where nobody can ask the processes."""
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled, as everything that looks at a store does."""

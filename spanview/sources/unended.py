@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 def let_ask(store: Store) -> None:
     """Let queries ask the processes of this host what of a store runs."""
 
+    # It is given the store: one that it held would be freed by the garbage collector alone.
     @cache
-    def running() -> Running:
+    def running(store: Store) -> Running:
         from spanview.analysis.ray.running import Running
         from spanview.sources.processes import Processes
 

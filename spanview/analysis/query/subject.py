@@ -103,7 +103,7 @@ class TreeFacts:
             return otherwise
         known, now = self._alive.get(what), time.monotonic()
         if known is None or known[0] is not store or now - known[1] > _TOLD_FOR_S:
-            known = self._alive[what] = store, now, ask(store.ask_lives())
+            known = self._alive[what] = store, now, ask(store.ask_lives(store))
         return known[2]
 
     def is_above(self, store: Store, row: int, test: Callable[[Subject], bool], *, is_child: bool) -> bool:

@@ -78,7 +78,7 @@ class Columns:
         self._submits, _ = call_names(store)
         self._known = KnownCalls(store, traces)
         reasons = self._known.reasons_among(row for trace in traces for row in store.rows_of_trace(trace))
-        is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives().is_open
+        is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives(store).is_open
         self._failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
         self._guessed = 0
         numbers = {store.spans.name[row] for trace in traces for row in store.rows_of_trace(trace)}

@@ -106,7 +106,7 @@ class SpanviewApp(App[None]):
         if PLAIN.is_active:
             self._disable_tooltips = self._disable_notifications = True
         self._store = store
-        store.ask_lives = lambda: self.running
+        store.ask_lives = lambda _: self.running
         self._opening = opening
         self._feed = feed
         self.feed_state = feed.state

@@ -63,7 +63,7 @@ class TraceMatcher:
         """Return the traces in which something has no end, or is in a state that is asked for."""
         if self._store.ask_lives is None:
             return set()
-        lives, traces = self._store.ask_lives(), self._store.spans.trace
+        lives, traces = self._store.ask_lives(self._store), self._store.spans.trace
         states = [part.state for part in self.query.of_now if isinstance(part, OfState)]
         rows = {*lives.known_until()}.union(*map(lives.rows_in, states))
         return {traces[row] for row in rows}

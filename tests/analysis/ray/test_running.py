@@ -452,7 +452,7 @@ def test_queries_ask_what_runs(numpy_from: int, monkeypatch: pytest.MonkeyPatch)
         return {names[store.spans.name[row]] for row in select.selected_rows(store, query=parse_query(text))}
 
     assert kept("status=running OR status=lost OR status=waiting OR duration>20s") == set()
-    store.ask_lives = lambda: asked.running
+    store.ask_lives = lambda _: asked.running
     assert {text: kept(text) for text in QUERIES} == QUERIES
 
 

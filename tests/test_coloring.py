@@ -65,7 +65,7 @@ COLORED: dict[tuple[str, ...], Sequence[str]] = {
         "\x1b[31m✖\x1b[0m",
         "\x1b[94m█",
     ),
-    ("stats",): ("\x1b[1mCOUNT\x1b[0m", "\x1b[31m     1\x1b[0m"),
+    ("stats",): ("\x1b[1m  COUNT\x1b[0m", "\x1b[31m     1\x1b[0m"),
     ("check",): ("\x1b[33m           1\x1b[0m   unfinished", "\x1b[2minfo:\x1b[0m "),
     ("diff", "name~漢", "name~second"): ("\x1b[1m", "\x1b[33m"),
 }

@@ -39,7 +39,8 @@ def table_lines(
     wants = next(column.wants for column in sized if column.wants is not None)
     longest = max(map(wants, rows), default=0)
     fit = table._replace(columns=sized).fit(_ANY_WIDTH if width is None else width, table.first, longest)
-    yield "".join(paint(text, HEAD) for text, _ in fit.heads()).rstrip()
+    *heads, last = (text for text, _ in fit.heads())
+    yield "".join(paint(text, HEAD) for text in (*heads, last.rstrip())).rstrip()
     for row in rows:
         pieces = (paint(text, _SHADES.get(style, "")) for text, style in fit.parts_of(row))
         yield "".join(pieces).rstrip()

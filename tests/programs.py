@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 SPANVIEW: Final = (sys.executable, "-m", "spanview")
+RENAMED: Final = "spanview: names in JSON have changed: "
+"""How the note begins that names the old names of a document in JSON, which it has beside the new ones."""
 DEADLINE_S: Final = 30.0
 """Long enough for a busy machine; nothing waits for it to pass."""
 

@@ -222,7 +222,7 @@ def test_on_a_cluster(cluster: Cluster, tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["fixtures/made"], "a cluster writes jsonl, otlp or parquet: give one of them as --format"),
-        (["fixtures/made", "--format", "otlp", "--trace", "99"], "no trace id begins with 99: `spanview tree`"),
+        (["fixtures/made", "--format", "otlp", "--trace", "99"], "no trace id begins with 99; `spanview tree`"),
         (["no/such", "--format", "otlp"], "no/such: no such file or folder"),
         (["fixtures/made", "--format", "otlp", "-o", "no/such/file"], "its folder doesn't exist"),
         (["fixtures/made", "--format", "otlp", "-o", "README.md"], "README.md already exists: give --force"),

@@ -174,7 +174,7 @@ def test_on_a_cluster(cluster: Cluster) -> None:
         (["no/such"], "no/such: no such file or folder"),
         (["file:///no/such"], "file:///no/such: no such file or folder"),
         (["odd://no/such"], "odd://no/such: Unrecognized filesystem type"),
-        ([], "give PATHs, and not standard input"),
+        ([], "--ray needs PATHs that every node of the cluster can read, not standard input"),
         (["fixtures", "-q", "finding=slow"], "expected one of"),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_file_that_appears_meanwhile(tmp_path: Path, monkeypatch: pytest.Monke
         yield b"ours"
         (tmp_path / "out.json").write_bytes(b"theirs")
 
-    with pytest.raises(ExportError, match="exists already"):
+    with pytest.raises(ExportError, match="already exists"):
         write_atomically(str(tmp_path / "out.json"), chunks(), force=False)
     assert contents(tmp_path) == {"out.json": b"theirs"}
 
@@ -232,7 +232,7 @@ def test_a_link(tmp_path: Path) -> None:
     real, link = tmp_path / "real", tmp_path / "link"
     real.write_bytes(b"old")
     link.symlink_to("real")
-    with pytest.raises(ExportError, match="exists already"):
+    with pytest.raises(ExportError, match="already exists"):
         write_atomically(str(link), CHUNKS, force=False)
     write_atomically(str(link), CHUNKS, force=True)
     assert link.is_symlink()
@@ -244,7 +244,7 @@ def test_a_link_to_nothing(tmp_path: Path) -> None:
     """A link to nothing is refused too; with force the file that it points to is made."""
     link = tmp_path / "link"
     link.symlink_to("real")
-    with pytest.raises(ExportError, match="exists already"):
+    with pytest.raises(ExportError, match="already exists"):
         write_atomically(str(link), CHUNKS, force=False)
     write_atomically(str(link), CHUNKS, force=True)
     assert link.is_symlink()
@@ -263,7 +263,7 @@ def test_a_link_to_itself(tmp_path: Path) -> None:
 def test_a_pipe(tmp_path: Path) -> None:
     """What is neither file nor folder is never replaced."""
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ExportError, match="exists already"):
+    with pytest.raises(ExportError, match="already exists"):
         write_atomically(str(tmp_path / "pipe"), CHUNKS, force=False)
     with pytest.raises(ExportError, match="it isn't a regular file; give - and redirect the output with >"):
         write_atomically(str(tmp_path / "pipe"), CHUNKS, force=True)

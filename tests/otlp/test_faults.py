@@ -188,7 +188,7 @@ def test_a_full_disk_declines_until_there_is_room() -> None:
         assert found == Counter(acknowledged)
         assert [notice for notice in receiver.process.notices if "write" in notice] == [
             "spanview: can't write, so requests are declined: No space left on device",
-            "spanview: writes again",
+            "spanview: can write again",
         ]
 
 

@@ -124,7 +124,7 @@ def _steps(text: str) -> Iterator[_Step]:
 def _session_steps(text: str) -> Iterator[_Step]:
     """Yield the screens of a session with logs, where there is room for everything, and what is to be seen there."""
     call, root, line = f"nm{shown(in_name(text))}", f"rt{shown(in_name(text))}", f"ll{shown(in_lines(text))}"
-    folder, answer = f"dn{shown(in_file_names(text))}", f"before {call} ran"
+    folder, answer = f"dn{shown(in_file_names(text))}", f"(5 ms in {call})"
     yield _Step(b"", b"", _LIST, (folder, f"{root}   9 ms   3 spans", answer, f" {call} "))
     # Of a file, what stands behind its folder is shown; and a line of a stack trace has no end in it.
     is_plain = text.isascii() and not {*text}.intersection("/\\\t") and text.splitlines() == [text]

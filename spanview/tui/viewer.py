@@ -145,7 +145,6 @@ class Viewer(Protocol):
         """Show the next trace with a failure in place of one; return False where there is none.
 
         Args:
-            trace: Which is shown.
             by: Below 0 for the one before.
         """
 
@@ -153,7 +152,6 @@ class Viewer(Protocol):
         """Show one trace, by its row in the trace table; begin at its newest failure, or at a span's row, or at both.
 
         Args:
-            trace: The trace.
             at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
             at_row: The span to begin at, by its row in the span table.
         """

@@ -89,8 +89,6 @@ class SpanviewApp(App[None]):
     """The viewer.
 
     Args:
-        store: What is shown.
-        opening: What to begin with.
         feed: Fills the store; it may have begun.
     """
 
@@ -453,12 +451,7 @@ class SpanviewApp(App[None]):
         self.refresh_frame()
 
     def copy(self, text: str, what: str) -> None:
-        """Put a text on the terminal's clipboard (OSC 52).
-
-        Args:
-            text: Any text; it is encoded on its way, and what is no valid Unicode in it becomes a question mark.
-            what: What it is, in words.
-        """
+        """Put a text on the terminal's clipboard (OSC 52); what is no valid Unicode in it becomes a question mark."""
         self.copy_to_clipboard(text.encode("utf-8", "replace").decode())
         self.say(f"copied the {what}")
 
@@ -503,7 +496,6 @@ class SpanviewApp(App[None]):
         """Show one trace; whoever waits for it lets no key come before its screen is there.
 
         Args:
-            trace: Its row in the trace table.
             at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
             at_row: The span to begin at, by its row in the span table.
         """

@@ -28,12 +28,7 @@ _DIGITS: Final = 8
 
 
 def export_traces(store: Store, traces: Sequence[int] | None, name: str) -> str:
-    """Write traces in a format, and return in words what came of it; for a thread.
-
-    Args:
-        traces: Their numbers; None for all.
-        name: One of `OFFERED`.
-    """
+    """Write traces in a format, one of `OFFERED`, and return in words what came of it; for a thread."""
     from spanview.display.units import count
     from spanview.exports.by_name import ENDINGS, chunks_of
     from spanview.exports.files import shown_path, write_anew

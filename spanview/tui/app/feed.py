@@ -48,7 +48,6 @@ class Feed:
     """Reads a session in a thread of its own.
 
     Args:
-        store: What the session fills.
         open_session: Makes the session, in the thread: its imports and its first look at the disk belong there.
         follow: Whether to go on after everything was read.
     """

@@ -21,12 +21,7 @@ _REST_PER_WORK: Final = 19.0
 
 
 class FindingsCount:
-    """Counts what the check finds.
-
-    Args:
-        app: The application, whose work it is.
-        viewer: The same, as screens see it.
-    """
+    """Counts what the check finds."""
 
     def __init__(self, app: Owner, viewer: Viewer, store: Store) -> None:
         self.count: int | None = None

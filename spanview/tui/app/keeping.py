@@ -28,7 +28,6 @@ class Keeping:
     """What is set, and the file that keeps it.
 
     Args:
-        app: Says what has become of it.
         path: The file; None where nothing is kept.
     """
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 _MIN_INTERVAL_S: Final = 0.2
 """News of many traces are passed on so often, at the most."""
 _MAX_WAIT_S: Final = 1.0
-"""So long they wait for keys to have acted, at the most,"""
+"""So long news wait for keys to have acted, at the most."""
 _MAX_PAINT_WAIT_S: Final = 2.0
-"""and so long for one to be painted: in turn with it they would make it late."""
+"""So long news wait for a key to be painted, at the most: in turn with it they would make it late."""
 _PAINTED_BEFORE_S: Final = 0.15
 """So long before it is taken to have acted, a key is painted."""
 
@@ -41,9 +41,7 @@ class PassingOn:
     """Passes news on, but not so often that a long list, which is put in order each time, keeps keys waiting.
 
     Args:
-        app: Whose keys go first.
         is_held: Tells whether what is shown holds still.
-        pass_on: Tells the screens.
     """
 
     def __init__(self, app: Owner, is_held: Callable[[], bool], pass_on: Callable[[], object]) -> None:

@@ -47,11 +47,7 @@ class CommandLines(TableList[Command], can_focus=False):
 
 
 class PaletteScreen(BaseScreen):
-    """A line to type in, and the actions that it finds.
-
-    Args:
-        below: The screen that the actions are for.
-    """
+    """A line to type in, and the actions that it finds for the screen below."""
 
     HINTS = "↑ ↓ move  ⏎ do it  Esc back"
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -13,7 +13,7 @@ from typing import Final
 
 _WORD: Final = re.compile(r"\w+")
 _INNER_FROM: Final = 3
-"""Characters from which on they are looked for within a word, too."""
+"""Characters from which on what was typed is looked for within a word, too."""
 
 
 def fit(typed: str, text: str) -> tuple[int, int, int] | None:
@@ -21,10 +21,6 @@ def fit(typed: str, text: str) -> tuple[int, int, int] | None:
 
     Each word that was typed must be there, in any order: as a word, as the beginning of one, or, from three characters
     on, within one. The worst of them counts, then all of them, then how far behind the first one stands.
-
-    Args:
-        typed: Some words, or beginnings of words.
-        text: Some words.
     """
     sought, words = _words(typed), _words(text)
     if not sought:

@@ -57,11 +57,7 @@ class Pastes:
         """The end of what was sent before: a mark may stand half in it."""
 
     def take(self, sent: str) -> str:
-        """Return what is no pasted text.
-
-        Args:
-            sent: What was sent, in pieces of any length.
-        """
+        """Return what of some more input, in pieces of any length, is no pasted text."""
         parts: list[str] = []
         while sent:
             whole = self._end + sent

@@ -29,7 +29,7 @@ class _Shades(NamedTuple):
     cursor: str
     """The background of the selected row."""
     cursor_blurred: str
-    """The same, where keys go elsewhere."""
+    """The background of the selected row, where keys go elsewhere."""
     panel: str
     """The background of header and footer."""
     surface: str

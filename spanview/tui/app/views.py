@@ -35,9 +35,6 @@ class Views:
     Each is one screen above what it is of: the list of traces, or a trace. Another view takes its place.
 
     Args:
-        app: The application, with its stack of screens.
-        viewer: The same, as screens see it.
-        first_screen: Returns the list of traces.
         session: The folder of Ray's session that advice names where the files' paths don't tell it.
     """
 
@@ -89,11 +86,7 @@ class Views:
         return missing
 
     def _names_in(self, traces: Sequence[int] | None) -> AbstractSet[int]:
-        """Return the numbers of the names that some traces have, or those of all that calls and requests have.
-
-        Args:
-            traces: The traces; None for all.
-        """
+        """Return the numbers of the names that some traces have; without traces, of calls and requests."""
         whole = call_names(self._store)[0] | self._of_requests()
         if traces is None or len(traces) > _MAX_TRACES_ASKED:
             return whole

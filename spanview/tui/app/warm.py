@@ -56,7 +56,7 @@ _WORTH_IT: Final = 2
 _MAX_COLLECTIONS: Final = 12
 """As many of them are looked at later only: a hundred thousand objects take a tenth of a second."""
 _LARGE_S: Final = 0.02
-"""What outlives a portion, and took so long to look at, in processor time, is looked at later only, too."""
+"""What outlives a portion, and took so long to look at, in processor time, is looked at later only."""
 _MAX_KEPT_AT_ONCE: Final = 10
 """So many of them, before all objects are looked at."""
 _MOST_KEPT: Final = 600

@@ -63,9 +63,9 @@ class _Counted:
     """The columns that say something only where they count any, and do."""
     groups: CallGroups
     alone: Mapping[str, Sequence[int]]
-    """By key, the rows of calls without an attempt that may run as far as files show,"""
+    """By key, the rows of calls without an attempt that may run as far as files show."""
     missed: Mapping[str, Sequence[int]]
-    """and of all that are missed."""
+    """By key, the rows of all calls that are missed."""
     unended: Mapping[int, Unended]
     """What has become of spans without an end, by row."""
 
@@ -73,7 +73,6 @@ class _Counted:
         """Return the rows of what failed in a group, the newest first; what a retry made good last.
 
         Args:
-            key: The group's.
             open_calls: The rows of calls without an attempt that may still run.
         """
         number, store = self.groups.keys.index(key), self.calls.store
@@ -88,7 +87,6 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
 
     Args:
         open_calls: How many of its calls without an attempt may still run, as far as processes show.
-        cells: The room.
     """
     notes = [] if function.generator is None else [_GENERATORS[function.generator]]
     if function.unknown_runs:
@@ -136,11 +134,7 @@ def _count(running: Running, by: CallsBy, calls_in: Ask[Calls], traces: Sequence
 
 
 class CallsScreen(ReportScreen["Function"], on=On.CALLS, view=View.CALLS):
-    """Ray's calls by function, actor, node or job.
-
-    Args:
-        scope: The traces that count.
-    """
+    """Ray's calls by function, actor, node or job."""
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         self._by = CallsBy.FUNCTION

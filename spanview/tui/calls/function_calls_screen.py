@@ -103,14 +103,14 @@ class _Listed:
     """Calls of a function."""
 
     calls: Calls
-    """Those of all functions."""
+    """The calls of all functions."""
     order: RowOrder
     count: int
-    """Of all of the function, without those that a call of `get_if_exists` is below."""
+    """How many calls the function has, without those that a call of `get_if_exists` is below."""
     existing: int
-    """Those that are none, since the actor already existed."""
+    """How many of the function's PRODUCERs are no calls, since the actor already existed."""
     first: list[Call]
-    """The first of them, in this order."""
+    """The first of the calls, in this order."""
     reasons: Mapping[int, Why]
     attempts: AllAttempts
     waited_for: WaitReasons
@@ -143,9 +143,9 @@ class CallLines(TableList[Call]):
         self.open_calls: Collection[int] = ()
         """The rows of calls without an attempt that may still run, as far as was asked."""
         self.unended: Mapping[int, Unended] = {}
-        """What has become of attempts without an end, by row, as far as that was asked,"""
+        """What has become of attempts without an end, by row, as far as that was asked."""
         self.now_ns = 0
-        """and when, in nanoseconds since 1970."""
+        """When it was asked what has become of attempts without an end, in nanoseconds since 1970."""
         self.notes: dict[int, str] = {}
         """What is thought of calls without an attempt, by their rows in the span table."""
         self._longest: tuple[dict[int, str], int] | None = None
@@ -284,8 +284,6 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
 
     Args:
         counted: The count of the calls of all functions, which this one's are of.
-        calls: These calls.
-        group: The function, or an actor, a node or a job.
     """
 
     HINTS = _HINTS

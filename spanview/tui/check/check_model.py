@@ -54,8 +54,6 @@ def lines_of(report: Report, width: int, unfolded: Collection[Kind]) -> list[Che
     """Return all lines.
 
     Args:
-        report: What was found.
-        width: Cells of a line.
         unfolded: The findings of which it is shown what they rest on.
     """
     room = width - _SEVERITY

@@ -52,11 +52,7 @@ def table_in(
     """Return the columns of a comparison: the errors go first, the change never.
 
     Args:
-        order: What decides which path comes first.
-        by: What is compared.
         path_text: Returns a path in at most so many cells.
-        is_per_trace: Whether counts and sums are per trace.
-        has_errors: Whether there is an error: else no column counts them.
     """
     first = first_of(order, by)
     further = _further(first, by)

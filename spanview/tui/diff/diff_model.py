@@ -55,10 +55,7 @@ class DiffModel:
     """Two sides, path by path.
 
     Args:
-        store: Where the spans of both are.
-        sides: A and B.
-        groups: The same by names or functions, if these are compared.
-        by: What is compared.
+        groups: A and B by names or functions, if these are compared.
         are_traces: Whether each is one chosen trace.
     """
 
@@ -135,12 +132,7 @@ class DiffModel:
         ]
 
     def spans_of(self, path: PathDiff, most: int) -> Spans:
-        """Return the spans of a path that have a duration, of both sides.
-
-        Args:
-            path: The path.
-            most: So many at the most.
-        """
+        """Return the spans of a path that have a duration, of both sides."""
         sides: dict[int, str] = {}
         for letter, (side, wanted) in zip("AB", self._numbers_of(path), strict=True):
             for row in slowest(self._store, side.column, wanted, None, most):

@@ -60,7 +60,7 @@ class PathLines(TableList[PathDiff]):
         super().__init__(table_in(self.by, DiffBy.PATH, self._path_text, is_per_trace=False, has_errors=False))
 
     def on_unmount(self) -> None:
-        """Let go of the comparison, too."""
+        """Let go of the comparison when the screen is left."""
         self.model = None
 
     def show_model(self, model: DiffModel) -> None:
@@ -103,12 +103,7 @@ class PathLines(TableList[PathDiff]):
 
 
 class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
-    """The comparison.
-
-    Args:
-        a: One side.
-        b: The other one.
-    """
+    """The comparison."""
 
     def __init__(self, store: Store, a: ComparedSide, b: ComparedSide) -> None:
         super().__init__()

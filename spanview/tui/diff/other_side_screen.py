@@ -275,8 +275,7 @@ class Matching:
     """The traces that match a query, now and whenever they are asked for again; for a thread.
 
     Args:
-        matches: Those that are known by now.
-        version: The store's then.
+        version: The store's version when the matches were found.
     """
 
     def __init__(self, store: Store, query: Query, matches: Sequence[int], version: int) -> None:

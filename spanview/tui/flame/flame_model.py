@@ -50,11 +50,7 @@ class FlameBlock:
 
 
 class PathTree:
-    """Call paths, by their numbers, as a tree.
-
-    Args:
-        paths: The paths.
-    """
+    """Call paths, by their numbers, as a tree."""
 
     def __init__(self, paths: Sequence[CallPath | PathDiff]) -> None:
         self._paths = paths
@@ -86,7 +82,6 @@ class FlameModel:
     """Call paths, and how wide each is.
 
     Args:
-        flame: The paths.
         path_of_row: For each row of the span table at that time, the number of its path.
     """
 
@@ -150,7 +145,6 @@ class FlameModel:
 
         Args:
             top: The path that takes the whole width; `ROOT` for all roots side by side.
-            most: Rows.
         """
         values = self._values[self.by]
         level = [(top, 0.0, float(width))] if top != ROOT else self._shared(ROOT, 0.0, float(width), values)

@@ -163,11 +163,7 @@ def _number_of(name: str) -> int:
 
 
 class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
-    """The flame view.
-
-    Args:
-        scope: The traces that count.
-    """
+    """The flame view."""
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         super().__init__()
@@ -217,7 +213,7 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         return f"{head}   {paths}   width: {_WIDTH[model.by]}"
 
     def show_frame(self) -> None:
-        """Say what is selected, too."""
+        """Show the frame, and say what is selected."""
         super().show_frame()
         model, selected = self.blocks.model, self.blocks.selected
         if selected == ROOT:

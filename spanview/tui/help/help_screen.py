@@ -130,11 +130,7 @@ class KeyLines(LineList):
 
 
 class HelpScreen(BaseScreen, on=On.HELP):
-    """What the keys do; those of the screen it was called from come first, and are done from here too.
-
-    Args:
-        below: The screen it was called from.
-    """
+    """What the keys do; those of the screen below come first, and are done from here too."""
 
     def __init__(self, below: BaseScreen) -> None:
         super().__init__()

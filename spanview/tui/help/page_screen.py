@@ -57,11 +57,7 @@ class PageLines(LineList):
 
 
 class PageScreen(BaseScreen, on=On.HELP):
-    """A page of the manual.
-
-    Args:
-        page: One of `docs.PAGES`.
-    """
+    """A page of the manual, one of `docs.PAGES`."""
 
     HINTS: ClassVar[str] = "? keys  Esc back"
 

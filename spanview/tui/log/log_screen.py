@@ -34,10 +34,7 @@ class LogScreen(BaseScreen, on=On.LOG):
     """One of the logs of a span.
 
     Args:
-        file: The log, just opened.
         offset: Where the line begins to begin at.
-        log: The lines of all its logs that belong to the span.
-        name: The span's name, safe to print.
     """
 
     def __init__(self, file: LineFile, offset: int, log: SpanLog, name: str) -> None:

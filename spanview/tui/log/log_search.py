@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 
 
 class LogSearch:
-    """Goes to lines that have a text in them; capital letters match themselves only, others both.
-
-    Args:
-        screen: Has the prompt.
-        rows: The lines; they mark what is found.
-        prompt: Where the text is typed.
-    """
+    """Goes to lines that have a text in them; capital letters match themselves only, others both."""
 
     def __init__(self, screen: BaseScreen, rows: LogRows, prompt: Prompt) -> None:
         self._screen = screen

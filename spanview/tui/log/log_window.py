@@ -25,7 +25,6 @@ class LogWindow:
     """The lines that are known, by where they begin.
 
     Args:
-        file: The log.
         offset: A byte of the line to begin with.
     """
 

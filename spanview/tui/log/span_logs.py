@@ -63,12 +63,7 @@ def _log_of(logs: Logs, subject: LogSubject, tell: Tell) -> SpanLog:
 
 
 class SpanLogs:
-    """Looks for the logs of one span after the other.
-
-    Args:
-        widget: Shows what is found.
-        show: Called when it is.
-    """
+    """Looks for the logs of one span after the other."""
 
     def __init__(self, widget: Widget, show: Callable[[], object]) -> None:
         self._widget = widget

@@ -38,12 +38,7 @@ class RequestLines(TableList["Request"]):
 
 
 class RequestsScreen(ReportScreen["Request"], on=On.SPANS):
-    """The requests of one group.
-
-    Args:
-        counted: The count of all groups.
-        group: The group.
-    """
+    """The requests of one group."""
 
     def __init__(self, store: Store, counted: AnyLive, group: RequestGroup) -> None:
         keys: RowKeys[Request] = RowKeys(

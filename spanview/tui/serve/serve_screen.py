@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 class ServeScreen(ReportScreen["RequestGroup"], on=On.SERVE, view=View.REQUESTS):
-    """Serve's requests.
-
-    Args:
-        scope: The traces that count.
-    """
+    """Serve's requests."""
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         keys: RowKeys[RequestGroup] = RowKeys(

@@ -60,7 +60,6 @@ def headline(span: Span, room: int, call: str = "", failure: str = "", unended: 
     Where all of that has no room, a function of Ray has its short name: what it waited for matters more.
 
     Args:
-        room: Cells of the line.
         call: Of an attempt of a Ray call, what is known of both its spans; the duration is in it.
         failure: What of it failed without an error, in words.
         unended: What has become of it, if it has no end, in words.
@@ -145,14 +144,7 @@ class TabLine(Widget):
     _empty: Collection[str] = ()
 
     def show(self, titles: Sequence[str], section: str, place: str, empty: Collection[str] = ()) -> None:
-        """Show other titles.
-
-        Args:
-            titles: Of the sections, in their order.
-            section: The open one.
-            place: Where the record is.
-            empty: The sections without anything in them.
-        """
+        """Show other titles."""
         self._titles, self._section, self._place, self._empty = titles, section, place, empty
         self.refresh()
 
@@ -207,9 +199,9 @@ class Details(Vertical):
         self._counting: Work | None = None
         self.logs = SpanLogs(self, self._refresh)
         self.failure_of: Callable[[int], str] = lambda _: ""
-        """Says of a row what of its span failed without an error,"""
+        """Says of a row what of its span failed without an error."""
         self.unended_text: Callable[[int], str] = lambda _: ""
-        """and what has become of it, if it has no end."""
+        """Says of a row what has become of its span, if it has no end."""
         self._before_error: str | None = None
         """The section that was open before that of an error was; None where none was opened for one."""
 

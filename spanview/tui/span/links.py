@@ -43,13 +43,7 @@ class _State(Enum):
 
 
 class Links:
-    """Looks for the spans that link to one, and guesses the one that no link leads to.
-
-    Args:
-        screen: Shows the span.
-        subject: The span.
-        show: Called when there is more to show.
-    """
+    """Looks for the spans that link to one, and guesses the one that no link leads to."""
 
     def __init__(self, screen: BaseScreen, subject: SpanInTree, show: Callable[[], object]) -> None:
         self._screen = screen
@@ -68,7 +62,7 @@ class Links:
         self._work.end()
         self._state = state
         self._rows: list[int] = []
-        """Those that are known, by start."""
+        """The rows of the linking spans that are known, by start."""
         self._left = 1.0
         """What share of the records is still to be looked at."""
 

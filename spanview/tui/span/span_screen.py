@@ -36,8 +36,6 @@ class SpanScreen(BaseScreen, on=On.SPAN):
     """All details of one span.
 
     Args:
-        subject: The span.
-        section: The section to begin with.
         tree_now: Returns its trace, stitched as the screen shows it on which this one stands.
         go_to: Called with the row of the span that was looked at last.
     """

@@ -44,7 +44,6 @@ def table_of(store: Store, sides: Mapping[int, str] | None = None) -> Table[int]
     """Return the columns of spans, by their rows in the span table.
 
     Args:
-        store: Where they are.
         sides: Which of two sides each is of.
     """
     spans, names, services, short = store.spans, store.names.texts, store.services.texts, ShortNames(store.names)
@@ -107,7 +106,7 @@ class SpansScreen(ReportScreen[int], on=On.SPANS):
         spans: Those that are known by now.
         what: What they have in common, in words.
         counted: What they were counted among.
-        ask: Finds them among the same anew.
+        ask: Finds these spans anew, among what they were counted among.
     """
 
     NOTES = 0

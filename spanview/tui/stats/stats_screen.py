@@ -83,11 +83,7 @@ _OF_SELF = "SELF: nothing below it ran: it computed, or waited"
 
 
 class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
-    """Statistics.
-
-    Args:
-        scope: The traces that count.
-    """
+    """Statistics."""
 
     def __init__(self, store: Store, scope: TraceScope) -> None:
         self._store = store

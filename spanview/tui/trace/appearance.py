@@ -108,7 +108,7 @@ class Appearance:
         self._node_numbers: dict[str, int] = {}
 
     def snapshot(self, model: TraceModel) -> Appearance:
-        """Return the same for a snapshot of the trace, for another thread."""
+        """Return a copy for a snapshot of the trace, for another thread."""
         taken = copy(self)
         taken._model, taken._events = model, {}  # noqa: SLF001 - our own kind
         taken._nodes, taken._node_numbers = {**self._nodes}, {**self._node_numbers}  # noqa: SLF001 - too
@@ -122,8 +122,7 @@ class Appearance:
     def lay_out_silent(self, lost_parents: Iterable[int] = ()) -> None:
         """Find the positions of what failed without an error in the trace as it is stitched now.
 
-        Args:
-            lost_parents: The span ids of missing parents that are lost.
+        A missing parent that is lost is given by its span id.
         """
         stitched = self._model.stitched
         keys = [*self.silent, *(-1 - span_id for span_id in lost_parents)]

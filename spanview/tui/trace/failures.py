@@ -38,9 +38,7 @@ class Failures:
     """Finds out, in a thread, what failed without an error, and knows what comes next.
 
     Args:
-        rows: Those of the trace.
-        missing: What is known of missing parents.
-        show: Called when there is something else to say of them besides their rows.
+        show: Called when there is something else to say of failures besides their rows.
     """
 
     def __init__(
@@ -107,8 +105,7 @@ class Failures:
         While spans come, a call that has come since processes were asked last isn't one that left no attempt.
 
         Args:
-            calls: How many there are.
-            is_old: Whether they were counted before what is shown had come: some may have run since.
+            is_old: Whether the calls were counted before what is shown had come: some may have run since.
         """
         silent, kinds = self._rows.appearance.silent, self._model.store.spans.kind
         is_behind = is_old or self._work.is_busy or self._asked_of is not self._model.stitched

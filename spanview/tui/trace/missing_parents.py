@@ -29,7 +29,6 @@ class MissingParents:
     """Finds out, in threads, what missing parents of a trace probably are, and what has become of them.
 
     Args:
-        rows: Those of the trace, which say what is missing.
         refresh_details: Called when there is something else to say in the details.
         refresh_time: Called when there is more time to show.
     """

@@ -208,7 +208,6 @@ def marks_of_run(first: list[str], run: Run, errors: int, figures: Sequence[str]
 
     Args:
         first: What stands before it.
-        run: The siblings.
         errors: How many of them, and of what hangs below them, failed.
         figures: What is known of how long they took, as `figures_of_run` returns it.
     """

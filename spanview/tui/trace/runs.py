@@ -86,8 +86,6 @@ class Run:
     """Siblings of one name and kind, with no other sibling between them in the order of their starts.
 
     Args:
-        spans: The span table.
-        rows: The row of each position.
         members: The siblings, by start.
         positions: The position of the first one, and the first position behind them and all that hangs below them.
         own: The rows of the siblings; of each that is a Ray call, the row of its PRODUCER, else `NO_ROW`.

@@ -25,9 +25,6 @@ class Search:
     """Finds spans by the query in a prompt, while it is typed.
 
     Args:
-        screen: Has the prompt.
-        rows: Those of the trace; they mark what is found.
-        prompt: Where the query is typed.
         go: Called with what goes to the first match, once Enter was pressed and the matches are known.
     """
 

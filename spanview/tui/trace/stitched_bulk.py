@@ -40,7 +40,6 @@ def with_all_above(ends: array[int], positions: Sequence[int]) -> list[int]:
 
     Args:
         ends: The first position behind what hangs below each position.
-        positions: Those that are wanted.
     """
     before = np.zeros(len(ends) + 1, np.int64)
     before[np.asarray(positions, np.int64) + 1] = 1

@@ -59,7 +59,6 @@ class StitchedTrace:
     """What one stitch of a trace comes to.
 
     Args:
-        trace: The trace's row in the trace table.
         tree: The stitched trace; of a part of its spans, where there was no time for all.
         joins: Whether each Ray call with one attempt is one node.
     """
@@ -327,11 +326,7 @@ class StitchedTrace:
         return [*map(getattr(self._spans, column).__getitem__, rows)]
 
     def tally(self, column: str) -> tuple[Counter[int], dict[int, int]]:
-        """Return how many spans have each value of a column of the span table, and the row of the first that does.
-
-        Args:
-            column: The column's name, or `PROCESS`.
-        """
+        """Return how many spans have each value of a column or of `PROCESS`, and the row of the first that does."""
         if column not in self._tallies:
             rows = self.unjoined.rows
             values = self._values(column, rows)

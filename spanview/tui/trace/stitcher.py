@@ -49,7 +49,7 @@ class _Made(NamedTuple):
 
     stitched: StitchedTrace
     path: LitPath | None
-    """Its critical path, where one is lit."""
+    """The trace's critical path, where one is lit."""
     took_s: float
 
 
@@ -57,7 +57,6 @@ class Stitcher:
     """Keeps what is shown of a trace in line with what has come of it.
 
     Args:
-        model: What is shown of the trace, as `first_model` makes it.
         appearance: Tells what painting the trace needs, which is found out in the thread, too.
         show: Called in the screen's thread with the stitched trace, and its critical path where one is lit.
     """

@@ -22,7 +22,6 @@ class Rows:
     """Node and depth of each row, from the top.
 
     Args:
-        stitched: The stitched trace.
         positions: Of the nodes in sight, in order.
     """
 
@@ -48,7 +47,6 @@ class TraceModel:
     span id.
 
     Args:
-        trace: The trace's row in the trace table.
         stitched: The trace as it is stitched already; without, it is stitched here.
     """
 
@@ -97,7 +95,6 @@ class TraceModel:
         """Show the trace as it was stitched anew.
 
         Args:
-            stitched: What it has come to.
             key: Of the node under the cursor. Where its like siblings have become enough to be folded, they are not.
         """
         before, self.stitched = self.stitched, stitched

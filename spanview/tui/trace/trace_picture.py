@@ -55,9 +55,6 @@ def picture_of(
     """Return what is drawn of a trace: what is shown of it, from the top.
 
     Args:
-        model: The trace, with what is folded, hidden and zoomed to.
-        appearance: What else is shown of it.
-        most: So many rows at the most.
         answer: What is said of where its time went, as `answer_in` returns it.
     """
     shown, origin = model.shown, model.whole.start_ns

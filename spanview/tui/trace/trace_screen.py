@@ -88,7 +88,6 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     """Tree and waterfall of one trace.
 
     Args:
-        trace: The trace's row in the trace table.
         at_failure: Above 0 to begin at the newest failure, below 0 at the one that is visited last.
         at_row: The span to begin at, by its row in the span table; with `at_failure`, it is what failed.
     """
@@ -423,8 +422,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         Args:
             positions: In order; behind the last one comes the first.
             by: Below 0 for the one before.
-            noun: What stands there, in a word.
-            stay: Whether the one under the cursor is the next one, where it is one of them.
+            stay: Whether the position under the cursor is the next one, where it is one of them.
         """
         stitched, current = self._model.stitched, self.rows.node
         if not positions or current is None:

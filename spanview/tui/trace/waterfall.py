@@ -70,8 +70,7 @@ class Split:
         """Return the shares for a screen.
 
         Args:
-            width: Its cells.
-            extras: How many of them further columns take.
+            extras: How many cells further columns take.
             percent: How much of the rest names have; as many cells as are worth it where that is the usual share.
         """
         most = _WIDEST_NAME if percent == NAMES_PERCENT else width

@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 
 class Completeness:
-    """Remembers of each trace whether it was incomplete when it was looked at, and how many spans it had.
-
-    Args:
-        store: The store, which may grow meanwhile.
-    """
+    """Remembers of each trace whether it was incomplete when it was looked at, and how many spans it had."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.work import Owner
 
 _EXPLAINED_AT_ONCE: Final = 100_000
-"""Spans below which it is asked again why nothing matches whenever more have come; others have to grow, too."""
+"""Below so many spans it is asked again why nothing matches whenever more have come; else when they have grown."""
 _GROWN_BY: Final = 1.2
 
 
@@ -28,9 +28,6 @@ class TraceFilter:
     """Lets only those traces be listed that match a query, as they are found.
 
     Args:
-        screen: Shows the list.
-        model: The list.
-        text: The query to begin with.
         has_found: Called with traces that are listed from now on, and when all were looked at.
     """
 

@@ -161,10 +161,6 @@ def shortened(name: str, room: int) -> str:
     """Return the name of a group, of a request to Ray Serve from the word on from which on it fits: `… GET /cart/{n}`.
 
     What tells such names apart is at their end.
-
-    Args:
-        name: The name.
-        room: The cells that there are.
     """
     if len(name) <= room or part_of_name(name) is not Part.PROXY:
         return name

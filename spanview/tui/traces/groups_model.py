@@ -18,7 +18,7 @@ class GroupRow(NamedTuple):
     name: str | None
     """None for traces whose root is missing."""
     traces: int
-    """Those without a start or an end included, which are left out of all durations."""
+    """How many traces, with those that lack a start or an end, which are left out of all durations."""
     failed: int
     """Traces in which something failed, with an error or without."""
     incomplete: int | None
@@ -53,11 +53,8 @@ def groups_of(
     """Return traces by root name, the most frequent first; as failed count those with an error.
 
     Args:
-        table: What is known of them.
-        traces: Their numbers.
         incomplete: 1 for each trace of the store that is incomplete; those behind its end weren't looked at.
-        name_of: Returns the group of a trace.
-        duration_of: Returns its duration in nanoseconds, -1 where it has none.
+        duration_of: Returns the duration of a trace in nanoseconds, -1 where it has none.
     """
     members: dict[str | None, list[int]] = {}
     for trace in traces:

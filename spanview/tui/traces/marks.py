@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LEAST_REST_S: Final = 2.0
 _REST_PER_WORK: Final = 4.0
-"""It isn't looked for again for so many times as long as it took."""
+"""Marks aren't looked for again for so many times as long as it took."""
 
 
 class _Found(NamedTuple):
@@ -35,13 +35,7 @@ class _Found(NamedTuple):
 
 
 class TraceMarks:
-    """Finds out what marks traces, and tells the model.
-
-    Args:
-        screen: Whose work it is.
-        model: The list.
-        show: Called when something was found out.
-    """
+    """Finds out what marks traces, and tells the model."""
 
     def __init__(self, screen: BaseScreen, store: Store, model: TracesModel, show: Callable[[], object]) -> None:
         self._screen = screen
@@ -51,9 +45,9 @@ class TraceMarks:
         self._work = Work(screen)
         self._finder: SilentTraces | None = None
         self._silent: Mapping[int, FailedSilently] = {}
-        """Traces in which something failed without an error, and how,"""
+        """Traces in which something failed without an error, and how."""
         self._lost: tuple[Mapping[int, str], Mapping[int, Unended]] = {}, {}
-        """and those in which something was lost with its process, and these spans."""
+        """Traces in which something was lost with its process, and the spans that were."""
         self._asked_of, self._known_of = 0, -1
         """Of which version of the store this was asked last, and of which it is known."""
         self._due = 0.0
@@ -108,7 +102,6 @@ class TraceMarks:
 
         Args:
             lost: How, in a word or two, by trace.
-            spans: The spans that were lost, by row.
         """
         self._lost, model, store = (lost, spans), self._model, self._store
         newest = {trace: (True, store.trace_table.start_ns[trace]) for trace in lost}

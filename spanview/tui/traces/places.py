@@ -14,11 +14,7 @@ _NUMPY_FROM_SPANS: Final = 50_000
 
 
 class PlacesWithSpans:
-    """Remembers which PATHs have spans.
-
-    Args:
-        store: The store, which may grow meanwhile.
-    """
+    """Remembers which PATHs have spans."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -38,7 +38,6 @@ class Plot(Widget, inherit_bindings=False):
     """Draws the traces that are listed, those outside a picked range too.
 
     Args:
-        model: The list of traces.
         pick: Takes the start and the end of a range that was picked with the mouse.
     """
 

@@ -100,7 +100,6 @@ def powers_of(numbers: Sequence[int], rows: int) -> tuple[int, ...]:
 
     Args:
         numbers: How many traces have each power.
-        rows: How many there are.
     """
     slowest = max(power for power, number in enumerate(numbers) if number)
     if slowest < rows or rows == 1:
@@ -130,8 +129,7 @@ def grid_of(
 
     Args:
         points: Start and duration in nanoseconds, and whether it failed, of each; those without a start are left out.
-        columns: How many there are.
-        rows: How many there are; the lowest has all that is quicker, too.
+        rows: How many rows there are; the lowest has all that is quicker, too.
         lit: Whether each is set off from all others; None where none is.
 
     Returns:

@@ -59,11 +59,7 @@ class _Known(NamedTuple):
 
 
 class Preview(Vertical):
-    """The selected trace, in brief.
-
-    Args:
-        screen: The list that it stands beside.
-    """
+    """The selected trace, in brief, beside the list."""
 
     def __init__(self, screen: BaseScreen, store: Store) -> None:
         super().__init__()

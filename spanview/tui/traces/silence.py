@@ -26,7 +26,6 @@ class SilentTraces:
     """Remembers what failed in traces without an error, and their versions.
 
     Args:
-        store: The store, which may grow meanwhile.
         may_run: Whether a call without an attempt may wait or run, by its row; None where processes don't show it.
     """
 

@@ -40,7 +40,6 @@ class TraceColumns:
     """What is known of all traces of a store now.
 
     Args:
-        store: The store, which may grow meanwhile.
         groups: What the traces are grouped by; without, each root name is a group.
         until: Until when traces are known to have run that lack an end, in nanoseconds since 1970.
     """
@@ -84,11 +83,7 @@ class TraceColumns:
         return grouped
 
     def order(self, traces: Places, column: TraceColumn, names: ShortNames, *, descending: bool) -> Places:
-        """Return traces sorted by a column; those that are equal stay as they are.
-
-        Args:
-            names: What Ray's functions are called, for the roots' names.
-        """
+        """Return traces sorted by a column; those that are equal stay as they are."""
         if column is TraceColumn.ROOT:
             used, which = np.unique(self.names[traces], return_inverse=True)
             texts = [names[self._texts[name]] if name != _NO_NAME else "" for name in used.tolist()]
@@ -175,8 +170,6 @@ def groups_of_many(
     """Return traces by root name, as `groups_of` does; for a thread, too.
 
     Args:
-        store: Where the traces are; it may grow meanwhile.
-        groups: What they are grouped by; records are read where that isn't known yet.
         listed: Their numbers, in an array that nobody adds to.
         incomplete: 1 for each trace of the store that is incomplete; those behind its end weren't looked at.
         until: Until when traces are known to have run that lack an end, in nanoseconds since 1970.

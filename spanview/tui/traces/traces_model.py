@@ -73,11 +73,7 @@ class FailedSilently(NamedTuple):
 
 
 class TracesModel:
-    """The list of traces.
-
-    Args:
-        store: The store, which may grow while it is shown.
-    """
+    """The list of traces."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -102,7 +98,7 @@ class TracesModel:
         self.known_until: Mapping[int, int] = {}
         """Until when traces are known to have run that lack an end, in nanoseconds since 1970."""
         self.running: Collection[int] = ()
-        """Those of them with a span that runs."""
+        """Traces with a span that runs."""
         self.only_failed = False
         """Only traces with an error, or in which something failed without one."""
         self.limit: set[int] | None = None
@@ -110,11 +106,11 @@ class TracesModel:
         self._choose: Callable[[Store], set[int] | None] | None = None
         """Chooses the traces of `limit`."""
         self._trace_count, self._ran_until_ns = 0, NO_TIME
-        """How many traces there were when it did, and when the last of these, or of those since, started or ended."""
+        """How many traces there were when `limit` was chosen, and when the last one since then started or ended."""
         self.picked: tuple[int | None, int | None] = None, None
         """Only traces that start between these times, in nanoseconds since 1970; None for no bound."""
         self._plotted = array("I")
-        """Those that would be listed if no times were picked."""
+        """Traces that would be listed if no times were picked."""
         self.longest_ns = 1
         self.spans_days = False
         """Whether the starts are more than a day apart."""
@@ -232,9 +228,6 @@ class TracesModel:
     def choose_anew(self, changed: set[int]) -> bool:
         """Choose again where a new run has begun: a pause came before the traces that have come.
 
-        Args:
-            changed: The traces that have come or grown.
-
         Returns:
             Whether the choice has changed.
         """
@@ -293,8 +286,6 @@ class TracesModel:
         """Return durations over time, of the traces outside of picked times too.
 
         Args:
-            columns: How many cells across.
-            rows: How many down.
             lit: The root name whose traces are set off from all others; none without.
         """
         if len(self._plotted) >= NUMPY_FROM_TRACES:

@@ -70,7 +70,6 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     """A line a trace, or a line a root name.
 
     Args:
-        query: The filter to begin with.
         nothing: What to say while there is nothing to show.
     """
 
@@ -612,7 +611,6 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """Put the cursor on the failure that comes behind a trace, or before it, and return it; None without another.
 
         Args:
-            trace: The trace.
             by: Below 0 for the one before it.
         """
         other = self._model.next_failure(self._lit(), trace, by)

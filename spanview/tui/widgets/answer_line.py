@@ -34,7 +34,7 @@ class AnswerLine(Widget):
     """One line, or two where one has no room for all; it has its place before anything is known."""
 
     class Resized(Message):
-        """It has other lines than before: what shares the screen with it has others, too."""
+        """The answer has other lines than before: what shares the screen with it has others, too."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,11 +96,7 @@ def _in_two(text: str, room: int) -> list[str] | None:
 
 
 class TypicalLine(AnswerLine):
-    """Where the time of the median trace and of the slowest one went, of the traces that a screen is about.
-
-    Args:
-        scope: These traces.
-    """
+    """Where the time of the median trace and of the slowest one went, of the traces that a screen is about."""
 
     def __init__(self, screen: BaseScreen, store: Store, scope: TraceScope) -> None:
         super().__init__()

@@ -198,11 +198,7 @@ class BaseScreen(Screen[None]):
         self.query_one(Said).say(self.viewer.said_on(self), self.size)
 
     def feed_has_news(self, changed: set[int]) -> None:  # noqa: ARG002 - for screens that show traces
-        """Take in that the store has grown.
-
-        Args:
-            changed: The traces that have grown.
-        """
+        """Take in that the store has grown, and which traces have."""
         self._catch_up()
         self.refresh_frame()
 

@@ -39,9 +39,7 @@ class CompletingLine(Input):
     Finding that never comes before what is typed is shown: it has its turn behind the key.
 
     Args:
-        text: What is typed already.
         hint: What stands there while nothing is typed.
-        offered: Shows what can be taken.
         is_key: Whether an attribute's key is typed, not a query.
     """
 
@@ -181,11 +179,7 @@ def _shown(candidate: Candidate) -> str:
 
 
 class Offers(Widget):
-    """One line with what can be taken; the chosen one is marked, and a click takes one.
-
-    Args:
-        take: Takes one that was clicked, by its place.
-    """
+    """One line with what can be taken; the chosen one is marked, and a click takes one."""
 
     def __init__(self, take: Callable[[int], object]) -> None:
         super().__init__()

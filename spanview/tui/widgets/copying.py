@@ -22,10 +22,7 @@ class Copier:
     """Copies what identifies the selected trace, and the selected span.
 
     Args:
-        screen: Whose selection it is.
         trace: Returns the selected trace, by its row in the trace table; None where there is none.
-        span: Returns the selected span; None where there is none.
-        why_no_span: Returns in words why no span is selected.
         span_query: Returns what finds the span that the screen is about; empty where it is about a trace.
     """
 
@@ -85,13 +82,7 @@ def _json_of(subject: SpanInTree) -> str:
 
 
 def command_line(paths: Sequence[str], trace_id: str, query: str = "") -> str:
-    """Return what is typed into a shell to open a trace.
-
-    Args:
-        paths: The PATHs, as given.
-        trace_id: The trace's id.
-        query: What its spans are looked for by; none where it is empty.
-    """
+    """Return what is typed into a shell to open a trace."""
     # The first one may be spelled like a command, and any like an option.
     words = ["spanview", "view"] if paths and _WORD.fullmatch(paths[0]) else ["spanview"]
     options = ["--trace", trace_id, *(["-q", query] if query else [])]

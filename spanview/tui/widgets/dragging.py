@@ -32,7 +32,6 @@ class Drag:
         widget: Passes what `takes_mouse` says on to `take`.
         cells: Returns the first cell of the widget that shows time, and how many do.
         show: Takes the first and the last cell of the stretch so far, None when it ends; for painting.
-        pick: Takes those of the stretch at last.
         pan: Takes by how many cells time was drawn to the right, with Ctrl or with the right button; None where it
             can't be.
     """

@@ -17,7 +17,6 @@ class NextFailure:
     """Opens what failed behind the selected row, one after the other; then that behind the next row with a failure.
 
     Args:
-        screen: Whose key it is.
         failed: Returns the spans that failed behind the selected row, by their rows, in the order of visits.
         move_on: Selects the next row behind which something failed; returns False where there is none.
         nothing: What to say where nothing failed at all.

@@ -56,8 +56,6 @@ def totals_text(store: Store, places: Sequence[str], wrong: Wrong, room: int) ->
     Args:
         places: The PATHs; several for which there is no room are counted, and what doesn't fit of one is left out in
             its middle, or all of it.
-        wrong: What is named with it, where there is any.
-        room: Cells that there are for it.
     """
     table, tallies = store.trace_table, store.tallies
     failed = [count(wrong.errors, "error")] if wrong.errors else []
@@ -136,11 +134,7 @@ class TwoSided(Widget):
 
 
 class Header(TwoSided):
-    """The line at the top; `‹` at its beginning is a button.
-
-    Args:
-        go_back: Goes back to the screen before.
-    """
+    """The line at the top; `‹` at its beginning is a button."""
 
     def __init__(self, go_back: Callable[[], object], **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -203,12 +197,7 @@ class Said(Widget):
         self.display = False
 
     def say(self, text: str, screen: Size) -> None:
-        """Show another text, as much of it as a quarter of the screen takes; nothing where it is empty.
-
-        Args:
-            text: Safe to print already.
-            screen: The size of the screen.
-        """
+        """Show another text, safe to print already, as much of it as a quarter of the screen takes."""
         if (text, screen) == self._shown:
             return
         self._shown = text, screen

@@ -23,11 +23,7 @@ _TAKEN_FOR_ANOTHER: Final = re.compile(r"[\u2400-\u2421]|\\(?=x[0-9a-f]{2}|u[0-9
 
 
 class Known:
-    """What is known of a store.
-
-    Args:
-        store: The store, which may grow.
-    """
+    """What is known of a store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -40,7 +40,6 @@ class Legend(Widget):
     """The line below the waterfall: what the colours stand for.
 
     Args:
-        explained: What has the colours.
         marks: Returns what other marks stand for.
     """
 

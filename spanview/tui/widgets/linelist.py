@@ -81,7 +81,6 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         """Take note that there are other rows now.
 
         Args:
-            count: How many.
             cursor: Where the cursor belongs now; where it was without one.
         """
         self._count = count
@@ -224,7 +223,6 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         """Take note of other rows without moving what is looked at.
 
         Args:
-            count: How many.
             cursor: Where the row under the cursor is now; None where it is gone.
         """
         top, before = self.scroll_offset.y, self.cursor

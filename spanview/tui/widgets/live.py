@@ -45,10 +45,6 @@ class Live(Generic[Answer]):
     It holds while the viewer is paused, while files are still being loaded, and while another screen is in sight.
 
     Args:
-        screen: Shows the answer.
-        scope: What it is computed from.
-        ask: Computes the answer.
-        take: Shows it.
         clock: Monotonic seconds.
     """
 
@@ -124,8 +120,6 @@ class Live(Generic[Answer]):
         """Show what is known already.
 
         Args:
-            answer: What is known.
-            chosen: The traces that it is of.
             version: Of the scope that it was computed from.
         """
         self.work.end()

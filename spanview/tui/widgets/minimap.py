@@ -65,7 +65,6 @@ class Minimap(Widget, inherit_bindings=False):
     """The line above the ruler.
 
     Args:
-        model: The trace, or the workers.
         pick: Takes a stretch of time that was picked; None for the whole trace.
     """
 

@@ -95,11 +95,7 @@ _PLAIN: Final = {
 
 
 class Encodable(LineFilter):
-    """For a terminal whose encoding lacks what the screen is drawn with: bars of `#`, and question marks.
-
-    Args:
-        encoding: The terminal's.
-    """
+    """For a terminal whose encoding lacks what the screen is drawn with: bars of `#`, and question marks."""
 
     def __init__(self, encoding: str) -> None:
         super().__init__()

@@ -58,11 +58,9 @@ class Prompt(Vertical):
 
     Args:
         hint: What stands there while nothing is typed.
-        text: What is typed already.
         is_query: Whether it is a query, of which keys and values are proposed.
         is_key: Whether it is the key of an attribute, of which those that there are are proposed.
         is_ready: Whether it is opened as soon as it is there.
-        arguments: As every widget takes them.
     """
 
     class Typed(Message):

@@ -45,8 +45,6 @@ class ReportScreen(BaseScreen, Generic[Row]):
     """The rows of a question, kept up to date; what is special to the question is handed in, or overridden.
 
     Args:
-        rows: The list.
-        keys: What the keys of rows act on.
         setting: What keeps the order, by its name in `Settings`; empty where nothing does.
     """
 

@@ -23,9 +23,9 @@ class TraceScope(NamedTuple):
     """Traces that others may come to belong to."""
 
     choose: Callable[[], ChosenTraces]
-    """Called in a thread."""
+    """Returns the traces that belong to it now; called in a thread."""
     version: Callable[[], Hashable]
-    """Another value means that there is something new in them."""
+    """Another value means that there is something new in the traces."""
 
     @classmethod
     def everything(cls, store: Store, what: str = "") -> TraceScope:

@@ -32,8 +32,6 @@ class Sorting:
     """What the keys of order, and clicks on heads, act on.
 
     Args:
-        screen: It shows the table.
-        rows: The table.
         setting: What keeps the order, by its name in `Settings`; empty where nothing does.
         sort: Puts the rows in order, where the table can't do so itself.
     """
@@ -75,8 +73,7 @@ class Sorting:
         """Sort by a column; by the one that is sorted by already, the other way round.
 
         Args:
-            key: The column's.
-            turns: Whether that is so.
+            turns: Whether the column that is sorted by already is turned round.
         """
         column, before, viewer = self._rows.table.column(key), self._rows.shown_order, self._screen.viewer
         is_turned = turns and key == before.key

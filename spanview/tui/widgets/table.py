@@ -36,7 +36,6 @@ class TableList(LineList, Generic[Row]):
     """A line a row, in the columns of a table; the line above has their heads.
 
     Args:
-        table: The columns.
         identity: Tells rows of one answer from those of the next: the cursor stays on the same.
     """
 
@@ -150,11 +149,7 @@ class TableList(LineList, Generic[Row]):
 
 
 class TableHeads(Widget):
-    """The line above a table: the heads in their columns, with an arrow at the one that is sorted by.
-
-    Args:
-        rows: The table.
-    """
+    """The line above a table: the heads in their columns, with an arrow at the one that is sorted by."""
 
     def __init__(self, rows: TableList[Any]) -> None:
         super().__init__()

@@ -52,7 +52,6 @@ class ViewBar(Widget):
     closer, then to keys alone from the right, but for the lit view, and on a very narrow screen to its name.
 
     Args:
-        go: Takes a view that was clicked.
         leave: Called when the scope was clicked.
         choose: Called when there is only one word, and it was clicked.
     """

@@ -41,7 +41,6 @@ class Window:
         """Return less of this time than is shown, or more.
 
         Args:
-            shown: What is shown now.
             interval: Start and end of the span around whose middle to zoom; None for the middle of what is shown.
             by: Above 0 for less time.
         """
@@ -60,7 +59,6 @@ class Window:
         """Return earlier time than is shown, or later, of the same length.
 
         Args:
-            shown: What is shown now.
             by: Below 0 for earlier.
         """
         return self.moved(shown, round(by * shown.length_ns * _PAN))

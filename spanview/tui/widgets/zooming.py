@@ -28,8 +28,6 @@ class Zoom:
 
     Args:
         rows: Lines that show time in their last cells.
-        zoomable: What is over time.
-        time_cells: Returns how many cells these are.
         interval: Returns start and end of the selected span; None where that isn't known.
         refresh: Paints anew what says, beside the rows, which time is shown.
     """

@@ -43,7 +43,6 @@ def one_by_one(blocks: Blocks, edges: list[int], numbers: Sequence[int]) -> Show
     """Choose of few blocks, when a cell is asked for.
 
     Args:
-        blocks: Those of the lane.
         edges: When the cells begin, and when the last one ends.
         numbers: Of functions, by the numbers of names.
     """

@@ -56,12 +56,7 @@ class Cells:
     """Whether it shows blocks of several functions, none of which takes half of it."""
 
     def full_runs(self, fewest: int, glyph: str = _FULL) -> Iterator[tuple[int, int]]:
-        """Yield where so many cells or more are full of one block: the first, and the one behind the last.
-
-        Args:
-            fewest: How many.
-            glyph: What they are full of.
-        """
+        """Yield where so many cells or more are full of one block: the first, and the one behind the last."""
         first = 0
         for (shown, _), cells in groupby(zip(self.glyphs, self.places, strict=True)):
             behind = first + len([*cells])
@@ -74,8 +69,6 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     """Return a lane's time in some cells.
 
     Args:
-        lane: The lane.
-        window: What is shown of its time.
         numbers: Of functions, by the numbers of names.
         selected: The place of a block that is shown wherever it runs, whatever else does.
     """

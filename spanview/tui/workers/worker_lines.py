@@ -52,7 +52,7 @@ _FEWEST_FOR_NAMES, _NAME_SHARE = 24, 0.25
 _FEWEST_NAMED: Final = 3
 """So many cells that are full of one block have its name."""
 _FEWEST_NAMED_AWAITING: Final = 8
-"""The same where it only awaits others: between stretches in which it runs, a shorter name is none."""
+"""So many cells of a block that only awaits others have its name; between stretches in which it runs, fewer don't."""
 _MAX_PAINTED: Final = 1_000
 """So many painted lines are kept."""
 _LEVELS: Final = " ▁▂▃▄▅▆▇█"
@@ -130,13 +130,7 @@ class WorkerSplit:
 
 
 class WorkerHeads(Widget):
-    """The line above the workers: heads that sort when they are clicked, and a ruler.
-
-    Args:
-        model: The workers.
-        zoom: What the mouse zooms when it is drawn over the ruler.
-        sort: Sorts by what was clicked.
-    """
+    """The line above the workers: heads that sort when they are clicked, and a ruler."""
 
     def __init__(self, model: WorkersModel, zoom: Zoom, sort: Callable[[Sort], object], **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -181,12 +175,7 @@ class WorkerHeads(Widget):
 
 
 class WaitingLine(Widget):
-    """The line above all workers: how many Ray calls wait at each time.
-
-    Args:
-        model: The workers.
-        zoom: What the mouse zooms when it is drawn over the line.
-    """
+    """The line above all workers: how many Ray calls wait at each time."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"waiting--calls"}
 
@@ -219,11 +208,7 @@ class WaitingLine(Widget):
 
 
 class WorkerLines(LineList):
-    """A line a worker; one block of the selected one is selected.
-
-    Args:
-        model: The workers.
-    """
+    """A line a worker; one block of the selected one is selected."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"workerlines--selected"}
 
@@ -273,7 +258,6 @@ class WorkerLines(LineList):
 
         Args:
             index: The worker's index among all now; None where it is gone.
-            row: The span of the block.
         """
         self._painted.clear()
         self.take_rows(len(self.model.lines), None if index is None else self.model.line_of(index))

@@ -269,7 +269,7 @@ class WorkersModel:
         self.order: list[int] = []
         """Indices of workers, from the top."""
         self.lines: list[int | Heading] = []
-        """The same with headings, where there are several nodes."""
+        """Indices of workers from the top, with headings where there are several nodes."""
         self._names: list[str] = []
         self._node_cells = _SHORTEST_ID
         self._has_nodes = False

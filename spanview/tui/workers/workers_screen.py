@@ -47,11 +47,7 @@ _LONGEST_ID: Final = 20
 
 
 class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
-    """The workers, a line each.
-
-    Args:
-        scope: The traces that count.
-    """
+    """The workers, a line each."""
 
     NOTES = 2
 
@@ -171,7 +167,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
     """Say what is selected now."""
 
     def show_frame(self) -> None:
-        """Say what is selected, too."""
+        """Show the frame, and say what is selected."""
         super().show_frame()
         lane, index = self.rows.lane, self._selected
         texts = [("", ""), ("", "")]

@@ -24,7 +24,7 @@ from ray_sessions import need
 from spanview.ray import calls
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from opentelemetry.sdk.trace import ReadableSpan
 
@@ -193,6 +193,44 @@ def test_what_is_sent_in_arrives_asynchronously(tracing: Tracing, is_traced: boo
     assert asyncio.run(run()) == [0, 3, -1, 5]
     assert {*seen} == ({span.context.span_id for span in tracing.ended} or {0})
     assert len(tracing.ended) == is_traced
+
+
+def over_a_range() -> Any:
+    """Delegate to an iterator that takes nothing, which Ray's own workers can't drive either: they send."""
+    return (yield from range(2))
+
+
+def over_a_generator() -> Any:
+    """Delegate to a generator that returns something."""
+    return (yield from adding([]))
+
+
+def outcome(drive: Callable[[Any], Any], items: Any) -> tuple[str, str]:
+    """Return what comes of driving a generator: its items, or the kind and the text of what it raises."""
+    try:
+        return "items", repr(drive(items))
+    except (AttributeError, KeyError, StopIteration, TypeError) as error:
+        return type(error).__name__, str(error)
+    finally:
+        items.close()
+
+
+DRIVEN: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "to its end": lambda items: [next(items), *map(items.send, (None, None))],
+    "by next": lambda items: [next(items), next(items)],
+    "by sending": lambda items: [next(items), items.send(4)],
+    "by throwing": lambda items: [next(items), items.throw(KeyError("k"))],
+    "to what it returns": lambda items: [next(items), items.send(10)],
+    "to an early end": lambda items: [next(items), items.close(), next(items, "closed")],
+}
+
+
+@pytest.mark.parametrize("drive", DRIVEN.values(), ids=DRIVEN)
+@pytest.mark.parametrize("function", [over_a_range, over_a_generator])
+def test_delegation(tracing: Tracing, function: Callable[[], Any], drive: Callable[[Any], Any]) -> None:
+    """A generator that delegates answers as it does without a span, whatever takes its items."""
+    assert outcome(drive, tracing.wrap(function)(_ray_trace_ctx=tracing.context)) == outcome(drive, function())
+    assert len(tracing.ended) == 1
 
 
 def test_usual_functions(tracing: Tracing) -> None:

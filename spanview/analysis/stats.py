@@ -47,7 +47,7 @@ class Group:
     self_ns: int
     """Sum of the self times."""
     min_ns: int | None
-    """None, as all below, if no span has a duration."""
+    """None, as are percentiles and maximum, if no span has a duration."""
     p50_ns: int | None
     p95_ns: int | None
     p99_ns: int | None
@@ -61,7 +61,7 @@ class GroupPart:
     """What some of all traces add to a group."""
 
     key: str | None
-    """As in `Group`, like all below."""
+    """As in `Group`, like the figures."""
     count: int
     errors: int
     self_ns: int

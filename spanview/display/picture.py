@@ -20,7 +20,7 @@ class Row:
     marks: tuple[str, ...]
     """What follows the name: the longest first, then the same where there is less room."""
     lasted: tuple[str, ...]
-    """How long it took, in the same way."""
+    """How long it took: the longest text first, then the same where there is less room."""
     about: str
     """What is said of the span where one asks."""
     color: int

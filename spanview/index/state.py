@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SPANS: Final = [*sorted({*SpanTable.__slots__} - {"span_id"}), "span_id"]
 _TRACES: Final = [*sorted({*TraceTable.__slots__} - {"id_low"}), "id_low"]
-"""Those come last by which a reader sees how many rows there are."""
+"""Columns by which a reader sees how many rows there are come last."""
 
 
 def columns_of(intake: Intake) -> list[array[int]]:

@@ -62,7 +62,7 @@ class Received:
     """What was received until now."""
 
     requests: int = 0
-    """Those that were written, or refused for good."""
+    """Requests that were written, or refused for good."""
     spans: int = 0
     """How many of their spans were written."""
     kept: Counter[Signal] = field(default_factory=Counter)

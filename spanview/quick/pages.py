@@ -44,10 +44,10 @@ _KIND: Final = b"SpanKind"
 _TRACE_ID_KEYS: Final = [word(text) for text in (b'"trace_i', b'"traceId', b'"traceID')]
 """How what is called `trace_id`, `traceId` or `traceID` begins: any record of any format has one at least."""
 _CASE_AT: Final = len(b'"trace')
-"""Where these keys differ: there is `_` or `I`,"""
+"""Where `trace_id` and `traceId` differ: there is `_` or `I`."""
 _CASE_MASK: Final = np.uint8(0b1110_1001)
 _CASE: Final = np.uint8(0b0100_1001)
-"""and this is what `_`, `I`, and few other bytes have in common."""
+"""What `_`, `I`, and few other bytes have in common."""
 _MISFIT_SHARE: Final = 4
 """If more than one in this many records doesn't fit, going back and forth costs more than decoding all."""
 _MIN_BREAKS: Final = 16

@@ -55,7 +55,7 @@ class Ranks(Enum):
     TIMES = "longest first", "shortest first"
     MOMENTS = "newest first", "oldest first"
     NAMES = "Z to A", "A to Z"
-    """These begin with A, all else with the greatest."""
+    """Names begin with A, all else with the greatest."""
 
 
 class RowOrder(NamedTuple):

@@ -119,7 +119,7 @@ class Request(NamedTuple):
     failure: Failure | None
     """None if it isn't known to have failed."""
     total_ns: int | None
-    """None, as all below, where a span or one of its times is missing."""
+    """None, as are the parts of the time, where a span or one of its times is missing."""
     queue_ns: int | None
     handling_ns: int | None
     route_ns: int | None

@@ -166,7 +166,7 @@ class LogMarks:
         self._before = last if goes_on else b""
 
     def take(self) -> tuple[int, ...]:
-        """Return what was counted since the last call: in the order above."""
+        """Return what was counted since the last call: repetitions, fragments, inspected spans."""
         counts = self.repeated, self.fragments, self.inspected
         self.repeated = self.fragments = self.inspected = 0
         return counts

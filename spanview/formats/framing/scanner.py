@@ -101,7 +101,7 @@ class Scanner:
         self._starts = array("Q")
         """The position of each open bracket, from the document's first byte on."""
         self._last_closed = 0
-        """Where the part that was closed last begins, from there, too."""
+        """Where the part that was closed last begins, from the document's first byte on."""
         self._expect = _Expect.VALUE
         self._in_string = False
         self._string_is_key = False

@@ -133,7 +133,7 @@ class Run:
 
     @cached_property
     def waits(self) -> dict[str, int]:
-        """How long those of them waited that are Ray calls, in the same way; empty where none is."""
+        """How long the siblings waited that are Ray calls, in nanoseconds, by each figure; empty if none is."""
         starts, ends = self._spans.start_ns, self._spans.end_ns
         pairs = ((ends[submitted], starts[row]) for submitted, row in self._submitted)
         return _figures(max(0, start - end) for end, start in pairs if NO_TIME not in (start, end))

@@ -24,7 +24,7 @@ class GroupRow(NamedTuple):
     incomplete: int | None
     """Of the traces that were looked at; None where none was."""
     p50_ns: int | None
-    """None, as all below, where no trace has a duration."""
+    """None, as are the other durations, where no trace has one."""
     p95_ns: int | None
     p99_ns: int | None
     max_ns: int | None

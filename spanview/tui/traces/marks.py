@@ -98,7 +98,7 @@ class TraceMarks:
         self.take_lost(*self._lost)
 
     def take_lost(self, lost: Mapping[int, str], spans: Mapping[int, Unended]) -> None:
-        """Mark traces in which something was lost with its process, too.
+        """Mark traces in which something was lost with its process.
 
         Args:
             lost: How, in a word or two, by trace.

@@ -167,7 +167,7 @@ def groups_of_many(
     incomplete: bytes | None,
     until: Mapping[int, int],
 ) -> list[GroupRow]:
-    """Return traces by root name, as `groups_of` does; for a thread, too.
+    """Return traces by root name, as `groups_of` does, in arrays; for a thread.
 
     Args:
         listed: Their numbers, in an array that nobody adds to.

@@ -151,7 +151,9 @@ class Look:
 
     def line_of(self, text: str) -> int:
         """Return the number of the first line that has a text in it."""
-        return next(number for number, line in enumerate(self.lines) if text in line)
+        found = [number for number, line in enumerate(self.lines) if text in line]
+        assert found, f"{text} is not in\n{self.text}"
+        return found[0]
 
     async def press(self, *keys: str) -> None:
         """Press keys, each as Textual names it, and let them act one after the other."""
@@ -252,7 +254,7 @@ def many_spans(
         statuses=array("B", bytes(count)),
         warnings=array("H", bytes(2 * count)),
     )
-    data.store.add(data.store.add_source("spans/1.json"), Batch(columns, range(count), [1] * count))
+    data.store.add(data.store.add_source("spans/services.json"), Batch(columns, range(count), [1] * count))
     return data
 
 

@@ -27,7 +27,7 @@ from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.widgets.paint import Encodable
 from spanview.tui.workers.workers_screen import WorkersScreen
 from terminals import ESCAPE, Terminal
-from viewers import looking_at
+from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
@@ -157,7 +157,9 @@ async def test_the_selected_block() -> None:
 
 async def test_the_selected_block_of_a_lane() -> None:
     """Functions are letters and names, what is full stays full, and the selected block begins with its mark."""
-    async with looking_at(*documents(), opening=PLAIN, size=(110, 36)) as look:
+    data = Growing()
+    data.add(*documents(), path="spans/services.json")
+    async with looking_at(data=data, opening=PLAIN, size=(110, 36)) as look:
         await look.press("L")
         await look.until(lambda: isinstance(look.screen, WorkersScreen) and look.screen.live.has_answer)
         await look.press("f")

@@ -3,7 +3,7 @@
 typed        below                           behind the cursor      Tab
 -----        -----                           -----------------      ---
 sta          ›status  start                  tus=                   status=
-status=      ›ERROR ×1  OK ×0  UNSET ×2      ERROR                  status=ERROR
+status=      ›ERROR ×1  OK ×0  UNSET ×2 …    ERROR                  status=ERROR
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ async def test_a_key_and_its_value() -> None:
         assert "1 of 3  ↑↓  Tab takes it" in look.text
         await look.press("tab")
         assert line(look).value == "status="
-        await look.until(lambda: below(look) == "›ERROR ×1  OK ×0  UNSET ×2")
+        await look.until(lambda: below(look) == "›ERROR ×1  OK ×0  UNSET ×2  running  waiting  lost")
         assert "expected a value" not in look.text
         await look.press("tab")
         assert line(look).value == "status=ERROR"
@@ -98,10 +98,12 @@ async def test_choosing() -> None:
     async with looking_at(*documents()) as look:
         await look.send("slash", *"status=")
         await look.press("down")
-        await look.until(lambda: below(look) == "ERROR ×1 ›OK ×0  UNSET ×2")
+        await look.until(lambda: below(look) == "ERROR ×1 ›OK ×0  UNSET ×2  running  waiting  lost")
         assert behind(look) == "OK"
         await look.press("up", "up")
-        assert below(look) == "ERROR ×1  OK ×0 ›UNSET ×2"
+        assert below(look) == "ERROR ×1  OK ×0  UNSET ×2  running  waiting ›lost"
+        await look.press("up", "up", "up")
+        assert below(look) == "ERROR ×1  OK ×0 ›UNSET ×2  running  waiting  lost"
         assert look.screen.query_one(TraceList).cursor == 0
         await look.press("tab")
         await look.until_shown(" of 3 traces")

@@ -107,7 +107,7 @@ async def test_an_answer_has_two_lines() -> None:
             "m.prepare_everything ray.remote_worker", span=2, parent=1, start=700, duration=150, kind="CONSUMER"
         )
     )
-    async with looking_at(*spans, size=(160, 24)) as look:
+    async with looking_at(*spans, size=(200, 24)) as look:
         await look.press("enter")
         await look.until_shown("not sure: lost_somewhere left no attempt")
         assert "waiting before prepare_everything" in look.body[0]
@@ -117,7 +117,7 @@ async def test_an_answer_has_two_lines() -> None:
         assert look.body[0].startswith(" 900 µs = ")
         assert "not sure: lost_somewhere left no attempt" in " ".join(look.body[:2])
         await look.until(lambda: " ? help" in look.lines[-1])
-        await look.pilot.resize_terminal(160, 24)
+        await look.pilot.resize_terminal(200, 24)
         await look.until(lambda: "left no attempt" in look.body[0])
 
 
@@ -128,8 +128,8 @@ LISTS = [
     ((), 0, 50, "START DURATION TRACE"),
     ((), 0, 40, "DURATION TRACE"),
     ((), 0, 20, "TRACE"),
-    (("r",), 2, 80, "ROOT TRACES ERR INCOMPLETE P50 P95 MAX"),
-    (("r",), 2, 60, "ROOT TRACES ERR P95 MAX"),
+    (("r",), 2, 80, "ROOT TRACES FAILED INCOMPLETE P50 P95 MAX"),
+    (("r",), 2, 60, "ROOT TRACES FAILED P95 MAX"),
     (("r",), 2, 40, "ROOT TRACES P95"),
     (("d", "down", "d"), 5, 80, "SELF A CHANGE SELF B COUNT ERRORS PATH"),
     (("d", "down", "d"), 5, 60, "SELF A CHANGE SELF B PATH"),

@@ -695,7 +695,7 @@ async def test_help() -> None:
         for key in ("escape", "q", "question_mark"):
             await look.press("question_mark")
             assert look.is_on(HelpScreen)
-            assert look.line_of("on this screen") < look.line_of("traces by the names of their roots")
+            assert look.line_of("on this screen") < look.line_of("traces grouped by root name")
             await look.press(key)
             assert look.is_on(TracesScreen)
 

@@ -200,7 +200,9 @@ def _of_traces(spans: list[Record], merged: set[Any], counts: Counter[str]) -> N
     counts["missing_roots"] = len(traces - {span["trace_id"] for span in spans if not span["parent_id"]})
     wanted = {(span["trace_id"], span["parent_id"]) for span in spans if span["parent_id"]}
     counts["missing_parents"] = len(wanted - by_id.keys())
-    counts["no_end"] = sum(span["end_ns"] is None for span in spans)
+    # Records without an end that share their ids say of one span that it has started, whoever wrote them.
+    unended = [(span["trace_id"], span["span_id"]) for span in spans if span["end_ns"] is None]
+    counts["no_end"] = len({*unended} - {(None, None)}) + unended.count((None, None))
     counts["bad_id"] = sum(span["trace_id"] is None or span["span_id"] is None for span in spans)
     counts["odd_value"] = sum(not str(span["kind"]).startswith("SpanKind.") for span in spans)
     counts["capped_events"] = sum(len(span["events"]) == 128 for span in spans)

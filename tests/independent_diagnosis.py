@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from independent_reader import Record, key_of, read_folder, without_doubles
+from independent_reader import Record, key_of, of_one_span_each, read_folder, without_doubles
 from slow_calls import are_executed, functions_of
 
 if TYPE_CHECKING:
@@ -200,9 +200,7 @@ def _of_traces(spans: list[Record], merged: set[Any], counts: Counter[str]) -> N
     counts["missing_roots"] = len(traces - {span["trace_id"] for span in spans if not span["parent_id"]})
     wanted = {(span["trace_id"], span["parent_id"]) for span in spans if span["parent_id"]}
     counts["missing_parents"] = len(wanted - by_id.keys())
-    # Records without an end that share their ids say of one span that it has started, whoever wrote them.
-    unended = [(span["trace_id"], span["span_id"]) for span in spans if span["end_ns"] is None]
-    counts["no_end"] = len({*unended} - {(None, None)}) + unended.count((None, None))
+    counts["no_end"] = sum(span["end_ns"] is None for span in of_one_span_each(spans))
     counts["bad_id"] = sum(span["trace_id"] is None or span["span_id"] is None for span in spans)
     counts["odd_value"] = sum(not str(span["kind"]).startswith("SpanKind.") for span in spans)
     counts["capped_events"] = sum(len(span["events"]) == 128 for span in spans)

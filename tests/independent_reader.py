@@ -78,6 +78,23 @@ def without_doubles(records: list[Record]) -> list[Record]:
     return list(first.values())
 
 
+def of_one_span_each(records: list[Record]) -> list[Record]:
+    """Return records without doubles of which none says again that a span has started: only the last one does.
+
+    Args:
+        records: By path and offset, without doubles.
+    """
+    names = "trace_id", "span_id", "parent_id", "start_ns", "kind"
+    keys = [(*(record[name] for name in names), record["resource"].get("service.name")) for record in records]
+    ended = {key for key, record in zip(keys, records, strict=True) if record["end_ns"] is not None}
+    last = {key: number for number, key in enumerate(keys)}
+    return [
+        record
+        for number, (key, record) in enumerate(zip(keys, records, strict=True))
+        if record["end_ns"] is not None or (key not in ended and last[key] == number)
+    ]
+
+
 def key_of(record: Record) -> str:
     """Return a text that two records share exactly when they are equal, value types included."""
     return json.dumps(record, sort_keys=True)

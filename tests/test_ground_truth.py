@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from independent_reader import Record, ground_truth, key_of, read_folder, without_doubles
+from independent_reader import Record, ground_truth, key_of, of_one_span_each, read_folder, without_doubles
 from records import record_of
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.times import NO_TIME
@@ -33,7 +33,7 @@ def load(folder: str) -> Store:
 def expected(folder: str) -> list[Record]:
     """Return what the independent reader finds in a fixture, by path and offset, without doubles."""
     files = read_folder(FIXTURES / folder / "spans")
-    return without_doubles([record for _, records in sorted(files.items()) for record in records])
+    return of_one_span_each(without_doubles([record for _, records in sorted(files.items()) for record in records]))
 
 
 def truth_of(folder: str) -> dict[str, Any]:

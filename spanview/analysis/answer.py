@@ -32,7 +32,7 @@ from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
 from spanview.analysis.serve.nested import NestedQueue, summed
-from spanview.analysis.serve.requests import Part, part_of_name
+from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
@@ -71,6 +71,8 @@ class Doing(Enum):
     """Actors lived between two attempts of their constructors: nobody waited for the second one."""
     QUEUED = "queued"
     """Requests waited in Serve's queue."""
+    IDLE = "idle"
+    """Nothing on the path ran: a span began after the one above it had ended, and waited for nobody."""
     SUBMITTING = "submitting"
     """Callers submitted calls."""
     FAILING = "failing"
@@ -302,6 +304,7 @@ class _Sorter:
         self._names = store.names.texts
         self._tree = tree
         self._submits, self._runs = numbers
+        self._replicas = numbers_of(store.names, Part.REPLICA)
         self._has_calls = has_calls
         self._futile: dict[int, bool] = {ROOT: False}
 
@@ -313,7 +316,7 @@ class _Sorter:
         row = self._tree.rows[node]
         kind, name = spans.kind[row], spans.name[row]
         if segment.kind is Blame.WAIT:
-            doing = self._waiting(node) if kind == CONSUMER else Doing.QUEUED
+            doing = self._waiting(node) if kind == CONSUMER else Doing.QUEUED if name in self._replicas else Doing.IDLE
         elif not self._has_calls:
             doing = Doing.SPANS
         elif self._is_futile(node):

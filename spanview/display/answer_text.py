@@ -46,6 +46,7 @@ _BRIEFLY: Final = {
     Doing.RETRYING: "waiting",
     Doing.LIVING: "in an actor's life",
     Doing.QUEUED: "queued",
+    Doing.IDLE: "with nothing running",
     Doing.SUBMITTING: "submitting",
     Doing.FAILING: "failing",
     Doing.RUNNING: "running",
@@ -256,7 +257,7 @@ class _Line:
             detail = self._cause(part) if is_brief else self._detail(part)
         return f"{text} ({detail})" if detail else text
 
-    def _words(self, part: AnswerPart) -> str:
+    def _words(self, part: AnswerPart) -> str:  # noqa: C901 - a case a doing
         calls = "call" if self._answer.has_calls else "span"
         name = self._name(part.longest)
         one, same = part.spans == 1, part.names == 1
@@ -274,6 +275,8 @@ class _Line:
                 return f"between {runs} of {of}, while {who} lived"
             case Doing.QUEUED:
                 return "in Serve's queue" if one else "in Serve's queues"
+            case Doing.IDLE:
+                return f"with nothing running before {name if same else count(part.spans, calls)} began"
             case Doing.SUBMITTING:
                 return f"submitting {name if same else count(part.spans, calls)}"
             case Doing.FAILING:

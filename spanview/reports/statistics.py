@@ -75,7 +75,7 @@ _OF_PATH: Final[Sequence[TableColumn[Group]]] = (
     timed(
         "WAIT",
         "critical_ns.wait",
-        "what of that it waited before it ran",
+        "what of that was before it, with nothing on the path running",
         lambda group: group.total_ns - group.self_ns,
         goes=5,
     ),

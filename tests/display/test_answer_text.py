@@ -58,6 +58,14 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
             "driver 0-100\n" + of_call("m.f", "10-12", "72-90"),
             "100 µs = 60 µs waiting before f ran + 38 µs running (20 µs in driver) + 2 µs submitting f",
         ),
+        # A call that was submitted long after what is above it had ended waited for nobody, and in no queue of Serve's.
+        (
+            "driver 0-100\n" + of_call("m.f", "400-402", "410-500"),
+            (
+                "500 µs = 300 µs with nothing running before f began + 190 µs running (100 µs in driver) "
+                "+ 8 µs waiting before f ran + 2 µs submitting f"
+            ),
+        ),
         # Nobody knows who submitted a call that is the root.
         (
             of_call("m.f", "0-40", "980-1000", indent=0),

@@ -73,7 +73,7 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("tree -q |", set()),
     ("check --fail-on |", set()),
     ("help |", {*PAGES}),
-    ("help t|", {"tracing"}),
+    ("help t|", {"tables", "tracing"}),
     ("help --|", {"--help"}),
 )
 """What is typed behind `spanview`, and what it may be going to be, in a folder with two files and a folder `spans`."""

@@ -117,7 +117,8 @@ class Logs:
         if denied or outside:
             return (), denied or outside
         what = f"worker-{owner.worker_id[:8]}…" if owner.worker_id else "proxy_*.log and replica_*.log"
-        return (), f"no {what} beside the spans, nor in the sessions of Ray on this machine"
+        sessions = os.path.dirname(self._session)
+        return (), f"no {what} beside the spans, nor in Ray's sessions in {sessions}; RAY_TMPDIR says where others are"
 
     def _may_be_read(self, file: str) -> bool:
         path = os.path.realpath(file)

@@ -105,7 +105,10 @@ def test_spans_elsewhere_have_the_logs_of_their_own_session(session: Path, tmp_p
     log = log_of(spans, name, str(latest))
     assert (log.parts, log.reason) == (
         (),
-        "no worker-06bf94bf… beside the spans, nor in the sessions of Ray on this machine",
+        (
+            f"no worker-06bf94bf… beside the spans, nor in Ray's sessions in {session.parent}; "
+            "RAY_TMPDIR says where others are"
+        ),
     )
 
 

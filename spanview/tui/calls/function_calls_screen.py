@@ -276,7 +276,7 @@ class CallLines(TableList[Call]):
         stem = os.path.splitext(os.path.basename(store.sources[store.spans.source[row]].path))[0]
         root = store.trace_table.root_row[store.spans.trace[call.row]]
         above = "" if root in {NO_ROW, call.row} else f"  in {store.names.texts[store.spans.name[root]]}"
-        return f"{'by' if call.attempts else 'from'} {stem}{above}"
+        return f"{'in' if call.attempts else 'from'} {stem}{above}"
 
 
 class FunctionCallsScreen(BaseScreen, on=On.CALLS):

@@ -164,12 +164,12 @@ class TypicalAnswers:
     """Where the time of two of many traces went."""
 
     traces: int
-    """How many traces have a duration, and an end of their root; at least one."""
+    """How many traces have a duration, and an end of each span; at least one."""
     median: Answer
     """The trace whose duration is the median, by nearest rank."""
     slowest: Answer
     without_end: int = 0
-    """How many more there are whose root has no end: they run, or nobody knows how long they took."""
+    """How many more there are in which a span has no end: they run, or nobody knows how long they took."""
 
 
 def answer_of(
@@ -205,7 +205,15 @@ def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tel
     chosen = chosen[has_all[chosen]]
     roots = copy_of(table.root_row)[chosen]
     has_ended = roots == NO_ROW
-    has_ended[~has_ended] = copy_of(store.spans.end_ns)[roots[~has_ended]] != NO_TIME
+    ends_of_spans = copy_of(store.spans.end_ns)
+    has_ended[~has_ended] = ends_of_spans[roots[~has_ended]] != NO_TIME
+    # What runs below a root that has ended, or was lost there, may end later than all that has an end.
+    has_open = np.zeros(size, np.bool_)
+    # Rows that arrive meanwhile have the other columns first.
+    count = min(len(store.spans.next_row), len(ends_of_spans))
+    open_traces = copy_of(store.spans.trace)[:count][ends_of_spans[:count] == NO_TIME]
+    has_open[open_traces[open_traces < size]] = True
+    has_ended &= ~has_open[chosen]
     without_end, chosen = int((~has_ended).sum()), chosen[has_ended]
     if not len(chosen):
         return None

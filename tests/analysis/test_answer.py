@@ -10,7 +10,7 @@ from hypothesis import given
 
 from builders import EPOCH_NS, Builder, store_of
 from span_graphs import whole_traces
-from spanview.analysis.answer import Doing, answer_of
+from spanview.analysis.answer import Doing, answer_of, typical_answers
 from spanview.analysis.critical import Blame, critical_path
 from spanview.analysis.serve.requests import serve_requests
 from spanview.sources.loading import load_store
@@ -69,3 +69,14 @@ def test_a_call_that_runs() -> None:
         Doing.SUBMITTING: 200_000,
     }
     assert answer_of(store, 0).doubts == "1 span has no end"
+
+
+def test_typical_traces_are_those_that_have_ended() -> None:
+    """A trace in which a span has no end isn't among them, though its root has one: it may have lasted longer."""
+    build = Builder()
+    ended = [build.span("a", trace=trace, span=trace, duration=trace) for trace in (1, 2, 3)]
+    open_below = build.span("lost", trace=3, span=9, parent=3, duration=None)
+    typical = typical_answers(store_of(*ended, open_below))
+    assert typical is not None
+    assert (typical.traces, typical.without_end) == (2, 1)
+    assert typical.slowest.total_ns == 2_000

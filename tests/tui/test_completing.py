@@ -223,6 +223,8 @@ async def test_what_is_marked_is_in_sight(size: tuple[int, int]) -> None:
         await look.send("slash", *"name=")
         seen = set()
         for number in range(40):
+            if size[0] > 40:
+                await look.until_shown(f"{number + 1} of 40")
             shown = look.lines[look.line_of(" ╱ ") + 1]
             assert len(shown) == size[0]
             if size[0] > 40:

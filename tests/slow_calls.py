@@ -52,9 +52,10 @@ def functions_of(
 def comparable(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return of the rows of `stats --by ray` what `functions_of` says too, in its order."""
     names = ("function", "calls", "attempts", "failed", "errors", "submit_errors", "retried", "no_attempt")
-    more = ("running", "lost", "existing", "untraced", "total_wait_ns", "cold_starts", "cold_wait_ns", "generator")
+    ends = ("running", "lost", "existing", "untraced", "shut_down")
+    more = ("total_wait_ns", "cold_starts", "cold_wait_ns", "generator")
     found = [
-        {name: row[name] for name in (*names, *more, "max_concurrency")}
+        {name: row[name] for name in (*names, *ends, *more, "max_concurrency")}
         | {name: {figure: row[name][figure] for figure in ("p50", "p95", "max")} for name in ("wait_ns", "run_ns")}
         | {"total_wait_ns": row["total_wait_ns"] or 0}
         for row in rows
@@ -268,6 +269,7 @@ def _function(name: str, pairs: list[tuple[Record, list[Record]]], whole: _Whole
         "lost": 0,
         "existing": len(existing),
         "untraced": untraced,
+        "shut_down": 0,
         "cold_starts": len(cold),
         "cold_wait_ns": sum(cold),
         "total_wait_ns": sum(waits),

@@ -11,6 +11,7 @@ g, f        g fails, whose caller submits f after it         argument failed, li
 A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
 r, r        Serve's routing calls a replica again            not traced, likely: the first one refused it
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
+s, r.check  of Serve's own, after Serve was shut down        shut down, likely
 f           in a log that Ray took repeated lines from       lost in the log, likely
 f           nothing of these                                 no attempt seen: it waits, runs, died, …
 
@@ -19,6 +20,7 @@ The names of a call's two spans can differ, so what belongs to one actor is know
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,7 +33,7 @@ import numpy as np
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.failed_arguments import FailedArguments
-from spanview.analysis.ray.names import RAN, SUBMITTED, started_attempts
+from spanview.analysis.ray.names import CONSTRUCTED, RAN, SUBMITTED, started_attempts
 from spanview.analysis.serve.calls import is_serve_call
 from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.index.arrays import copy_of
@@ -58,6 +60,10 @@ _NEVER_TRACED: Final = ("MapWorker(", "_MapWorker.")
 """Beginnings of the names of Ray Data's actors whose method `submit` is a generator, which tracing leaves out."""
 _CONTROLLER: Final = "ServeController."
 """The beginning of the names of calls of Ray Serve's controller."""
+_SERVES_OWN: Final = (_CONTROLLER, "ProxyActor.", "ServeReplica:")
+"""Beginnings of the names of calls by which Ray Serve runs itself: health checks, long polls, reconfiguration."""
+_SHUTDOWN: Final = f"{_CONTROLLER}graceful_shutdown{SUBMITTED}"
+_STARTUP: Final = f"{_CONTROLLER}{CONSTRUCTED}"
 
 
 class Reason(StrEnum):
@@ -75,6 +81,8 @@ class Reason(StrEnum):
     """A task whose result it takes failed."""
     UNTRACED = "not traced"
     """It ran, or runs, but tracing leaves out its method."""
+    SHUT_DOWN = "shut down"
+    """Ray Serve called its own actors while it shut down."""
     LOST_IN_LOG = "lost in the log"
     """Ray's log de-duplication left out lines of spans."""
     UNKNOWN = "no attempt seen"
@@ -112,7 +120,7 @@ class Why:
     @property
     def is_harmless(self) -> bool:
         """Whether nothing suggests that something went wrong."""
-        return not self.is_call or self.reason is Reason.UNTRACED
+        return not self.is_call or self.reason in {Reason.UNTRACED, Reason.SHUT_DOWN}
 
 
 OPEN_TEXT: Final = "it is waiting, is running, died, was cancelled, or could never start"
@@ -196,10 +204,16 @@ def reasons_of(store: Store, calls: Calls) -> dict[int, Why]:
     return {} if calls.counts.all() else _Reasons(store, calls).answers
 
 
+def _changes_controller(name: str) -> bool:
+    """Return whether a span with this name starts Ray Serve's controller, or shuts it down."""
+    return name in {_STARTUP, _SHUTDOWN}
+
+
 def without_attempt(store: Store, reasons: Mapping[int, Why]) -> dict[int, Why]:
     """Return which of the calls in the result of `reasons_of` left no attempt, as every count of them means it.
 
-    Left out are what was no call or was never submitted, and methods that tracing leaves out.
+    Left out are what was no call or was never submitted, methods that tracing leaves out, and calls that Serve's
+    shutdown left unanswered.
     """
     statuses = store.spans.status
     return {row: why for row, why in sorted(reasons.items()) if statuses[row] != ERROR and not why.is_harmless}
@@ -232,6 +246,7 @@ class _Reasons:
         """Calls of `get_if_exists` that made the call below them, which created the actor."""
         self._existing = self._existing_of(lone_calls)
         self._last_routed = self._last_of_routings()
+        self._controller = self._controller_changes()
         self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}
         alone = (call.row for call in lone_calls if call.row not in self._existing and not call.is_constructor)
         open_rows = [row for row in alone if store.spans.status[row] != ERROR]
@@ -388,6 +403,19 @@ class _Reasons:
         last = self._last_routed.get((spans.trace[call.row], spans.parent_id[call.row]), NO_TIME)
         return is_serve_call(call.function + SUBMITTED) and spans.start_ns[call.row] < last
 
+    def _controller_changes(self) -> list[tuple[int, bool]]:
+        """Return when Serve's controller was started or shut down, sorted, and whether it was shut down."""
+        spans, texts, rows = self._store.spans, self._store.names.texts, self._all_calls.rows
+        rows = rows[np.isin(copy_of(spans.name)[rows], [*self._store.names.where(_changes_controller)])]
+        return sorted((spans.start_ns[row], texts[spans.name[row]] == _SHUTDOWN) for row in rows.tolist())
+
+    def _is_of_shutdown(self, call: _CallWithoutAttempt) -> bool:
+        """Return whether a call is one of Serve's own, submitted after Serve had been shut down."""
+        if not call.function.startswith(_SERVES_OWN) or is_serve_call(call.function + SUBMITTED):
+            return False
+        before = bisect_right(self._controller, (self._store.spans.start_ns[call.row], True))
+        return before > 0 and self._controller[before - 1][1]
+
     def _was_passed(self, call: _CallWithoutAttempt) -> bool:
         """Return whether a later call of the same caller ran in the same life of an actor that runs one at a time."""
         actor, spans = self._actors.get(call.actor), self._store.spans
@@ -408,6 +436,8 @@ class _Reasons:
             return _NOT_SUBMITTED
         if self._was_refused(call):
             return Why(Reason.UNTRACED, "its replica refused it, being full: Ray Serve called a replica again")
+        if self._is_of_shutdown(call):
+            return Why(Reason.SHUT_DOWN, "Ray Serve called one of its own actors while it shut down")
         actor = self._actors.get(call.actor)
         if actor is not None and call.is_constructor:
             text = "its actor has run calls, so it already existed, or its constructor's record isn't here"

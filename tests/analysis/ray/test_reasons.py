@@ -97,6 +97,19 @@ class Program:
         findings = diagnose(self._store()).findings
         return next(finding.advice for finding in findings if finding.kind is Kind.NO_ATTEMPT)
 
+    def counts(self) -> tuple[int, int, int, int]:
+        """Return how many calls have no attempt: of functions, silent failures, findings; and what a shutdown ended."""
+        store = self._store()
+        functions = functions_of(store, calls_of(store))
+        silent, _ = silent_failures(store, range(len(store.trace_table)), lambda _: False)
+        found = sum(finding.count for finding in diagnose(store).findings if finding.kind is Kind.NO_ATTEMPT)
+        return (
+            sum(function.no_attempt for function in functions),
+            len(silent),
+            found,
+            sum(function.shut_down for function in functions),
+        )
+
     def _store(self) -> Store:
         return store_of_files({path: file_of(documents) for path, documents in self._files.items()})
 
@@ -510,3 +523,29 @@ def test_calls_without_an_attempt_are_counted_alike(folder: str) -> None:
         if len(chosen) == len(traces):
             findings = {finding.kind: finding.count for finding in diagnose(store).findings}
             assert findings.get(Kind.NO_ATTEMPT, 0) == number
+
+
+@pytest.mark.parametrize(
+    ("call", "start", "expected"),
+    [
+        ("ProxyActor.check_health", 30, Reason.SHUT_DOWN),
+        ("ServeReplica:app:App.reconfigure", 30, Reason.SHUT_DOWN),
+        ("ServeController.listen_for_change", 30, Reason.SHUT_DOWN),
+        # A replica that died while Serve ran, what the program asks of it, and a second start.
+        ("ServeReplica:app:App.check_health", 10, Reason.UNKNOWN),
+        ("App.check_health", 30, Reason.UNKNOWN),
+        ("ServeReplica:app:App.check_health", 50, Reason.UNKNOWN),
+    ],
+)
+def test_what_the_shutdown_of_serve_ended(call: str, start: int, expected: Reason) -> None:
+    """Serve's calls of its own actors go unanswered once it shuts down; that isn't a failure."""
+    program = Program()
+    for begun in (0, 40):
+        program.ran(program.call("ServeController.__init__", begun, "c"), "ServeController.__init__", begun + 2, "c")
+    shutdown = program.call("ServeController.graceful_shutdown", 20, "c")
+    program.ran(shutdown, "ServeController.graceful_shutdown", 22, "c")
+    number = program.call(call, start, "r")
+    assert {number: expected} == {key: why.reason for key, why in program.reasons().items()}
+    kept, failed, findings, counted = program.counts()
+    assert kept == failed == findings == (expected is Reason.UNKNOWN)
+    assert counted == (expected is Reason.SHUT_DOWN)

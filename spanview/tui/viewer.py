@@ -19,8 +19,63 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.view_bar import BarState
 
 
+class Ways(Protocol):
+    """The ways from screen to screen. Whoever awaits an `open_…` lets no key come before the screen is there."""
+
+    def bar(self) -> BarState:
+        """Return what the bar of views says."""
+
+    def show(self, view: View) -> Awaitable[None]:
+        """Show a view of what the bar names, or say why there is nothing to see; the view that is shown: leave it."""
+
+    def leave_scope(self) -> Awaitable[None]:
+        """Show what the views are narrowed to; there, narrow them no longer."""
+
+    # -- the other screens -------------------------------------------------------------------------------------------
+
+    async def open_next_failure(self, trace: int, by: int) -> bool:
+        """Show the next trace with a failure in place of one; return False where there is none.
+
+        Args:
+            by: Below 0 for the one before.
+        """
+
+    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
+        """Show one trace, by its row in the trace table; begin at its newest failure, or at a span's row, or at both.
+
+        Args:
+            at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
+            at_row: The span to begin at, by its row in the span table.
+        """
+
+    def open_span(self, row: int, *, at_error: bool = False) -> Awaitable[None]:
+        """Show a span in its trace, by its row in the span table; or what it says of its failure."""
+
+    async def open_newest_failure(self) -> bool:
+        """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
+
+    def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]:
+        """Show a log at a line, with those that belong to the span of a name, which is safe to print."""
+
+    def open_other_side(self, side: ComparedSide | None) -> Awaitable[None]:
+        """Ask what a side is compared with; None for all traces, which a query divides in two."""
+
+    def open_diff(self, a: ComparedSide, b: ComparedSide) -> Awaitable[None]:
+        """Show how two sides differ."""
+
+    def open_palette(self) -> Awaitable[None]:
+        """Offer all actions of the screen in sight."""
+
+    def open_help(self) -> Awaitable[None]:
+        """Show the keys, those of the screen in sight first."""
+
+
 class Viewer(Protocol):
-    """The viewer, as its screens see it. Whoever awaits an `open_…` lets no key come before the screen is there."""
+    """The viewer, as its screens see it."""
+
+    @property
+    def views(self) -> Ways:
+        """The ways to other views and screens."""
 
     # -- what is read ------------------------------------------------------------------------------------------------
 
@@ -128,55 +183,6 @@ class Viewer(Protocol):
     def mark(self, side: ComparedSide | None) -> None:
         """Mark something else to be compared, or nothing."""
 
-    # -- the views ---------------------------------------------------------------------------------------------------
-
-    def bar(self) -> BarState:
-        """Return what the bar of views says."""
-
-    def show_view(self, view: View) -> Awaitable[None]:
-        """Show a view of what the bar names, or say why there is nothing to see; the view that is shown: leave it."""
-
-    def leave_scope(self) -> Awaitable[None]:
-        """Show what the views are narrowed to; there, narrow them no longer."""
-
-    # -- the other screens -------------------------------------------------------------------------------------------
-
-    async def open_next_failure(self, trace: int, by: int) -> bool:
-        """Show the next trace with a failure in place of one; return False where there is none.
-
-        Args:
-            by: Below 0 for the one before.
-        """
-
-    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> Awaitable[None]:
-        """Show one trace, by its row in the trace table; begin at its newest failure, or at a span's row, or at both.
-
-        Args:
-            at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
-            at_row: The span to begin at, by its row in the span table.
-        """
-
-    def open_failed(self, row: int) -> Awaitable[None]:
-        """Show what a span says of its failure, in its trace, by the span's row."""
-
-    async def open_newest_failure(self) -> bool:
-        """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
-
     @property
     def made_good(self) -> Collection[int]:
         """The rows of the errors that a retry made good, as far as that is known."""
-
-    def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]:
-        """Show a log at a line, with those that belong to the span of a name, which is safe to print."""
-
-    def open_other_side(self, side: ComparedSide | None) -> Awaitable[None]:
-        """Ask what a side is compared with; None for all traces, which a query divides in two."""
-
-    def open_diff(self, a: ComparedSide, b: ComparedSide) -> Awaitable[None]:
-        """Show how two sides differ."""
-
-    def open_palette(self) -> Awaitable[None]:
-        """Offer all actions of the screen in sight."""
-
-    def open_help(self) -> Awaitable[None]:
-        """Show the keys, those of the screen in sight first."""

@@ -179,7 +179,7 @@ async def test_a_span_in_a_run_is_opened_at() -> None:
     """A link to a span that a run hides shows that span."""
     async with looking_at(*_documents(Builder()), size=(140, 40)) as look:
         row = next(row for row, span in enumerate(look.data.store.spans.span_id) if span == 15)
-        await look.app.open_trace(0, at_row=row)
+        await look.app.views.open_trace(0, at_row=row)
         await look.until(lambda: len(_rows(look)) == 24)
         assert _name_here(look) == "leaf"
         rows = look.screen.query_one(Waterfall)

@@ -47,21 +47,16 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
     from textual.screen import Screen
     from textual.timer import Timer
-    from textual.widget import AwaitMount
 
-    from spanview.analysis.logs.lines import SpanLog
     from spanview.analysis.ray.running import Running
     from spanview.index.store import Store
-    from spanview.sources.line_file import LineFile
     from spanview.sources.logs import Logs
     from spanview.tui.app.feed import Feed
     from spanview.tui.app.opening import Opening
     from spanview.tui.app.settings import Settings
     from spanview.tui.diff.side import ComparedSide
-    from spanview.tui.keys import View
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.known import Known
-    from spanview.tui.widgets.view_bar import BarState
 
 _NOTICE_DURATION_S: Final = 4.0
 """So long it is said what a key did."""
@@ -136,7 +131,7 @@ class SpanviewApp(App[None]):
         self.tidy = Tidy()
         self._importing = Work(self)
         self._keeping = Keeping(self, opening.settings)
-        self._views = Views(self, self, lambda: self.first_screen, store, opening.session)
+        self.views = Views(self, self, lambda: self.first_screen, store, opening.session)
         self._findings = FindingsCount(self, self, store)
         self._sheets: dict[str, Stylesheet] = {}
         """By theme."""
@@ -334,7 +329,7 @@ class SpanviewApp(App[None]):
             self._give_up(error)
             return
         self._is_opened = True
-        await self.open_trace(trace, at_row=self._first_match(trace))
+        await self.views.open_trace(trace, at_row=self._first_match(trace))
 
     def _give_up(self, error: TraceNotFoundError) -> None:
         self.failure = error
@@ -467,7 +462,7 @@ class SpanviewApp(App[None]):
             return
         from spanview.tui.app.exporting import export_traces
 
-        traces = self._views.traces()
+        traces = self.views.traces()
         self.say("exporting …")
         # A work of its own: a second export doesn't end the first.
         Work(self).begin(lambda _: export_traces(self._store, traces, name), self.say)
@@ -480,85 +475,10 @@ class SpanviewApp(App[None]):
 
     # -- the views and the other screens -----------------------------------------------------------------------------
 
-    def bar(self) -> BarState:
-        """Return what the bar of views says."""
-        return self._views.bar()
-
-    async def show_view(self, view: View) -> None:
-        """Show a view of what the bar names, or say why there is nothing to see; the view that is shown: leave it."""
-        await self._views.show(view)
-
-    async def leave_scope(self) -> None:
-        """Show what the views are narrowed to; there, narrow them no longer."""
-        await self._views.leave_scope()
-
-    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> AwaitMount:
-        """Show one trace; whoever waits for it lets no key come before its screen is there.
-
-        Args:
-            at_error: Whether to begin at its newest failure, or at the span of `at_row`, which failed.
-            at_row: The span to begin at, by its row in the span table.
-        """
-        from spanview.tui.trace.trace_screen import TraceScreen
-
-        return self.push_screen(TraceScreen(self._store, trace, at_failure=int(at_error), at_row=at_row))
-
-    def open_failed(self, row: int) -> AwaitMount:
-        """Show what a span says of its failure, in its trace, by the span's row."""
-        return self.open_trace(self._store.spans.trace[row], at_error=True, at_row=row)
-
-    async def open_newest_failure(self) -> bool:
-        """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
-        trace = self.first_screen.newest_failure(self._views.trace)
-        if trace is not None:
-            await self.open_trace(trace, at_error=True)
-        return trace is not None
-
     @property
     def made_good(self) -> Collection[int]:
         """The rows of the errors that a retry made good, as far as that is known."""
         return self.first_screen.marks.made_good
-
-    async def open_next_failure(self, trace: int, by: int) -> bool:
-        """Show the next trace with a failure in place of one, or the one before; return False where there is none."""
-        from spanview.tui.trace.trace_screen import TraceScreen
-
-        other = self.first_screen.go_to_failure_after(trace, by)
-        if other is not None:
-            # Not `switch_screen`, which waits until the one that is left has been taken apart.
-            self.pop_screen()
-            await self.push_screen(TraceScreen(self._store, other, at_failure=by))
-        return other is not None
-
-    def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> AwaitMount:
-        """Show a log at a line, with those that belong to the span of a name, which is safe to print."""
-        from spanview.tui.log.log_screen import LogScreen
-
-        return self.push_screen(LogScreen(file, offset, log, name))
-
-    def open_other_side(self, side: ComparedSide | None) -> AwaitMount:
-        """Ask what a side is compared with; None for all traces, which a query divides in two."""
-        from spanview.tui.diff.other_side_screen import OtherSideScreen
-
-        return self.push_screen(OtherSideScreen(self._store, side))
-
-    def open_palette(self) -> AwaitMount:
-        """Offer all actions of the screen in sight."""
-        from spanview.tui.app.palette import PaletteScreen
-
-        return self.push_screen(PaletteScreen(self.screens()[-1]))
-
-    def open_help(self) -> AwaitMount:
-        """Show the keys, those of the screen in sight first."""
-        from spanview.tui.help.help_screen import HelpScreen
-
-        return self.push_screen(HelpScreen(self.screens()[-1]))
-
-    def open_diff(self, a: ComparedSide, b: ComparedSide) -> AwaitMount:
-        """Show how two sides differ."""
-        from spanview.tui.diff.diff_screen import DiffScreen
-
-        return self.push_screen(DiffScreen(self._store, a, b))
 
     # -- settings and themes -----------------------------------------------------------------------------------------
 

@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
 
     from textual.app import App
+    from textual.widget import AwaitMount
 
+    from spanview.analysis.logs.lines import SpanLog
     from spanview.index.store import Store
+    from spanview.sources.line_file import LineFile
+    from spanview.tui.diff.side import ComparedSide
     from spanview.tui.traces.traces_screen import TracesScreen
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.scope import TraceScope, ViewScope
@@ -140,6 +144,66 @@ class Views:
     def trace(self) -> int | None:
         """The one trace that the bar names; None where it names several."""
         return self._scope()[1].trace
+
+    # -- the other screens ---------------------------------------------------------------------------------------------
+
+    def open_trace(self, trace: int, *, at_error: bool = False, at_row: int | None = None) -> AwaitMount:
+        """Show one trace; begin at its newest failure, or at a span, or at both."""
+        from spanview.tui.trace.trace_screen import TraceScreen
+
+        return self._app.push_screen(TraceScreen(self._store, trace, at_failure=int(at_error), at_row=at_row))
+
+    def open_span(self, row: int, *, at_error: bool = False) -> AwaitMount:
+        """Show a span in its trace, by its row in the span table; or what it says of its failure."""
+        return self.open_trace(self._store.spans.trace[row], at_error=at_error, at_row=row)
+
+    async def open_newest_failure(self) -> bool:
+        """Show the newest failure, with an error or without, of what the bar names; False where there is none."""
+        trace = self._first_screen().newest_failure(self.trace)
+        if trace is not None:
+            await self.open_trace(trace, at_error=True)
+        return trace is not None
+
+    async def open_next_failure(self, trace: int, by: int) -> bool:
+        """Show the next trace with a failure in place of one, or the one before; return False where there is none."""
+        from spanview.tui.trace.trace_screen import TraceScreen
+
+        other = self._first_screen().go_to_failure_after(trace, by)
+        if other is not None:
+            # Not `switch_screen`, which waits until the one that is left has been taken apart.
+            self._app.pop_screen()
+            await self._app.push_screen(TraceScreen(self._store, other, at_failure=by))
+        return other is not None
+
+    def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> AwaitMount:
+        """Show a log at a line, with those that belong to the span of a name, which is safe to print."""
+        from spanview.tui.log.log_screen import LogScreen
+
+        return self._app.push_screen(LogScreen(file, offset, log, name))
+
+    def open_other_side(self, side: ComparedSide | None) -> AwaitMount:
+        """Ask what a side is compared with; None for all traces, which a query divides in two."""
+        from spanview.tui.diff.other_side_screen import OtherSideScreen
+
+        return self._app.push_screen(OtherSideScreen(self._store, side))
+
+    def open_palette(self) -> AwaitMount:
+        """Offer all actions of the screen in sight."""
+        from spanview.tui.app.palette import PaletteScreen
+
+        return self._app.push_screen(PaletteScreen(self._screens()[-1]))
+
+    def open_help(self) -> AwaitMount:
+        """Show the keys, those of the screen in sight first."""
+        from spanview.tui.help.help_screen import HelpScreen
+
+        return self._app.push_screen(HelpScreen(self._screens()[-1]))
+
+    def open_diff(self, a: ComparedSide, b: ComparedSide) -> AwaitMount:
+        """Show how two sides differ."""
+        from spanview.tui.diff.diff_screen import DiffScreen
+
+        return self._app.push_screen(DiffScreen(self._store, a, b))
 
     def _go_down_to(self, base: BaseScreen) -> None:
         while self._app.screen is not base and base in self._app.screen_stack:

@@ -519,7 +519,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
         """Show the call in its trace."""
         row = self._chosen
         if row is not None:
-            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+            await self.viewer.views.open_span(row)
 
     async def action_log(self) -> None:
         """Show the log of the call's last attempt."""

@@ -130,7 +130,7 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
             self.viewer.say("nothing found yet")
         elif chosen.place is not None and chosen.place.trace >= 0:
             row = chosen.place.row if chosen.place.row >= 0 else None
-            await self.viewer.open_trace(chosen.place.trace, at_row=row)
+            await self.viewer.views.open_trace(chosen.place.trace, at_row=row)
         elif chosen.place is not None or chosen.problem is not None:
             self.viewer.say("a place in a file: y copies it")
         elif chosen.finding is not None and chosen.finding.evidence:

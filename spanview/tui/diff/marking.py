@@ -38,4 +38,4 @@ async def mark_or_compare(viewer: Viewer, side: ComparedSide | None) -> None:
         viewer.mark(None)
         viewer.say(f"{side.what} is no longer marked")
     else:
-        await viewer.open_diff(marked, side)
+        await viewer.views.open_diff(marked, side)

@@ -214,7 +214,7 @@ class OtherSideScreen(BaseScreen, on=On.PAIRS, view=View.COMPARE):
         sides = self._sides()
         if sides is not None:
             self.app.pop_screen()
-            self.viewer.open_diff(*in_order_of_time(self._store, sides))
+            self.viewer.views.open_diff(*in_order_of_time(self._store, sides))
 
     def _sides(self) -> tuple[ComparedSide, ComparedSide] | None:
         """Return A and B; None, and say why, where there are none yet."""

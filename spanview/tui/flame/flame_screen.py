@@ -302,7 +302,7 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
             return
         row = blocks.model.flame.paths[blocks.selected].first_row
         if row != NO_ROW:
-            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+            await self.viewer.views.open_span(row)
 
     def action_sort(self) -> None:
         """Let the other time make blocks wide."""

@@ -128,4 +128,4 @@ class SpanLogs:
         except OSError as error:
             viewer.say(f"{os.path.basename(place.path)}: {reason_of(error)}")
             return
-        await viewer.open_log(file, place.offset, log, subject.name)
+        await viewer.views.open_log(file, place.offset, log, subject.name)

@@ -42,7 +42,7 @@ class RequestsScreen(ReportScreen["Request"], on=On.SPANS):
 
     def __init__(self, store: Store, counted: AnyLive, group: RequestGroup) -> None:
         keys: RowKeys[Request] = RowKeys(
-            open=lambda request: self.viewer.open_trace(store.spans.trace[request.rows[0]], at_row=request.rows[0]),
+            open=lambda request: self.viewer.views.open_span(request.rows[0]),
             # By it its other spans and its log lines are found.
             copied=lambda request: (
                 (request.request_id, "request id") if request.request_id else "this request has no id"

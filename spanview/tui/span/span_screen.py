@@ -154,7 +154,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
         if part is None or self.details.section != LINKS:
             return False
         if part.target is not None:
-            await self.viewer.open_trace(self._subject.store.spans.trace[part.target], at_row=part.target)
+            await self.viewer.views.open_span(part.target)
         elif part.key == KEY:
             self._links.look()
         elif part.tone is Tone.LINK and (match := _LINK.fullmatch(str(part.whole))):
@@ -168,7 +168,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
         for trace in traces_beginning(store, trace_id):
             for row in store.rows_of_trace(trace):
                 if store.spans.span_id[row] == span_id:
-                    await self.viewer.open_trace(trace, at_row=row)
+                    await self.viewer.views.open_trace(trace, at_row=row)
                     return
         self.viewer.say("the linked span was not seen")
 

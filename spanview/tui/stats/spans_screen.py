@@ -113,7 +113,7 @@ class SpansScreen(ReportScreen[int], on=On.SPANS):
 
     def __init__(self, store: Store, spans: Spans, what: str, counted: AnyLive, ask: Ask[Spans]) -> None:
         keys: RowKeys[int] = RowKeys(
-            open=lambda row: self.viewer.open_trace(store.spans.trace[row], at_row=row),
+            open=lambda row: self.viewer.views.open_span(row),  # noqa: PLW0108 - the viewer is known once it is shown
             copied=lambda row: (f"{store.spans.span_id[row]:016x}", "span id"),
             failed=lambda row: [row] if keys.has_failed(row) else [],
             has_failed=lambda row: store.spans.status[row] == ERROR,

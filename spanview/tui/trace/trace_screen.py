@@ -467,7 +467,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             return
         if stay:
             number = 0 if by > 0 else failures.count - 1
-        elif not 0 <= number < failures.count and await self.viewer.open_next_failure(self.trace, by):
+        elif not 0 <= number < failures.count and await self.viewer.views.open_next_failure(self.trace, by):
             return
         if failures.count:
             number %= failures.count
@@ -766,7 +766,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     async def _compare(self) -> None:
         """Compare what is marked, or else this trace, with what a query finds, or with all others."""
-        await self.viewer.open_other_side(self.viewer.marked or side_of_trace(self.viewer, self.trace))
+        await self.viewer.views.open_other_side(self.viewer.marked or side_of_trace(self.viewer, self.trace))
 
     async def action_mark(self) -> None:
         """Mark this trace, or compare it with what is marked."""

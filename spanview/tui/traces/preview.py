@@ -217,4 +217,4 @@ class Preview(Vertical):
         if isinstance(rows, Waterfall) and rows.node is not None:
             trace, tree = rows.model.trace, rows.model.tree
             row = None if tree.is_missing(rows.node) else tree.rows[rows.node]
-            self.app.call_later(lambda: self._list.viewer.open_trace(trace, at_row=row))
+            self.app.call_later(lambda: self._list.viewer.views.open_trace(trace, at_row=row))

@@ -526,7 +526,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._show_groups(on=False, anew=True)
             self.viewer.say(f"only {group.name or 'traces without a root'}; Esc: all groups")
         elif not self.grouped and self.traces.selected is not None:
-            await self.viewer.open_trace(self.traces.selected)
+            await self.viewer.views.open_trace(self.traces.selected)
 
     def action_back(self) -> None:
         """Drop the group that was opened, then the filter."""
@@ -605,7 +605,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.viewer.say(self._no_failure)
             return
         self._take_failure(newest)
-        await self.viewer.open_trace(newest, at_error=True)
+        await self.viewer.views.open_trace(newest, at_error=True)
 
     def go_to_failure_after(self, trace: int, by: int) -> int | None:
         """Put the cursor on the failure that comes behind a trace, or before it, and return it; None without another.
@@ -662,13 +662,13 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     async def _compare(self) -> None:
         """Compare what is marked, or else the listed traces, with what a query finds, or with the rest."""
         if self.viewer.marked is not None:
-            await self.viewer.open_other_side(self.viewer.marked)
+            await self.viewer.views.open_other_side(self.viewer.marked)
         elif self.filter.left:
             self.viewer.say("still filtering")
         elif not self._model.order:
             self.viewer.say("no traces listed")
         else:
-            await self.viewer.open_other_side(side_of_listed(self._model, self.filter.holding))
+            await self.viewer.views.open_other_side(side_of_listed(self._model, self.filter.holding))
 
     # -- copying -------------------------------------------------------------------------------------------------------
 

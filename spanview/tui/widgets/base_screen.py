@@ -188,7 +188,7 @@ class BaseScreen(Screen[None]):
         """Say in header, bar and footer what there is to say now."""
         state = state_text(self.viewer.feed_state, paused=self.viewer.paused)
         self.query_one(".header", TwoSided).say(self.title_text(), state)
-        self.query_one(ViewBar).show(self.viewer.bar())
+        self.query_one(ViewBar).show(self.viewer.views.bar())
         hints = self.HINTS or footer_text(self.ON)
         if not self.viewer.follows:
             hints = hints.replace(_PAUSE, _FOLLOW)
@@ -297,19 +297,19 @@ class BaseScreen(Screen[None]):
 
     async def action_palette(self) -> None:
         """Offer all actions."""
-        await self.viewer.open_palette()
+        await self.viewer.views.open_palette()
 
     async def action_view(self, name: str) -> None:
         """Show a view, by its name among all."""
-        await self.viewer.show_view(View[name])
+        await self.viewer.views.show(View[name])
 
     async def action_leave_scope(self) -> None:
         """Show what the views are narrowed to; there, narrow them no longer."""
-        await self.viewer.leave_scope()
+        await self.viewer.views.leave_scope()
 
     async def action_help(self) -> None:
         """Show the keys."""
-        await self.viewer.open_help()
+        await self.viewer.views.open_help()
 
     # -- each change is laid out and painted once: Textual 8 does both two or three times when a screen is opened -----
 

@@ -49,6 +49,6 @@ class NextFailure:
         viewer = self._screen.viewer
         if failed:
             self._opened = failed[number]
-            await viewer.open_failed(self._opened)
-        elif not (self._is_whole and await viewer.open_newest_failure()):
+            await viewer.views.open_span(self._opened, at_error=True)
+        elif not (self._is_whole and await viewer.views.open_newest_failure()):
             viewer.say(self._nothing)

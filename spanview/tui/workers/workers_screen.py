@@ -316,7 +316,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         failed = [self._model.lane(index).blocks.failed for index in order]
         before = [*accumulate(map(len, failed), initial=0)]
         if rows.index is None or not before[-1]:
-            if not await self.viewer.open_newest_failure():
+            if not await self.viewer.views.open_newest_failure():
                 self.viewer.say("no error in these workers")
             return
         here, own = -1 if rows.block is None else rows.block, order.index(rows.index)
@@ -329,14 +329,14 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         self._go_to(failed[worker][number - before[worker]])
         self._opened = rows.row
         if rows.row is not None:
-            await self.viewer.open_failed(rows.row)
+            await self.viewer.views.open_span(rows.row, at_error=True)
 
     async def action_open(self) -> None:
         """Show the selected block in its trace."""
         await self.live.wait_for_answer()
         row = self.rows.row
         if row is not None:
-            await self.viewer.open_trace(self._store.spans.trace[row], at_row=row)
+            await self.viewer.views.open_span(row)
         else:
             self.viewer.say("nothing to open")
 

@@ -481,7 +481,7 @@ def verdict_of(folder: Path, *words: str) -> tuple[int, dict[str, Any], str]:
             ["--fail-on", "odd.key=1", "--fail-on", "gamma"],
             [
                 "--fail-on gamma: 1 span matched",
-                "--fail-on odd.key=1: nothing could match (0 of 0), no span has odd.key",
+                "--fail-on odd.key=1: nothing to test: no span has odd.key",
             ],
         ),
         (["--fail-on", "odd.key=1", "--fail-on", "gamma", "--allow-empty"], ["--fail-on gamma: 1 span matched"]),
@@ -505,13 +505,15 @@ def test_verdicts(folder: Path, words: Sequence[str], reasons: Sequence[str]) ->
         (["--fail-on", "odd.key=1"], "no span has odd.key"),
         (["--fail-on", "odd.key!=1"], "no span has odd.key"),
         (["--fail-on", "status=ERROR odd.key=1"], "no span has odd.key"),
-        (["--fail-on", "odd.key=1 OR odder.key>2"], "no span has odd.key or odder.key"),
+        (["--fail-on", "odd.key=1 OR odder.key>2"], "no span has odd.key; no span has odder.key"),
         (["--fail-on", "status=OK", "--fail-on", "odd.key=1"], "no span has odd.key"),
         (["--fail-on", "gamma", "--since", "1s"], "there are no spans"),
         (["--fail-on", "gamma", "-q", "name=delta"], "there are no spans"),
         (["--fail-on", 'name="GET /odd" duration>200ms'], 'no span matches name="GET /odd"'),
         (["--fail-on", "service=odd duration>200ms"], "no span matches service=odd"),
-        (["--fail-on", "finding=no_attempt"], 'no span matches name~"( ray\\\\.remote| ray\\\\.remote_worker)$"'),
+        (["--fail-on", "finding=no_attempt"], "no span matches finding=no_attempt, which is about Ray calls"),
+        (["--fail-on", "name=alpah status=ERROR"], "no span matches name=alpah; did you mean name=alpha?"),
+        (["--fail-on", "name=alph status=ERROR"], "no span matches name=alph; = is exact, name~alph looks inside"),
     ],
 )
 def test_a_gate_that_nothing_could_match_is_no_pass(folder: Path, words: Sequence[str], why: str) -> None:
@@ -519,8 +521,8 @@ def test_a_gate_that_nothing_could_match_is_no_pass(folder: Path, words: Sequenc
     status, verdict, notices = verdict_of(folder, *words)
     assert status == verdict["status"] == 2
     gate = words[-1] if words[-2] == "--fail-on" else "gamma"
-    assert verdict["reasons"] == [f"--fail-on {gate}: nothing could match (0 of 0), {why}"]
-    assert f"{verdict['reasons'][0]}; if that is intended, add --allow-empty\n" in notices
+    assert verdict["reasons"] == [f"--fail-on {gate}: nothing to test: {why}"]
+    assert f"{verdict['reasons'][0]} (if that is intended, add --allow-empty)\n" in notices
     assert verdict_of(folder, *words, "--allow-empty")[:2] == (0, {"status": 0, "reasons": []})
 
 
@@ -529,7 +531,7 @@ def test_a_gate_of_an_empty_folder(tmp_path: Path) -> None:
     assert spanview("check", tmp_path).status == 0
     done = spanview("check", "--fail-on", "status=ERROR", tmp_path)
     assert done.status == 2
-    assert "--fail-on status=ERROR: nothing could match (0 of 0), there are no spans" in done.lines[-1]
+    assert "--fail-on status=ERROR: nothing to test: there are no spans" in done.lines[-1]
     assert spanview("check", "--fail-on", "status=ERROR", "--allow-empty", tmp_path).status == 0
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.query.gate import ask
+from spanview.analysis.query.misses import NoAttribute
 from spanview.analysis.query.query import parse_query
 from spanview.commands.coloring import paint_for
 from spanview.commands.output import write_to_standard_output
@@ -18,6 +19,7 @@ from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.tables import JSON, TEXT, print_report
 from spanview.display.finding_text import SEVERITIES, finding_lines
+from spanview.display.miss_text import miss_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import WARNING
 from spanview.display.units import count, size
@@ -122,10 +124,10 @@ def _verdict(report: Report, gates: Sequence[Gate], *, allow_empty: bool) -> Ver
 
 
 def _why_none(gate: Gate) -> str:
-    lacking = f"no span has {' or '.join(gate.absent)}" if gate.absent else "there are no spans"
-    if gate.selects_none and not gate.absent:
-        lacking = f"no span matches {gate.selects_none}"
-    return f"--fail-on {gate.text}: nothing could match (0 of 0), {lacking}"
+    lacking = miss_lines(gate.misses)
+    if not any(isinstance(miss, NoAttribute) for miss in gate.misses):
+        lacking.insert(0, f"no span matches {gate.selects_none}" if gate.selects_none else "there are no spans")
+    return f"--fail-on {gate.text}: nothing to test: {'; '.join(lacking)}"
 
 
 def _say(gate: Gate, *, allow_empty: bool) -> None:
@@ -135,9 +137,9 @@ def _say(gate: Gate, *, allow_empty: bool) -> None:
     elif allow_empty:
         return
     elif not gate.is_open_to_any:
-        say(f"{_why_none(gate)}; if that is intended, add --allow-empty")
-    elif gate.absent:
-        say(f"--fail-on {gate.text}: no span has {' or '.join(gate.absent)}")
+        say(f"{_why_none(gate)} (if that is intended, add --allow-empty)")
+    elif gate.misses:
+        say(f"--fail-on {gate.text}: {'; '.join(miss_lines(gate.misses))}")
 
 
 def _print_report(store: Store, report: Report, paint: Paint) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.query.misses import NoAttribute, NoneTogether, OrSign, SmallOr
+from spanview.analysis.query.misses import Misspelled, NoAttribute, NoneTogether, OrSign, SmallOr
 from spanview.display.sanitise import sanitise
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ def _line(miss: Miss, whose: str) -> str:
     if isinstance(miss, NoAttribute):
         near = f" (did you mean {sanitise(miss.near, _MAX_LENGTH)}?)" if miss.near else ""
         return f"{whose} has {sanitise(miss.key, _MAX_LENGTH)}{near}"
+    if isinstance(miss, Misspelled):
+        return f"did you mean {sanitise(miss.instead, _MAX_LENGTH)}?"
     if isinstance(miss, SmallOr):
         return "or is searched for as a word: to join terms it is written in capitals, as in a OR b"
     if isinstance(miss, OrSign):

@@ -3,7 +3,7 @@
 status=ERROR                      3 spans match               the gate is shut
 http.status_code>=500             none of 40 that have it     the gate is open
 http.status_cod>=500              no span has such a key      unknown: nothing could have matched
-name="GET /typo" duration>200ms   no span has this name       the same: 0 of 0
+name="GET /typo" duration>200ms   no span has this name       the same
 finding=no_attempt                no span is a Ray call       the same
 
 A query is about the spans that its terms with = select, and tests them by the others. Names and services select by ~
@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import Kind
-from spanview.analysis.query.misses import absent_attributes, matches_any
+from spanview.analysis.query.misses import NoAttribute, absent_attributes, matches_any, misses_of
 from spanview.analysis.query.parse import OWN_KEYS, RawBelow, RawGroup, RawPart, RawTerm, parse_parts
 from spanview.analysis.query.query import Query, query_of
 from spanview.analysis.query.select import selected_rows
@@ -28,6 +28,7 @@ from spanview.analysis.ray.names import RAN, SUBMITTED
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from spanview.analysis.query.misses import Miss
     from spanview.index.store import Store
 
 _TEXTS: Final = frozenset(
@@ -49,6 +50,8 @@ _ABOUT: Final = {
     **dict.fromkeys((Kind.UNSET_REQUESTS, Kind.BROKEN_STREAMS, Kind.LONE_REPLICAS), _OF_SERVE),
 }
 """The names of the spans that a finding is about; the other kinds can be about any span."""
+_IN_WORDS: Final = {_OF_RAY: "Ray calls", _OF_SERVE: "requests to Ray Serve"}
+"""What these spans are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +62,8 @@ class Gate:
     """The query as it was given."""
     matches: int
     """Spans that match."""
-    absent: tuple[str, ...] = ()
-    """Attributes that it asks for and no span has; filled only if no span matches."""
+    misses: tuple[Miss, ...] = ()
+    """Why none could, as far as terms explain it; of one that some could match, only attributes that no span has."""
     selects_none: str | None = None
     """None where a span could have matched; else the terms that select none, or nothing if there are no spans."""
 
@@ -75,14 +78,14 @@ def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
     matches = _count(store, query, traces)
     if matches:
         return Gate(query.text, matches)
-    absent = absent_attributes(store, query, traces)
     if not _count(store, Query(""), traces):
-        return Gate(query.text, 0, absent, "")
+        return Gate(query.text, 0, (), "")
     parts = parse_parts(query.text)
     for selecting in _selections(parts, is_tested=any(map(_tests, parts))):
         if not matches_any(store, query_of("", selecting), traces):
-            return Gate(query.text, 0, absent, " ".join(map(_written, selecting)))
-    return Gate(query.text, 0, absent)
+            misses = tuple(misses_of(store, query, traces))
+            return Gate(query.text, 0, misses, " ".join(map(_written, selecting)))
+    return Gate(query.text, 0, tuple(NoAttribute(key, None) for key in absent_attributes(store, query, traces)))
 
 
 def _count(store: Store, query: Query, traces: Collection[int] | None) -> int:
@@ -155,12 +158,14 @@ def _selection(term: RawTerm, *, is_tested: bool) -> list[RawPart]:
     if _key(term) is None:
         return [replace(term, operator="~", value="", written='""')]
     if _key(term) == "finding" and term.operator == "=" and (about := _ABOUT.get(Kind(term.value.lower()))):
-        return [replace(term, key="name", operator="~", value=about, written=quoted(about))]
+        return [replace(term, operator="~", key="name", value=about)]
     return []
 
 
 def _written(part: RawPart) -> str:
     if isinstance(part, RawTerm):
+        if part.value in _IN_WORDS:
+            return f"finding={part.written}, which is about {_IN_WORDS[part.value]}"
         value = part.written or written_value(part.value, is_pattern=False)
         return f"{quoted(part.key) if part.key_is_quoted else part.key}{part.operator}{value}"
     assert isinstance(part, RawGroup)  # noqa: S101 - what is below is selected apart

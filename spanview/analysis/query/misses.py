@@ -3,6 +3,7 @@
 deployment=Front     no span has this attribute; ray.serve.deployment is near
 durration>1s         no span has this attribute; duration is near
 name=Model           no name equals it, and one has it inside: name~Model
+service=shopp        no service equals it, and one is spelled nearly so: service=shop
 name~model           no name has it inside, and one does in another case: name~"(?i)model"
 cart or charge       or is searched for, too; OR is what joins terms
 cart|charge          | is searched for, too; cart OR charge, or name~"cart|charge"
@@ -19,7 +20,7 @@ from spanview.analysis.query.base import Cost, OfAttribute, OfBelow, Term, attri
 from spanview.analysis.query.parse import OWN_KEYS, parse_parts, terms_in
 from spanview.analysis.query.query import Query
 from spanview.analysis.query.regex import regex_search
-from spanview.analysis.query.terms import MIN_SIMILARITY, near_key
+from spanview.analysis.query.terms import near_key, near_text
 from spanview.analysis.query.values import values_of
 from spanview.analysis.query.words import gather
 from spanview.analysis.query.written import literally, quoted, written_value
@@ -27,7 +28,7 @@ from spanview.analysis.telling import unheard
 from spanview.index.table import NUMPY_FROM_SPANS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from spanview.analysis.query.complete import Vocabulary
     from spanview.analysis.query.parse import RawTerm
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _GATHERED_FOR_S: Final = 0.5
+_MAX_SPELLINGS: Final = 2_000
+"""Texts that are looked at for a similar spelling, which takes up to 100 µs for each."""
 _ANY_CASE: Final = "(?i)"
 _SEPARATOR: Final = re.compile(r"[._-]")
 
@@ -56,6 +59,14 @@ class TooExact:
     """`=` or `~`."""
     instead: str
     """The term that some text matches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misspelled:
+    """A term asks for a text that none is equal to, and one is spelled nearly so."""
+
+    instead: str
+    """The term with that text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +92,7 @@ class OrSign:
     """What the word probably means, as one term with a pattern."""
 
 
-Miss: TypeAlias = SmallOr | OrSign | NoAttribute | TooExact | NoneTogether
+Miss: TypeAlias = SmallOr | OrSign | NoAttribute | TooExact | Misspelled | NoneTogether
 
 
 def misses_of(store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard) -> list[Miss]:
@@ -127,8 +138,8 @@ def _of_terms(store: Store, query: Query, traces: Collection[int] | None, tell: 
         if (term.key_is_quoted or term.key.lower() not in OWN_KEYS) and term.key in absent:
             near = None if term.key_is_quoted else near_key(term.key)
             yield NoAttribute(term.key, near or _near_attribute(term.key, vocabulary.attributes))
-        elif (instead := _less_exact(term, _texts_of(store, term, traces, vocabulary))) is not None:
-            yield TooExact(term.operator, instead)
+        elif term.operator in {"=", "~"} and term.value and not term.negated:
+            yield from _nearly(term, [*_texts_of(store, term, traces, vocabulary)])
 
 
 def absent_attributes(
@@ -172,13 +183,10 @@ def near_grouping(store: Store, by: str, groupings: Iterable[str]) -> str | None
 
 def _near_attribute(key: str, attributes: Iterable[str]) -> str | None:
     """Return the attribute that was probably meant by a key: spelled nearly so, or with more before or after it."""
-    from difflib import get_close_matches
-
     wanted, known = key.lower(), {other.lower(): other for other in attributes if other != key}
     whole = "".join(_SEPARATOR.split(wanted))
     parts = (attribute for lower, attribute in known.items() if whole in _parts(lower))
-    spelled = (known[near] for near in get_close_matches(wanted, known, n=1, cutoff=MIN_SIMILARITY))
-    return known.get(wanted) or next(parts, None) or next(spelled, None)
+    return known.get(wanted) or next(parts, None) or known.get(near_text(wanted, known) or "")
 
 
 def _parts(key: str) -> set[str]:
@@ -205,18 +213,19 @@ def _texts_of(store: Store, term: RawTerm, traces: Collection[int] | None, vocab
     }.get(key, ())
 
 
-def _less_exact(term: RawTerm, texts: Iterable[str]) -> str | None:
-    """Return the term that a text matches where none matches this one; None where there is none."""
-    if term.operator not in {"=", "~"} or not term.value:
-        return None
-    texts = [*texts]
+def _nearly(term: RawTerm, texts: Sequence[str]) -> Iterator[TooExact | Misspelled]:
+    """Yield the term that a text matches where none matches this one, if there is such a term."""
     key = quoted(term.key) if term.key_is_quoted else term.key
     is_exact = term.operator == "="
     matches = term.value.__eq__ if is_exact else regex_search(term)
     if any(map(matches, texts)):
-        return None
+        return
     if is_exact and any(term.value in text for text in texts):
-        return f"{key}~{written_value(term.value, is_pattern=True)}"
+        yield TooExact("=", f"{key}~{written_value(term.value, is_pattern=True)}")
+        return
     pattern = _ANY_CASE + (literally(term.value) if is_exact else term.value)
     ignores_case = regex_search(replace(term, operator="~", value=pattern))
-    return f"{key}~{quoted(pattern)}" if any(map(ignores_case, texts)) else None
+    if any(map(ignores_case, texts)):
+        yield TooExact(term.operator, f"{key}~{quoted(pattern)}")
+    elif is_exact and (near := near_text(term.value, texts[:_MAX_SPELLINGS])) is not None:
+        yield Misspelled(f"{key}={written_value(near, is_pattern=False)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from spanview.analysis.diagnosis.finding import OF_SPANS, Kind
 from spanview.analysis.query.base import (
@@ -101,17 +101,33 @@ def _single(raw: RawTerm) -> Term:
 
 def near_key(key: str) -> str | None:
     """Return the key that was probably meant, by `durration` or `dur`; None if none is similar, or begins so."""
-    from difflib import get_close_matches
-
     begun = [known for known in QUERY_KEYS if known.startswith(key.lower())]
     if len(key) >= _LEAST_BEGINNING and len(begun) == 1:
         return begun[0]
-    return next(iter(get_close_matches(key.lower(), QUERY_KEYS, n=1, cutoff=MIN_SIMILARITY)), None)
+    return near_text(key.lower(), QUERY_KEYS)
+
+
+def near_text(text: str, known: Iterable[str]) -> str | None:
+    """Return the known text that was probably meant, by its spelling; None if none is similar."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(text, [*known], n=1, cutoff=MIN_SIMILARITY)), None)
 
 
 def _hint(raw: RawTerm) -> str:
-    near = None if raw.key_is_quoted else near_key(raw.key)
+    return _meant(None if raw.key_is_quoted else near_key(raw.key))
+
+
+def _meant(near: str | None) -> str:
     return "" if near is None else f"; did you mean {near}?"
+
+
+def _refuse_choice(raw: RawTerm, names: Iterable[str]) -> NoReturn:
+    """Refuse a value that is none of those which a key has."""
+    by_case = {name.casefold(): name for name in names}
+    near = near_text(raw.value.casefold(), by_case)
+    known = ", ".join(by_case.values())
+    fail(raw.value_start, f"expected one of {known}, not {raw.value!r}{_meant(near and by_case[near])}")
 
 
 def _root_name(subject: Subject) -> str:
@@ -126,7 +142,7 @@ def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], s
     if raw.operator not in {"=", "!="}:
         return text_term(raw, read, column=raw.key)
     if wanted not in names:
-        fail(raw.value_start, f"expected one of {', '.join(names)}, not {raw.value!r}")
+        _refuse_choice(raw, names)
     return text_term(raw, read, lambda text, _: text == wanted, column=raw.key)
 
 
@@ -217,7 +233,7 @@ def _finding_term(raw: RawTerm) -> Term:
         fail(raw.operator_start, "expected = or != after finding")
     wanted = raw.value.lower()
     if wanted not in OF_SPANS:
-        fail(raw.value_start, f"expected one of {', '.join(OF_SPANS)}, not {raw.value!r}")
+        _refuse_choice(raw, OF_SPANS)
     kind, is_wanted = Kind(wanted), raw.operator == "="
     return Term(
         False, Cost.TREE, lambda subject: subject.facts.is_in_finding(subject.store, subject.row, kind) == is_wanted

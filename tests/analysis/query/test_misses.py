@@ -12,7 +12,16 @@ import pytest
 
 from builders import Builder, store_of
 from spanview.analysis.query import misses
-from spanview.analysis.query.misses import Miss, NoAttribute, NoneTogether, OrSign, SmallOr, TooExact, misses_of
+from spanview.analysis.query.misses import (
+    Miss,
+    Misspelled,
+    NoAttribute,
+    NoneTogether,
+    OrSign,
+    SmallOr,
+    TooExact,
+    misses_of,
+)
 from spanview.analysis.query.query import parse_query
 
 if TYPE_CHECKING:
@@ -49,6 +58,10 @@ MISSES = [
     ("http.route=cart", [TooExact("=", "http.route~cart")]),
     ('"http.route"=car', [TooExact("=", '"http.route"~car')]),
     ("name=charge tries=3", []),
+    ("name=chrage", [Misspelled("name=charge")]),
+    ("service=shopp", [Misspelled("service=shop")]),
+    ("http.route=/crat status=OK", [Misspelled("http.route=/cart")]),
+    ("-name=chrage cart status=OK", []),
     ("nobody", []),
     ("duration>1h", []),
 ]

@@ -71,6 +71,8 @@ MISTAKES = [
     ("-", 2, "expected a term right after the -"),
     ("- a", 2, "expected a term right after the -"),
     ("kind=FOO", 6, "expected one of INTERNAL, SERVER, CLIENT, PRODUCER, CONSUMER, UNSPECIFIED, not 'FOO'"),
+    ("kind=SERVE", 6, "not 'SERVE'; did you mean SERVER?"),
+    ("finding=no_atempt", 9, "not 'no_atempt'; did you mean no_attempt?"),
     ("status=FAILED", 8, "expected one of UNSET, OK, ERROR, running, waiting, lost, not 'FAILED'"),
     ("status > 3", 8, "expected =, != or ~ after status, which has no size"),
     ("kind>SERVER", 5, "expected =, != or ~ after kind"),

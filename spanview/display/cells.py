@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len, chop_cells, set_cell_size
@@ -9,7 +10,7 @@ from rich.cells import cell_len, chop_cells, set_cell_size
 from spanview.display.sanitise import sanitise
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 def data_text(text: str, width: int) -> str:
@@ -44,6 +45,32 @@ def name_text(name: str, width: int) -> str:
     while cell_len(end) > width - 1 - first:
         end = end[1:]
     return fixed(f"{set_cell_size(start, first)}…{end}", width)
+
+
+def texts_apart(names: Iterable[str], width: int) -> dict[str, str]:
+    """Return the texts in `width` cells of those names that `name_text` would make look alike: what differs is shown.
+
+    ServeReplica:shop:Cart.check_health       …e:shop:Cart.check…
+    ServeReplica:shop:Catalogue.check_health  …e:shop:Catalogue.…
+    """
+    apart, shown = dict[str, str](), defaultdict[str, list[str]](list)
+    for name in dict.fromkeys(name for name in names if len(name) > width):
+        shown[name_text(name, width)].append(name)
+    alike = [group for group in shown.values() if len(group) > 1]
+    while alike:
+        group = alike.pop()
+        # All names are between these two.
+        first, last = min(group), max(group)
+        pairs = zip(first, last, strict=False)
+        equal = next((index for index, (one, other) in enumerate(pairs) if one != other), len(first))
+        # A third of the room shows what is before the first difference.
+        start = max(1, equal - width // 3)
+        shown = defaultdict(list)
+        for name in group:
+            apart[name] = fixed("…" + sanitise(name[start:], 2 * width + 2), width)
+            shown[apart[name]].append(name)
+        alike += [part for part in shown.values() if 1 < len(part) < len(group)]
+    return apart
 
 
 def right(text: str, width: int) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from rich.cells import cell_len
 
-from spanview.display.cells import data_text, fixed, name_text, right
+from spanview.display.cells import data_text, fixed, name_text, right, texts_apart
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count_or_blank, duration, moment
@@ -87,6 +87,8 @@ class TableColumn(Generic[Row]):
     """Makes what stands in so many cells, of the column that has what the others leave."""
     wants: Callable[[Row], int] | None = None
     """The cells that a row has a use for, of that column: it has no more than the longest; None for all it can get."""
+    called: Callable[[Row], str] | None = None
+    """The name from a file that is all of that column, and is shown so that it can be told from those of other rows."""
     key: str = ""
     """What sorts by it, in words; empty for what doesn't."""
     value: Callable[[Row], Any] | None = None
@@ -142,6 +144,7 @@ def name_column(head: str, text: Callable[[Row], str], **more: Any) -> TableColu
     return TableColumn(
         head,
         parts=lambda row, cells: (Piece(name_text(text(row), cells)),),
+        called=text,
         wants=lambda row: cell_len(sanitise(text(row))),
         value=text,
         ranks=Ranks.NAMES,
@@ -245,12 +248,13 @@ class Table(NamedTuple, Generic[Row]):
     floor: int = 1
     """Cells that it has in any case."""
 
-    def fit(self, width: int, sorted_by: str = "", wanted: int | None = None) -> Fit[Row]:
+    def fit(self, width: int, sorted_by: str = "", wanted: int | None = None, rows: Iterable[Row] = ()) -> Fit[Row]:
         """Return the columns of a list so many cells wide.
 
         Args:
             sorted_by: The key of the column that goes last.
             wanted: The cells of the longest name; None where it takes all that it can get.
+            rows: Those whose names are to be told apart.
         """
         if wanted is not None:
             heads = (cell_len(column.head) for column in self.columns if column.parts is not None)
@@ -285,6 +289,7 @@ class Table(NamedTuple, Generic[Row]):
                 if shown.get(column) or column.parts is not None
             ),
             wanted,
+            rows,
         )
 
     def column(self, key: str) -> TableColumn[Row] | None:
@@ -325,9 +330,12 @@ class Fit(Generic[Row]):
 
     Args:
         wanted: The cells of the longest name; None where it takes all that it can get.
+        rows: Those whose names are to be told apart.
     """
 
-    def __init__(self, cells: Iterable[tuple[TableColumn[Row], int]], wanted: int | None) -> None:
+    def __init__(
+        self, cells: Iterable[tuple[TableColumn[Row], int]], wanted: int | None, rows: Iterable[Row] = ()
+    ) -> None:
         self._heads = dict[TableColumn[Row], str]()
         before = ""
         for column, _ in cells:
@@ -337,6 +345,8 @@ class Fit(Generic[Row]):
         self.cells = tuple(
             (column, room if wanted is None or column.parts is None else min(room, wanted)) for column, room in cells
         )
+        names = [(column.called, room) for column, room in self.cells if column.called is not None]
+        self._apart = texts_apart(map(names[0][0], rows), names[0][1]) if names else {}
 
     def heads(self, sorted_by: str = "", arrow: str = "▾") -> Iterator[tuple[str, TableColumn[Row]]]:
         """Yield the heads in their cells from the left, with an arrow at the one that is sorted by."""
@@ -363,7 +373,9 @@ class Fit(Generic[Row]):
         for column, cells in self.cells:
             if column.gap:
                 yield Piece(" " * column.gap)
-            if column.parts is not None:
+            if column.called is not None and (text := self._apart.get(column.called(row))):
+                yield Piece(text)
+            elif column.parts is not None:
                 yield from column.parts(row, cells)
             else:
                 text = column.text(row) if cells >= column.width else column.text(row)[:1]

@@ -101,3 +101,12 @@ def test_pieces_have_styles() -> None:
     """Each column has its own."""
     styles = {piece.text.strip(): piece.style for piece in TABLE.fit(80).parts_of("name") if piece.text.strip()}
     assert styles == {"4": "", "1": "error", "2 s": "", "3 s": "", "× bad": "", "name": "accent"}
+
+
+def test_names_of_rows_can_be_told_apart() -> None:
+    """Where the middles that go are what differs, they stay; of the other rows, and in commands, nothing changes."""
+    rows = [f"ServeReplica:shop:{name}.check_health" for name in ("Cart", "Wishlist")]
+    table: Table[str] = Table((name_column("NAME", str),))
+    texts = ["".join(text for text, _ in table.fit(20, rows=rows).parts_of(row)) for row in rows]
+    assert texts == ["…:shop:Cart.check_h…", "…:shop:Wishlist.che…"]
+    assert len({"".join(text for text, _ in table.fit(20).parts_of(row)) for row in rows}) == 1

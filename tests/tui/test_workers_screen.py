@@ -670,3 +670,15 @@ async def test_calls_that_are_no_blocks() -> None:
     async with looking_at(data=data, size=(120, 24)) as look:
         await look.press("L")
         await look.until(lambda: "1 worker, 2 calls not traced" in look.header)
+
+
+async def test_blocks_and_colours_show_which_method_it_is() -> None:
+    """Methods of one actor differ in their ends, which a name that has no room keeps."""
+    build, data = Builder(), Growing()
+    methods = [f"ServeReplica:application:Recommendation.{method}" for method in ("check_health", "reconfigure")]
+    ran = (build.span(name, start=8 * number, duration=8) for number, name in enumerate(methods))
+    data.add(*ran, path="spans/1.txt")
+    async with looking_at(data=data, size=(90, 24)) as look:
+        await open_workers(look)
+        await look.until_shown("▏ServeRe…ion.check_health▏ServeRe…ion.reconfigure ")
+        await look.until_shown("■ ServeRepl…ndation.check_health  ■ ServeRepl…endation.reconfigure ")

@@ -377,7 +377,7 @@ class FunctionCallsScreen(BaseScreen, on=On.CALLS):
 
     def title_text(self) -> str:
         """Return what is listed."""
-        head = f"‹ calls of {data_text(self._what, 60).rstrip()}{self.live.as_of}"
+        head = f"‹ calls of {name_text(self._what, 60).rstrip()}{self.live.as_of}"
         if self._count is None or self._sorting.is_busy:
             return f"{head}   looking … {self._sorting.share_text}"
         most = f"the first {MOST_CALLS:,} of " if self._count > MOST_CALLS else ""

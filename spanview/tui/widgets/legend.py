@@ -9,7 +9,7 @@ from rich.style import Style
 from textual.strip import Strip
 from textual.widget import Widget
 
-from spanview.display.sanitise import sanitise
+from spanview.display.cells import name_text, texts_apart
 from spanview.tui.app.colorless import letter_of
 from spanview.tui.widgets.paint import PALETTE
 
@@ -52,8 +52,11 @@ class Legend(Widget):
         """Paint the line."""
         marks = self._marks()
         segments = [Segment(f" {marks}   " if marks else " "), Segment(f"{self._explained.colored_by}  ")]
-        for number, name in self._explained.legend()[:_MOST_IN_LEGEND]:
+        legend = self._explained.legend()[:_MOST_IN_LEGEND]
+        apart = texts_apart((name for _, name in legend), _LONGEST_IN_LEGEND)
+        for number, name in legend:
+            text = apart.get(name) or name_text(name, _LONGEST_IN_LEGEND).rstrip()
             mark = letter_of(number) if self.app.no_color else "■"
-            segments += [Segment(f"{mark} ", color_of(number)), Segment(sanitise(name, _LONGEST_IN_LEGEND) + "  ")]
+            segments += [Segment(f"{mark} ", color_of(number)), Segment(f"{text}  ")]
         strip = Strip(segments).adjust_cell_length(self.size.width)
         return strip.apply_style(Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor))

@@ -51,15 +51,17 @@ class TableList(LineList, Generic[Row]):
         self._given: Sequence[Row] = ()
         """The rows in the order in which they came."""
         self._identity = identity
-        self._fitted: tuple[Table[Row], int, str, int | None, Fit[Row]] | None = None
+        self._fitted: tuple[Table[Row], Sequence[Row], int, str, int | None, Fit[Row]] | None = None
         self._measured: tuple[Table[Row], Sequence[Row], int] | None = None
 
     def fit(self, width: int) -> Fit[Row]:
         """Return the columns of a line so many cells wide."""
         wanted, key, known = self._wanted(), self.shown_order.key, self._fitted
-        if known is None or known[0] is not self.table or known[1:4] != (width, key, wanted):
-            known = self._fitted = self.table, width, key, wanted, self.table.fit(width, key, wanted)
-        return known[4]
+        is_known = known is not None and known[0] is self.table and known[1] is self._given
+        if known is None or not is_known or known[2:5] != (width, key, wanted):
+            fit = self.table.fit(width, key, wanted, islice(self._given, _MEASURED))
+            known = self._fitted = self.table, self._given, width, key, wanted, fit
+        return known[5]
 
     def _wanted(self) -> int | None:
         """Return the cells of the longest name; None where the table has no column of names."""

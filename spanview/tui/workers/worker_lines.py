@@ -53,10 +53,17 @@ _FEWEST_NAMED: Final = 3
 """So many cells that are full of one block have its name."""
 _FEWEST_NAMED_AWAITING: Final = 8
 """So many cells of a block that only awaits others have its name; between stretches in which it runs, fewer don't."""
+_FEWEST_WITH_ENDS: Final = 10
+"""So many cells of a block show both ends of a name that is longer; fewer show how it begins."""
 _MAX_PAINTED: Final = 1_000
 """So many painted lines are kept."""
 _LEVELS: Final = " ▁▂▃▄▅▆▇█"
 _LESS, _MORE = "▴", "▾"
+
+
+def _in_block(name: str, cells: int) -> str:
+    """Return a function's name, from a file, in the cells of a block."""
+    return (name_text if cells >= _FEWEST_WITH_ENDS else data_text)(name, cells)
 
 
 class Figure(NamedTuple):
@@ -421,7 +428,7 @@ class WorkerLines(LineList):
                 runs, size = self.model.runs_now(index), behind - first - 1
                 row = None if drawn.places[first] == NOBODY else lane.blocks.rows[drawn.places[first]]
                 text = self.model.function_text(row) if row is not None else "" if runs is None else runs.name
-                name = data_text(text, size)
+                name = _in_block(text, size)
                 bare = name.rstrip()
                 texts[first] = f"{hatch}{bare}{hatch * (len(name) - len(bare))}", texts[first][1]
                 texts[first + 1 : behind] = [("", texts[first][1])] * size
@@ -436,7 +443,7 @@ class WorkerLines(LineList):
     ) -> tuple[str, Style | None]:
         """Return some cells that are full of one block with its name, and where it begins with an edge."""
         edge = "▏" if has_edge else ""
-        name = data_text(self.model.function_text(lane.blocks.rows[place]), size - len(edge))
+        name = _in_block(self.model.function_text(lane.blocks.rows[place]), size - len(edge))
         if self.app.no_color:
             # Without colours a blank is a gap.
             bare = name.rstrip()

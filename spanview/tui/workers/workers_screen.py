@@ -23,7 +23,7 @@ from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.minimap import Minimap
-from spanview.tui.widgets.paint import data_text
+from spanview.tui.widgets.paint import name_text
 from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
@@ -231,7 +231,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         mark = "✖ " if is_failed else ""
         # What it is called gives way to what is said of it.
         room = max(_SHORTEST_NAME, self.size.width - len(mark) - len(rest) - len(place) - 4)
-        name = data_text(self._store.names.texts[spans.name[row]] or "(no name)", room).rstrip()
+        name = name_text(self._store.names.texts[spans.name[row]] or "(no name)", room).rstrip()
         return mark + name + rest, place
 
     def _length_text(self, row: int, start: int, end: int) -> str:

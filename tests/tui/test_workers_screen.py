@@ -268,6 +268,20 @@ def test_names_of_serve() -> None:
     ]
 
 
+def test_names_of_serve_where_ray_is_traced_too() -> None:
+    """Ray's spans name the actors that proxies and replicas are: by classes that say which."""
+    build, files = Builder(), {}
+    for pid, actor in ((11, "ProxyActor"), (12, "ServeReplica:shop:Chat"), (13, "ServeController")):
+        method = ran(build, start=pid, actor_class=actor, actor_id=f"{pid:04}", pid=f"{pid}")
+        files[f"{pid}.txt"] = file_of([method])
+    model = model_of(store_of_files(files))
+    assert [model.labels(index) for index in range(3)] == [
+        ["proxy 11"],
+        ["shop/Chat (actor 0012)", "Chat (actor 0012)", "Chat"],
+        ["ServeController (actor 0013)"],
+    ]
+
+
 def test_empty_files() -> None:
     """A process whose file is empty has no line, but is counted; output of Ray's workers is empty for other reasons."""
     spans = file_of([ran(Builder(), start=1, duration=20)])

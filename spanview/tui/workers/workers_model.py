@@ -41,6 +41,8 @@ _UNKNOWN_SERVICE: Final = "unknown_service"
 _NOTHING: Final = Window(0, 1)
 _GROWN: Final = 2
 """A process with so many times as many spans as it had is asked again who it is."""
+_PROXY_CLASS, _REPLICA_CLASS = "ProxyActor", "ServeReplica:"
+"""The class of Ray Serve's proxies, and how those of its replicas begin: `ServeReplica:app:Model`."""
 _TELLING: Final = (Role.REPLICA, Role.PROXY, Role.ACTOR, Role.DRIVER, Role.WORKER, Role.UNKNOWN)
 """What spans of one process may say that it is, the most telling first."""
 _WORKERS_PER_REPORT: Final = 64
@@ -478,8 +480,9 @@ class WorkersModel:
         """Return how a worker is called, the longest first; from files, to be sanitised."""
         name, node = self._names[index], self.node_text(_node_of(self.shape.workers[index]))
         has_node, worker = self._has_nodes and not self.by.has_nodes and node, self.shape.workers[index]
-        deployment = worker.actor.rpartition("/")[2]
-        shorter = [f"{deployment} {worker.actor_id}", deployment] if worker.role is Role.REPLICA else []
+        is_replica = worker.role is Role.REPLICA or worker.actor.startswith(_REPLICA_CLASS)
+        rest = name.rpartition("/")[2]
+        shorter = [rest, rest.partition(" ")[0]] if is_replica else []
         return [*([f"{name} {node}"] if has_node else []), name, *shorter]
 
     def node_text(self, node: str) -> str:
@@ -488,12 +491,15 @@ class WorkersModel:
 
     def _name(self, lane: Lane, worker: Worker, actor_cells: int) -> str:
         """Return who a worker is: driver 8714, worker 8715, Counter (actor 3fa2), app/Model 532lk3fi, cart 8714."""
-        if worker.role is Role.ACTOR:
-            name = f"{worker.actor} (actor {worker.actor_id[:actor_cells]})" if worker.actor_id else worker.actor
+        if worker.role is Role.PROXY or (worker.actor == _PROXY_CLASS and worker.pid):
+            name = f"proxy {worker.pid or worker.node}"
+        elif worker.role is Role.ACTOR:
+            actor = worker.actor
+            if actor.startswith(_REPLICA_CLASS):
+                actor = actor.removeprefix(_REPLICA_CLASS).replace(":", "/", 1)
+            name = f"{actor} (actor {worker.actor_id[:actor_cells]})" if worker.actor_id else actor
         elif worker.role in {Role.DRIVER, Role.WORKER}:
             name = f"{worker.role.value} {worker.pid}{self._again(lane)}"
-        elif worker.role is Role.PROXY:
-            name = f"proxy {worker.pid or worker.node}"
         elif worker.role is Role.REPLICA:
             name = f"{worker.actor} {worker.actor_id}"
         else:

@@ -59,22 +59,19 @@ def _own_folder(folder_of: Callable[..., str]) -> str | None:
     return folder if os.path.isabs(folder) else None
 
 
-TURN_ON_RAY: Final = 'Ray:       ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")'
-TURN_ON_SERVE: Final = (
-    "Ray Serve: export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors "
-    "RAY_SERVE_TRACING_SAMPLING_RATIO=1.0"
+_HOW_TO: Final = (
+    "to turn tracing on in a Ray program:",
+    '  ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")',
+    "for Ray Serve, run these lines in the shell before Ray starts:",
+    "  export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0",
+    "  export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH",
+    "  RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors",
+    "  (the default ratio is 0.01, which leaves the folder almost empty)",
+    "spanview --demo shows a recording that ships with spanview",
 )
-LOOK_AROUND: Final = "spanview --demo shows a recording that comes with spanview"
-SAMPLING: Final = "           (Serve's sampling ratio is 0.01 unless it is set: an almost empty folder is normal then)"
+"""Lines to paste stand alone, and have room in a terminal of 80 columns, where `export NAME=value` has none."""
 
 
 def how_to_turn_tracing_on(looked_at: Sequence[str]) -> list[str]:
     """Return lines: where was looked, how to make Ray and Ray Serve write spans there, and what else there is."""
-    return [
-        f"looked in {in_words(looked_at)}",
-        "to turn tracing on:",
-        TURN_ON_RAY,
-        TURN_ON_SERVE,
-        SAMPLING,
-        LOOK_AROUND,
-    ]
+    return [f"looked in {in_words(looked_at)}", *_HOW_TO]

@@ -109,8 +109,8 @@ RULES: Final = {
     ),
     Kind.UNTRACED: Rule(
         "a call of an actor's method has no attempt, likely because Ray's tracing skips it: no call of the method "
-        "has one although a later call of its actor ran, a full replica of Ray Serve refused it, or it is a method of "
-        "Ray Data or Ray Serve's controller that is known to be skipped. A method that hangs can look the same",
+        "has one although a later call of its actor ran, or it is a method of Ray Data or Ray Serve's controller that "
+        "is known to be skipped. A method that hangs can look the same",
         "Ray's tracing skips actor methods that are generators, static methods or class methods; those that take "
         f"**kwargs still run. To get their times, make them ordinary methods, or use spanview's hook: {_HOOK}",
     ),

@@ -53,7 +53,7 @@ class Function:
     retried: int = 0
     """Calls with more than one attempt; executions of a compiled graph are one."""
     no_attempt: int = 0
-    """Calls without an attempt and without an error, those in `untraced` and `shut_down` left out."""
+    """Calls without an attempt and without an error, those in `untraced`, `refused` and `shut_down` left out."""
     ended: int = 0
     """Calls whose last attempt ended without an error."""
     running: int = 0
@@ -80,6 +80,8 @@ class Function:
     """PRODUCERs of a constructor that constructed nothing, because the actor already existed; they aren't calls."""
     untraced: int = 0
     """Calls without an attempt that ran or run, certainly or likely, because tracing leaves their method out."""
+    refused: int = 0
+    """Calls without an attempt that a full replica of Ray Serve refused, likely."""
     shut_down: int = 0
     """Calls without an attempt by which Ray Serve called its own actors while it shut down."""
     generator: Certainty | None = None
@@ -152,6 +154,7 @@ def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequ
         function.calls -= is_none
         function.existing += why.reason is Reason.EXISTING
         function.untraced += why.reason is Reason.UNTRACED
+        function.refused += why.reason is Reason.REFUSED
         function.shut_down += why.reason is Reason.SHUT_DOWN
         if statuses[row] == ERROR:
             function.submit_errors -= is_none

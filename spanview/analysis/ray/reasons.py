@@ -9,7 +9,7 @@ A.f         each attempt of A.__init__ has failed            constructor failed
 A.f         an attempt of A had raised AsyncioActorExit      actor exited
 g, f        g fails, whose caller submits f after it         argument failed, likely: see `failed_arguments`
 A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
-r, r        Serve's routing calls a replica again            not traced, likely: the first one refused it
+r, r        Serve's routing calls a replica again            replica full, likely: the first one refused it
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
 s, r.check  of Serve's own, after Serve was shut down        shut down, likely
 f           in a log that Ray took repeated lines from       lost in the log, likely
@@ -81,6 +81,8 @@ class Reason(StrEnum):
     """A task whose result it takes failed."""
     UNTRACED = "not traced"
     """It ran, or runs, but tracing leaves out its method."""
+    REFUSED = "replica full"
+    """A replica of Ray Serve refused it, and Serve called one again."""
     SHUT_DOWN = "shut down"
     """Ray Serve called its own actors while it shut down."""
     LOST_IN_LOG = "lost in the log"
@@ -120,7 +122,7 @@ class Why:
     @property
     def is_harmless(self) -> bool:
         """Whether nothing suggests that something went wrong."""
-        return not self.is_call or self.reason in {Reason.UNTRACED, Reason.SHUT_DOWN}
+        return not self.is_call or self.reason in {Reason.UNTRACED, Reason.REFUSED, Reason.SHUT_DOWN}
 
 
 OPEN_TEXT: Final = "it is waiting, is running, died, was cancelled, or could never start"
@@ -212,8 +214,8 @@ def _changes_controller(name: str) -> bool:
 def without_attempt(store: Store, reasons: Mapping[int, Why]) -> dict[int, Why]:
     """Return which of the calls in the result of `reasons_of` left no attempt, as every count of them means it.
 
-    Left out are what was no call or was never submitted, methods that tracing leaves out, and calls that Serve's
-    shutdown left unanswered.
+    Left out are what was no call or was never submitted, methods that tracing leaves out, requests that a full replica
+    refused, and calls that Serve's shutdown left unanswered.
     """
     statuses = store.spans.status
     return {row: why for row, why in sorted(reasons.items()) if statuses[row] != ERROR and not why.is_harmless}
@@ -435,7 +437,7 @@ class _Reasons:
         if self._store.spans.status[call.row] == ERROR:
             return _NOT_SUBMITTED
         if self._was_refused(call):
-            return Why(Reason.UNTRACED, "its replica refused it, being full: Ray Serve called a replica again")
+            return Why(Reason.REFUSED, "its replica refused it, being full: Ray Serve called a replica again")
         if self._is_of_shutdown(call):
             return Why(Reason.SHUT_DOWN, "Ray Serve called one of its own actors while it shut down")
         actor = self._actors.get(call.actor)

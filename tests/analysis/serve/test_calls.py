@@ -17,6 +17,7 @@ from builders import Builder, store_of, trace_row
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.ray.calls import Outcome, calls_of
+from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.reasons import Reason, Why, reason_of, reasons_of
 from spanview.analysis.serve.calls import is_serve_call
 from spanview.tui.trace.stitched_trace import StitchedTrace
@@ -75,7 +76,11 @@ def test_a_refused_call() -> None:
     store = store_of(*routing((CALL, 2, 1), (CALL, 12, 1), (CALL, 22, 1)))
     whys = reasons_of(store, calls_of(store))
     reasons = [whys[row].reason for row in sorted(whys, key=store.spans.start_ns.__getitem__)]
-    assert reasons == [Reason.UNTRACED, Reason.UNTRACED, Reason.UNKNOWN]
+    assert reasons == [Reason.REFUSED, Reason.REFUSED, Reason.UNKNOWN]
+    # Tracing skips nothing here, so no finding says so, and none advises what was done.
+    assert {finding.kind for finding in diagnose(store).findings} == {Kind.NO_ATTEMPT}
+    (function,) = functions_of(store, calls_of(store))
+    assert (function.refused, function.untraced, function.no_attempt) == (2, 0, 1)
 
 
 def test_calls_of_the_controller() -> None:

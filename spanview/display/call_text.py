@@ -82,7 +82,8 @@ def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool)
     if meanwhile.is_retried:
         return f"meanwhile {'another call of it' if is_same else name} took {number:,} attempts, {time} in all"
     if number > 1:
-        return f"meanwhile {number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}"
+        there = " there" if meanwhile.is_there else ""
+        return f"meanwhile {number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}{there}"
     waited = "" if meanwhile.reason is None else f", {meanwhile.reason.label}"
     return f"meanwhile {'another call of it' if is_same else name} {'waited' if waited else 'ran'} {time}{waited}"
 

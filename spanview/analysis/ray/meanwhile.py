@@ -16,14 +16,15 @@ f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|==f==|
 
 A call can wait for the results of calls that its caller submitted before it, for the workers that these run in, and for
 what they wait for themselves. So these count, if that was over before the call ran: it may be the cause or not. Running
-comes first: one attempt, else all of one function; then all attempts of a call that was retried, with what was between
-them; then a wait for a worker to start, or for an actor to be created.
+comes first: one attempt, else those of one function, of which all are counted then, whoever called them; then all
+attempts of a call that was retried, with what was between them; then a wait for a worker to start, or for an actor to
+be created.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -62,6 +63,8 @@ class Meanwhile:
     """What one waited for; None where they ran."""
     is_retried: bool = False
     """Whether they are those of one call; the time between them counts as well."""
+    is_there: bool = False
+    """Whether only those count that the actor ran which the call waited for."""
 
 
 def meanwhile_of(
@@ -76,8 +79,19 @@ def meanwhile_of(
     if store.spans.start_ns[attempt] - since_ns < LEAST_SHARED_NS:
         return None
     if not reason.is_known:
-        return _unexplained(store, attempts, attempt, since_ns)
-    return _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
+        shown = _unexplained(store, attempts, attempt, since_ns)
+    else:
+        shown = _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
+    if shown is None or shown.attempts == 1 or shown.is_retried:
+        return shown
+    # Some of one function took half of the wait: all of it count that ran then, whoever submitted them.
+    stretch = shown.name, since_ns, store.spans.start_ns[attempt]
+    if reason.waited_for is WaitedFor.ACTOR:
+        count, ns = attempts.ran_between(*stretch, store.spans.process[attempt])
+        if count >= shown.attempts:
+            return replace(shown, ns=ns, attempts=count, is_there=True)
+    count, ns = attempts.ran_between(*stretch)
+    return replace(shown, ns=ns, attempts=count)
 
 
 def _unexplained(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) -> Meanwhile | None:

@@ -29,7 +29,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from spanview.analysis.intervals import Levels
+from spanview.analysis.intervals import Covered, Levels
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
 from spanview.analysis.ray.workers import is_told
@@ -493,6 +493,31 @@ class AllAttempts:
         recent = np.unique(self._callers[chosen[self._ends[chosen] > since_ns]])
         chosen = np.sort(chosen[np.isin(self._callers[chosen], recent)])
         return self._callers[chosen], self._rows[chosen]
+
+    def ran_between(self, function: str, since_ns: int, until_ns: int, process: int | None = None) -> tuple[int, int]:
+        """Return what attempts with one name ran of a stretch, all callers' calls, whenever they were submitted.
+
+        Args:
+            process: The number of the process whose attempts count; None for those of all.
+
+        Returns:
+            How often, and how long in nanoseconds; what runs at once counts once.
+        """
+        order, names, starts = self._by_name
+        (name,) = self._store.names.numbers([function])
+        first, last = np.searchsorted(names, (name, name + 1))
+        chosen = order[first : first + np.searchsorted(starts[first:last], until_ns)]
+        chosen = chosen[self._ends[chosen] > since_ns]
+        if process is not None:
+            chosen = chosen[self._processes[chosen] == process]
+        begun, ended = np.maximum(self._starts[chosen], since_ns), np.minimum(self._ends[chosen], until_ns)
+        return len(chosen), Covered.by(begun.tolist(), ended.tolist()).sums[-1]
+
+    @cached_property
+    def _by_name(self) -> tuple[Places, Places, NDArray[Any]]:
+        """The attempts by name, then start; and both of each."""
+        order = np.lexsort((self._starts, self._names))
+        return order, self._names[order], self._starts[order]
 
     def _is_queued(self, chosen: Places, previous: Places, has_many: Flags) -> Flags:
         """Return whether tasks waited for the workers that others ran in right before, not for the results of these.

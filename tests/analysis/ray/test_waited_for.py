@@ -285,6 +285,7 @@ def test_a_process_goes_on_in_a_further_file(file: str, text: str) -> None:
     assert reason.partition(":")[0] == (text or "cause unknown")
 
 
+_FOUR_OF_G: Final = "2 g#1 > 13-73\n2 g#2 > 74-110\n2 g#3 > 111-161\n5 g#4 > 150-195\n3 f > 191-192"
 _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
 
 
@@ -307,6 +308,11 @@ _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
         (
             f"{_EARLIER}1 f#1 < 8-9\n1 f#2 < 9-10\n1 f < 11-12\n2 f#1 > 13-73\n2 f#2 > 60-110\n3 f > 191-192",
             "meanwhile 2 other calls of it ran 97 ms",
+        ),
+        # Then all count that ran in that time: those of other callers, and those that were submitted later.
+        (
+            f"{_EARLIER}1 g#1 < 8-9\n1 g#2 < 9-10\n1 f < 11-12\n1 g#3 < 12-13\n7 g#4 < 12-13\n{_FOUR_OF_G}",
+            "meanwhile 4 calls of g ran 176 ms",
         ),
         (
             f"{_EARLIER}1 f#1 < 9-10\n1 f < 11-12\n2 f#1 > 13-110\n3 f > 191-192",
@@ -369,7 +375,10 @@ _CHAIN: Final = f"{_EARLIER}1 f < 10-11\n1 g < 11-12\n1 h < 12-13\n"
         (f"{_CHAIN}2 f > 13-200\n2 g > 460-490\n3 h > 491-492", "g waited 447 ms, cause unknown"),
         # An attempt that others preceded waited for a retry.
         (f"{_CHAIN}2 g > 13-20\n2 g > 300-490\n3 h > 491-492", ""),
-        (f"{_ACTOR}{_QUEUED}2 A.f#1 > 12-112\n2 A.f#2 > 113-213\n2 A.f#3 > 214-314", "2 other calls of it ran 200 ms"),
+        (
+            f"{_ACTOR}{_QUEUED}2 A.f#1 > 12-112\n2 A.f#2 > 113-213\n2 A.f#3 > 214-314",
+            "2 other calls of it ran 200 ms there",
+        ),
         ("1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 100-900\n2 A.f > 901-902", "A.__init__ ran 800 ms"),
         (
             "1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902",

@@ -15,16 +15,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
-from spanview.formats.otlp.read import DOCUMENT_KEYS, KINDS, RESOURCE_KEYS
-from spanview.formats.otlp.values import INT64, NUMBER, UINT32, bytes_of, integer, snake_case
-from spanview.model.codes import STATUS_NAMES
+from spanview.formats.otlp.fields import ENUMS, MESSAGES, Kind, snake_case
+from spanview.formats.otlp.read import DOCUMENT_KEYS, RESOURCE_KEYS
+from spanview.formats.otlp.values import INT64, NUMBER, UINT32, bytes_of, integer
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
 from spanview.otlp.body import MalformedError, Refused, RefusedError, TooLargeError
-from spanview.otlp.span_lines import Json, LineFrame, frame_of, lines_of, most_parts, without
+from spanview.otlp.span_lines import Json, LineFrame, checked, frame_of, lines_of, most_parts, without
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from spanview.formats.otlp.fields import Field
     from spanview.otlp.body import Acceptance
 
     Convert: TypeAlias = Callable[[Any], Any]
@@ -43,14 +44,8 @@ _MAX_HALVES: Final = 100_000
 """Of a body; replacing them takes memory for each."""
 _UINT64: Final = range(2**64)
 _INT32: Final = range(-(2**31), 2**31)
+_SPAN_DEFAULTS: Final[Json] = {field.name: field.default for field in MESSAGES["Span"]}
 _SCOPE_KEYS: Final = ("scope", "instrumentationLibrary", "instrumentation_library")
-_FIRST: Final = (
-    *("traceId", "spanId", "parentSpanId", "flags", "name", "kind", "startTimeUnixNano", "endTimeUnixNano"),
-    *("status", "attributes"),
-)
-"""Fields of a span in the order in which they are written."""
-_DEFAULTS: Final[Json] = {"name": "", "kind": 0, "startTimeUnixNano": "0", "status": {}, "attributes": []}
-"""What is written of a span in any case."""
 
 
 def lines_of_json(data: bytes | bytearray, outcome: Acceptance) -> Iterator[bytes]:
@@ -85,10 +80,10 @@ def _scopes_of(document: Json, parts_left: int) -> Iterator[tuple[LineFrame, lis
             scope: Any = next((of_scope[name] for name in _SCOPE_KEYS if of_scope.get(name) is not None), {})
             try:
                 frame = frame_of(
-                    _resource(of_resource.get("resource") or {}),
-                    _beside(beside_resource),
-                    _scope(scope),
-                    _beside(without(of_scope, ("spans", *_SCOPE_KEYS))),
+                    _object(_FIELDS["Resource"], of_resource.get("resource") or {}),
+                    _object(_BESIDE, beside_resource),
+                    _object(_FIELDS["InstrumentationScope"], scope),
+                    _object(_BESIDE, without(of_scope, ("spans", *_SCOPE_KEYS))),
                 )
             except RefusedError as error:
                 raise MalformedError(f"a resource or scope with {error}") from None
@@ -153,20 +148,14 @@ def _span(value: Any) -> Json | Refused:
     called = value.get("name") if isinstance(value, dict) else ""
     called = called if isinstance(called, str) else ""
     try:
-        span = _object(_SPAN, value)
+        fields = _SPAN_DEFAULTS | _object(_FIELDS["Span"], value)
+        if fields["endTimeUnixNano"] == "0":
+            fields["endTimeUnixNano"] = None
+        return checked({name: part for name, part in fields.items() if part is not None})
     except RefusedError as error:
         return Refused(str(error), called)
     except RecursionError:
         return Refused("values that nest too deep", called)
-    for name in ("traceId", "spanId"):
-        if not span.get(name):
-            return Refused(f"{name} that is all zeros or missing", called)
-    if not span.get("parentSpanId"):
-        span.pop("parentSpanId", None)
-    if span.get("endTimeUnixNano") == "0":
-        del span["endTimeUnixNano"]
-    whole = _DEFAULTS | span
-    return {name: whole.pop(name) for name in _FIRST if name in whole} | whole
 
 
 def _object(fields: Fields, value: Any) -> Json:
@@ -257,70 +246,40 @@ def _list(convert: Convert, value: Any) -> list[Any]:
     return [convert(item) for item in value]
 
 
-def _fields(**converts: Convert) -> Fields:
-    return {spelling: (name, convert) for name, convert in converts.items() for spelling in (name, snake_case(name))}
-
-
-def _value(value: Any) -> Json:
-    """Return an `AnyValue`."""
-    return _object(_VALUE, value)
-
-
-def _pair(value: Any) -> Json:
-    return _object(_PAIR, value)
-
-
+_FIELDS: Final[dict[str, dict[str, tuple[str, Convert]]]] = {message: {} for message in MESSAGES}
 _COUNT: Final = partial(_number, UINT32)
-_TIME: Final = partial(_number_text, _UINT64)
-_TRACE_ID: Final = partial(_id, TRACE_ID_DIGITS)
 _SPAN_ID: Final = partial(_id, SPAN_ID_DIGITS)
-_PAIRS: Final = partial(_list, _pair)
-_VALUES: Final = partial(_object, _fields(values=partial(_list, _value)))
-_VALUE: Final = _fields(
-    stringValue=_text,
-    boolValue=_bool,
-    intValue=partial(_number_text, INT64),
-    doubleValue=_double,
-    bytesValue=_bytes,
-    arrayValue=_VALUES,
-    kvlistValue=partial(_object, _fields(values=_PAIRS)),
-)
-_PAIR: Final = _fields(key=_text, value=_value)
-_EVENT: Final = _fields(timeUnixNano=_TIME, name=_text, attributes=_PAIRS, droppedAttributesCount=_COUNT)
-_LINK: Final = _fields(
-    traceId=_TRACE_ID,
-    spanId=_SPAN_ID,
-    traceState=_text,
-    attributes=_PAIRS,
-    droppedAttributesCount=_COUNT,
-    flags=_COUNT,
-)
-_STATUS: Final = _fields(message=_text, code=partial(_enum, "STATUS_CODE_", STATUS_NAMES))
-_SPAN: Final = _fields(
-    traceId=_TRACE_ID,
-    spanId=_SPAN_ID,
-    parentSpanId=_SPAN_ID,
-    traceState=_text,
-    flags=_COUNT,
-    name=_text,
-    kind=partial(_enum, "SPAN_KIND_", KINDS),
-    startTimeUnixNano=_TIME,
-    endTimeUnixNano=_TIME,
-    attributes=_PAIRS,
-    droppedAttributesCount=_COUNT,
-    events=partial(_list, partial(_object, _EVENT)),
-    droppedEventsCount=_COUNT,
-    links=partial(_list, partial(_object, _LINK)),
-    droppedLinksCount=_COUNT,
-    status=partial(_object, _STATUS),
-)
-_TEXTS: Final = partial(_list, _text)
-_ENTITY: Final = _fields(schemaUrl=_text, type=_text, idKeys=_TEXTS, descriptionKeys=_TEXTS)
-_resource: Final[Convert] = partial(
-    _object,
-    _fields(attributes=_PAIRS, droppedAttributesCount=_COUNT, entityRefs=partial(_list, partial(_object, _ENTITY))),
-)
-_scope: Final[Convert] = partial(
-    _object, _fields(name=_text, version=_text, attributes=_PAIRS, droppedAttributesCount=_COUNT)
-)
-_beside: Final[Convert] = partial(_object, _fields(schemaUrl=_text))
+_CONVERTS: Final[Mapping[Kind, Convert]] = {
+    Kind.TEXT: _text,
+    Kind.TEXTS: partial(_list, _text),
+    Kind.TRACE_ID: partial(_id, TRACE_ID_DIGITS),
+    Kind.SPAN_ID: _SPAN_ID,
+    Kind.PARENT_ID: _SPAN_ID,
+    Kind.TRACE_STATE: _text,
+    Kind.TIME: partial(_number_text, _UINT64),
+    Kind.COUNT: _COUNT,
+    Kind.FLAGS: _COUNT,
+    **{kind: partial(_enum, *enum) for kind, enum in ENUMS.items()},
+    Kind.BOOL: _bool,
+    Kind.INT: partial(_number_text, INT64),
+    Kind.DOUBLE: _double,
+    Kind.BYTES: _bytes,
+    Kind.ATTRIBUTES: partial(_list, partial(_object, _FIELDS["KeyValue"])),
+}
+
+
+def _convert_of(field: Field) -> Convert:
+    if not field.message:
+        return _CONVERTS[field.kind]
+    of_one = partial(_object, _FIELDS[field.message])
+    return of_one if field.kind is Kind.MESSAGE else partial(_list, of_one)
+
+
+_BESIDE: Final[Fields] = dict.fromkeys(("schemaUrl", "schema_url"), ("schemaUrl", _text))
+"""What is known beside a resource or a scope."""
+for _message, _of_message in MESSAGES.items():
+    _FIELDS[_message] |= {
+        spelling: (field.name, _convert_of(field))
+        for field in _of_message
+        for spelling in (field.name, snake_case(field.name))
+    }

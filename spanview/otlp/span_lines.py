@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
 from spanview.otlp.body import Refused, RefusedError
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the longest line: what spanview reads unless it is told otherwise."""
 _MIN_PART_BYTES: Final = 16
 """Bytes of a body for each of its resources and scopes, if not more: empty ones take long to look at, and no room."""
+_NO_TRACE_ID, _NO_SPAN_ID = "0" * TRACE_ID_DIGITS, "0" * SPAN_ID_DIGITS
 _MOST_REPEATED: Final = 16
 """How many times as long as its spans the resource and scope of a line may be."""
+_NO_TRACE_ID, _NO_SPAN_ID = "0" * TRACE_ID_DIGITS, "0" * SPAN_ID_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,24 @@ def _text(span: Json | Refused, cap: int) -> bytes | Refused:
     if len(text) > cap:
         return Refused(f"a span of {len(text):,} bytes, more than readers take", span["name"])
     return text
+
+
+def checked(span: Json) -> Json:
+    """Return a span, without a parent of zeros, which is none.
+
+    Raises:
+        RefusedError: One of its ids can't be an id.
+    """
+    if len(span["traceId"]) != TRACE_ID_DIGITS or span["traceId"] == _NO_TRACE_ID:
+        raise RefusedError(f"a trace id that isn't {TRACE_ID_DIGITS // 2} bytes, or all zeros")
+    if len(span["spanId"]) != SPAN_ID_DIGITS or span["spanId"] == _NO_SPAN_ID:
+        raise RefusedError(f"a span id that isn't {SPAN_ID_DIGITS // 2} bytes, or all zeros")
+    parent_id = span.get("parentSpanId")
+    if parent_id and len(parent_id) != SPAN_ID_DIGITS:
+        raise RefusedError(f"a parent span id that isn't {SPAN_ID_DIGITS // 2} bytes")
+    if parent_id in {"", _NO_SPAN_ID}:
+        del span["parentSpanId"]
+    return span
 
 
 def most_parts(size: int) -> int:

@@ -3,32 +3,39 @@
 The messages around spans are taken apart here, and each span is decoded on its own: a damaged one doesn't cost the
 others, and no body becomes messages of many times its size all at once. Spans, resources and scopes themselves are
 decoded by opentelemetry-proto. Protobuf's own way to JSON takes four times as long, and writes ids in base64.
-
-Source: opentelemetry/proto/trace/v1/trace.proto, and "JSON Protobuf Encoding" in the OTLP specification.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import DecodeError
 from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
-from opentelemetry.proto.trace.v1.trace_pb2 import Span, Status
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from spanview.formats.otlp.fields import MESSAGES, Kind, snake_case
 from spanview.formats.otlp.values import non_finite_name
 from spanview.otlp.body import MalformedError, Refused, RefusedError
-from spanview.otlp.span_lines import MAX_LINE_BYTES, Json, LineFrame, frame_of, lines_of, most_parts
+from spanview.otlp.span_lines import MAX_LINE_BYTES, Json, LineFrame, checked, frame_of, lines_of, most_parts
 from spanview.otlp.wire import fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence, Sized
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from google.protobuf.message import Message
+
+    from spanview.formats.otlp.fields import Field
     from spanview.otlp.body import Acceptance
+
+    Convert: TypeAlias = Callable[[Any], Any]
+    """Returns a value of a message as JSON has it."""
+    Read: TypeAlias = tuple[str, Any, Convert, Convert]
+    """The name of a field in JSON, what is written where it isn't there, what gets it, and what converts it."""
 
 _RESOURCE_SPANS: Final = 1
 _RESOURCE, _SCOPE_SPANS, _RESOURCE_SCHEMA = 1, 2, 3
@@ -37,21 +44,19 @@ _LIBRARY_SPANS: Final = 1000
 _SCOPE, _SPANS, _SCOPE_SCHEMA = 1, 2, 3
 _MIN_SPAN_BYTES: Final = 28
 """Bytes of a span that has its ids and nothing else."""
-_TRACE_ID_BYTES, _SPAN_ID_BYTES = 16, 8
-_MIN_EVENT_BYTES: Final = len('{"timeUnixNano":"0","name":"","attributes":[]},')
-_MIN_LINK_BYTES: Final = len('{"traceId":"","spanId":"","attributes":[]},')
-_MIN_PAIR_BYTES: Final = len('{"key":"","value":{}},')
 _MAX_PARTS: Final = 200_000
 """Fields of a span, a resource or a scope, with all that is in it: decoded, they take many times their bytes."""
 _PARTS_FROM_BYTES: Final = 2 * _MAX_PARTS
 """Bytes of so many fields, if not more."""
-_VALUE_PARTS: Final[dict[int, Any]] = {}
-_PAIR_PARTS: Final = {2: _VALUE_PARTS}
-_VALUE_PARTS.update({5: {1: _VALUE_PARTS}, 6: {1: _PAIR_PARTS}})
-_SPAN_PARTS: Final = {9: _PAIR_PARTS, 11: {3: _PAIR_PARTS}, 13: {4: _PAIR_PARTS}}
-"""The fields that are messages, by number, and those in them: attributes, events and links."""
-_RESOURCE_PARTS: Final = {1: _PAIR_PARTS}
-_SCOPE_PARTS: Final = {3: _PAIR_PARTS}
+_PARTS: Final = {
+    name: {
+        field.number: field.message or "KeyValue"
+        for field in fields
+        if field.kind in {Kind.MESSAGE, Kind.MESSAGES, Kind.ATTRIBUTES}
+    }
+    for name, fields in MESSAGES.items()
+}
+"""By message, which of its fields are messages, by their numbers, and which messages these are."""
 _MAX_CACHED_BYTES: Final = 64 * 1024
 
 
@@ -115,13 +120,13 @@ def _joined(message: memoryview, number: int, schema_number: int) -> tuple[bytes
 def _frame(resource: bytes, schema: bytes, scope: bytes, scope_schema: bytes) -> LineFrame:
     if len(resource) + len(scope) > MAX_LINE_BYTES:
         raise MalformedError("a resource and scope that are too long")
-    if _has_many_parts(memoryview(resource), _RESOURCE_PARTS) or _has_many_parts(memoryview(scope), _SCOPE_PARTS):
+    if _has_many_parts(memoryview(resource), "Resource") or _has_many_parts(memoryview(scope), "InstrumentationScope"):
         raise MalformedError("a resource or scope with too many attributes")
     try:
         return frame_of(
-            MessageToDict(Resource.FromString(resource)),
+            _object(_RESOURCE_READS, Resource.FromString(resource)),
             _schema(schema),
-            MessageToDict(InstrumentationScope.FromString(scope)),
+            _object(_SCOPE_READS, InstrumentationScope.FromString(scope)),
             _schema(scope_schema),
         )
     except (DecodeError, UnicodeDecodeError, RefusedError) as error:
@@ -146,31 +151,28 @@ def _decoded(content: memoryview) -> Json | Refused:
         return Refused("a span without a trace id or span id")
     if len(content) > MAX_LINE_BYTES:
         return Refused(f"a span of {len(content):,} bytes, more than readers take")
-    if _has_many_parts(content, _SPAN_PARTS):
+    if _has_many_parts(content, "Span"):
         return Refused(f"a span with more than {_MAX_PARTS:,} values in its attributes, events and links")
     try:
         span = Span.FromString(bytes(content))
     except DecodeError:
         return Refused("a span that isn't protobuf of this protocol")
     try:
-        return span_object(span)
+        return checked(_object(_SPAN_READS, span))
     except RefusedError as error:
         # An error that went on from here would hold the decoded span, which can be large.
         return Refused(str(error), span.name)
 
 
-def _has_many_parts(message: memoryview, parts: dict[int, Any]) -> bool:
-    """Return whether a message has more fields, with all that is in it, than can be decoded in little memory.
-
-    Args:
-        parts: Which of its fields are messages, by number, and the same of these.
-    """
+def _has_many_parts(message: memoryview, name: str) -> bool:
+    """Return whether a message has more fields, with all that is in it, than can be decoded in little memory."""
     if len(message) < _PARTS_FROM_BYTES:
         return False
-    left, waiting = _MAX_PARTS, [(message, parts)]
+    left, waiting = _MAX_PARTS, [(message, name)]
     try:
         while waiting:
-            message, parts = waiting.pop()
+            message, name = waiting.pop()
+            parts = _PARTS[name]
             for number, content in fields_of(message):
                 left -= 1
                 if left < 0:
@@ -183,121 +185,103 @@ def _has_many_parts(message: memoryview, parts: dict[int, Any]) -> bool:
     return False
 
 
-def span_object(span: Span) -> Json:
-    """Return the object of a span.
-
-    Raises:
-        RefusedError: An id can't be one.
-    """
-    result = _ids(span)
-    if flags := span.flags:
-        result["flags"] = flags
-    result["name"] = span.name
-    result["kind"] = span.kind
-    result["startTimeUnixNano"] = str(span.start_time_unix_nano)
-    if end := span.end_time_unix_nano:
-        result["endTimeUnixNano"] = str(end)
-    result["status"] = _status(span.status) if span.HasField("status") else {}
-    result["attributes"] = _attributes(span.attributes)
-    if events := span.events:
-        _check_count(events, _MIN_EVENT_BYTES)
-        result["events"] = [_event(event) for event in events]
-    if links := span.links:
-        _check_count(links, _MIN_LINK_BYTES)
-        result["links"] = [_link(link) for link in links]
-    if state := span.trace_state:
-        result["traceState"] = state
-    for name, count in (
-        ("droppedAttributesCount", span.dropped_attributes_count),
-        ("droppedEventsCount", span.dropped_events_count),
-        ("droppedLinksCount", span.dropped_links_count),
-    ):
-        if count:
-            result[name] = count
+def _object(reads: Sequence[Read], message: Message) -> Json:
+    """Return the fields of a message that it has, and those that are always written."""
+    result = {}
+    for name, default, get, convert in reads:
+        value = get(message)
+        if value:
+            result[name] = convert(value)
+        elif default is not None:
+            result[name] = default
     return result
 
 
-def _ids(span: Span) -> Json:
-    trace_id, span_id, parent_id = span.trace_id, span.span_id, span.parent_span_id
-    if len(trace_id) != _TRACE_ID_BYTES or not any(trace_id):
-        raise RefusedError(f"a trace id that isn't {_TRACE_ID_BYTES} bytes, or all zeros")
-    if len(span_id) != _SPAN_ID_BYTES or not any(span_id):
-        raise RefusedError(f"a span id that isn't {_SPAN_ID_BYTES} bytes, or all zeros")
-    result: Json = {"traceId": trace_id.hex(), "spanId": span_id.hex()}
-    if parent_id and len(parent_id) != _SPAN_ID_BYTES:
-        raise RefusedError(f"a parent span id that isn't {_SPAN_ID_BYTES} bytes")
-    if any(parent_id):
-        result["parentSpanId"] = parent_id.hex()
-    return result
-
-
-def _status(status: Status) -> Json:
-    result: Json = {}
-    if code := status.code:
-        result["code"] = code
-    if message := status.message:
-        result["message"] = message
-    return result
-
-
-def _event(event: Span.Event) -> Json:
-    result: Json = {
-        "timeUnixNano": str(event.time_unix_nano),
-        "name": event.name,
-        "attributes": _attributes(event.attributes),
-    }
-    if count := event.dropped_attributes_count:
-        result["droppedAttributesCount"] = count
-    return result
-
-
-def _link(link: Span.Link) -> Json:
-    result: Json = {"traceId": link.trace_id.hex(), "spanId": link.span_id.hex()}
-    if flags := link.flags:
-        result["flags"] = flags
-    if state := link.trace_state:
-        result["traceState"] = state
-    result["attributes"] = _attributes(link.attributes)
-    if count := link.dropped_attributes_count:
-        result["droppedAttributesCount"] = count
-    return result
-
-
-def _check_count(parts: Sized, min_bytes: int) -> None:
-    """Refuse what would be too long a line, before it takes a hundred times as much memory as it is long."""
-    if len(parts) * min_bytes > MAX_LINE_BYTES:
-        raise RefusedError(f"a span with {len(parts):,} attributes, events or links in one place")
-
-
-def _attributes(pairs: Sequence[Any]) -> list[Json]:
-    _check_count(pairs, _MIN_PAIR_BYTES)
+def _attributes(pairs: Iterable[Any]) -> list[Json]:
     result = []
     for pair in pairs:
         value = pair.value
-        member = value.WhichOneof("value")
         # Most values are short texts: a call for each would cost more than all else.
-        written = {"stringValue": value.string_value} if member == "string_value" else _value(value, member)
-        result.append({"key": pair.key, "value": written})
+        text = value.string_value
+        result.append({"key": pair.key, "value": {"stringValue": text} if text else _value(value)})
     return result
 
 
-def _value(value: Any, member: str | None) -> Json:
+def _value(value: Any) -> Json:
+    member = _MEMBERS.get(value.WhichOneof("value"))
     # What a later version of the protocol adds isn't known.
-    return _MEMBERS[member](value) if member in _MEMBERS else {}
+    if member is None:
+        return {}
+    name, get, convert = member
+    return {name: convert(get(value))}
+
+
+def _array(array: Any) -> Json:
+    return {"values": [*map(_value, array.values)]}
+
+
+def _map(pairs: Any) -> Json:
+    return {"values": _attributes(pairs.values)}
 
 
 def _double(value: float) -> float | str:
     return value if isfinite(value) else non_finite_name(value)
 
 
-_MEMBERS: Final[dict[str | None, Callable[[Any], Json]]] = {
-    "string_value": lambda value: {"stringValue": value.string_value},
-    "bool_value": lambda value: {"boolValue": value.bool_value},
-    "int_value": lambda value: {"intValue": str(value.int_value)},
-    "double_value": lambda value: {"doubleValue": _double(value.double_value)},
-    "bytes_value": lambda value: {"bytesValue": b64encode(value.bytes_value).decode()},
-    "array_value": lambda value: {
-        "arrayValue": {"values": [_value(item, item.WhichOneof("value")) for item in value.array_value.values]}
-    },
-    "kvlist_value": lambda value: {"kvlistValue": {"values": _attributes(value.kvlist_value.values)}},
+_CONVERTS: Final[Mapping[Kind, Convert]] = {
+    Kind.TEXT: str,
+    Kind.TEXTS: list,
+    Kind.TRACE_ID: bytes.hex,
+    Kind.SPAN_ID: bytes.hex,
+    Kind.PARENT_ID: bytes.hex,
+    Kind.TRACE_STATE: str,
+    Kind.TIME: str,
+    Kind.COUNT: int,
+    Kind.FLAGS: int,
+    Kind.SPAN_KIND: int,
+    Kind.STATUS_CODE: int,
+    Kind.BOOL: bool,
+    Kind.INT: str,
+    Kind.DOUBLE: _double,
+    Kind.BYTES: lambda value: b64encode(value).decode(),
+    Kind.ATTRIBUTES: _attributes,
 }
+
+
+def _reads_of(description: Any) -> list[Read]:
+    """Return how the fields of a message are read, of which an earlier opentelemetry-proto may not have all."""
+    return [
+        _read_of(field, known)
+        for field in MESSAGES[description.name]
+        if (known := description.fields_by_name.get(snake_case(field.name))) is not None
+    ]
+
+
+def _read_of(field: Field, known: Any) -> Read:
+    get: Convert = attrgetter(known.name)
+    if not field.message:
+        return field.name, field.default, get, _CONVERTS[field.kind]
+    reads = _reads_of(known.message_type)
+    if field.kind is Kind.MESSAGES:
+        return field.name, field.default, get, lambda messages: [_object(reads, message) for message in messages]
+    # A message that isn't there can be got, too.
+    return (
+        field.name,
+        field.default,
+        lambda holder: get(holder) if holder.HasField(known.name) else None,
+        partial(_object, reads),
+    )
+
+
+_SPAN_READS: Final = _reads_of(Span.DESCRIPTOR)
+_RESOURCE_READS: Final = _reads_of(Resource.DESCRIPTOR)
+_SCOPE_READS: Final = _reads_of(InstrumentationScope.DESCRIPTOR)
+_MEMBERS: Final = {
+    snake_case(field.name): (
+        field.name,
+        attrgetter(snake_case(field.name)),
+        {"arrayValue": _array, "kvlistValue": _map}.get(field.name) or _CONVERTS[field.kind],
+    )
+    for field in MESSAGES["AnyValue"]
+}
+"""Of `AnyValue`: by the name of a member in protobuf, its name in JSON, what gets it, and what converts it."""

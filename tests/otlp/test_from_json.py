@@ -111,10 +111,10 @@ def test_older_names_of_lists_are_known(older: str) -> None:
 @pytest.mark.parametrize(
     ("wrong", "reason"),
     [
-        ({"traceId": "00" * 16}, "traceId"),
+        ({"traceId": "00" * 16}, "trace id"),
         ({"traceId": "12"}, "traceId"),
         ({"traceId": 12}, "traceId"),
-        ({"traceId": None}, "traceId"),
+        ({"traceId": None}, "trace id"),
         ({"spanId": "zz" * 8}, "spanId"),
         ({"parentSpanId": "1"}, "parentSpanId"),
         ({"name": 7}, "name"),

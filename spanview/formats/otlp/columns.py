@@ -9,6 +9,7 @@ from __future__ import annotations
 from operator import lt
 from typing import TYPE_CHECKING, Any, Final
 
+from spanview.formats.otlp.fields import MESSAGES, extra_of
 from spanview.formats.otlp.values import INT64, UINT32
 from spanview.formats.rows import SpanColumns
 from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
@@ -30,19 +31,14 @@ _TIME_DIGITS: Final = 19
 _LAST_TIME: Final = 2**63 - 1
 _PENDING: Final = "logfire.span_type"
 """An attribute of records that stand for other spans."""
-_COUNTS: Final = ("flags", "droppedAttributesCount", "droppedEventsCount", "droppedLinksCount")
+_COUNTS: Final = extra_of("Span")
 _OF_RESOURCES: Final = frozenset(("resource", "scopeSpans", "schemaUrl"))
 _OF_SCOPES: Final = frozenset(("scope", "spans", "schemaUrl"))
 _RESOURCE: Final = frozenset(("attributes",))
 _SCOPE: Final = frozenset(("name", "version", "attributes"))
-_STATUS: Final = frozenset(("code", "message"))
-_EVENT: Final = frozenset(("timeUnixNano", "name", "attributes", "droppedAttributesCount"))
-_SPAN: Final = frozenset(
-    (
-        *("traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano"),
-        *("status", "attributes", "events", *_COUNTS),
-    )
-)
+_STATUS: Final = frozenset(field.name for field in MESSAGES["Status"])
+_EVENT: Final = frozenset(field.name for field in MESSAGES["Event"])
+_SPAN: Final = frozenset(field.name for field in MESSAGES["Span"]) - {"links", "traceState"}
 
 
 class _UnusualError(ValueError):

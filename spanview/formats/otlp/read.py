@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.formats.otlp.values import UINT32, Reader, bytes_of, field, integer, snake_case
+from spanview.formats.otlp.fields import ENUMS, Kind, extra_of, snake_case
+from spanview.formats.otlp.values import UINT32, Reader, bytes_of, field, integer
 from spanview.formats.rows import ignore_part
 from spanview.formats.tracestate import parse_trace_state_header
-from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Scope, Span, Status
@@ -33,11 +33,6 @@ RESOURCE_KEYS: Final = (
 """Keys of the spans of one resource, each with a list of the spans of scopes."""
 _WRAPPERS: Final = ("trace", "result")
 """Keys of the document in responses of Tempo's and Jaeger's APIs."""
-SPAN_EXTRA: Final = ("flags", "droppedAttributesCount", "droppedEventsCount", "droppedLinksCount")
-LINK_EXTRA: Final = ("flags", "droppedAttributesCount")
-DROPPED: Final = ("droppedAttributesCount",)
-KINDS: Final = ("UNSPECIFIED", *KIND_NAMES)
-"""Names of the kinds, in the order of their numbers."""
 _TIME_RANGE: Final = range(2**63)
 SPAN_TYPE: Final = "logfire.span_type"
 """An attribute of Logfire's, which says of pending spans that they are that."""
@@ -102,7 +97,7 @@ def _spans_of_resource(
 def _resource(read: Reader, of_resource: Mapping[str, Any]) -> Resource:
     resource = read.object(of_resource.get("resource"))
     entities = [_entity(read, entity) for entity in read.objects(field(resource, "entityRefs"))]
-    extra = _counts(read, resource, DROPPED) | ({"entity_refs": entities} if entities else {})
+    extra = _counts(read, resource, "Resource") | ({"entity_refs": entities} if entities else {})
     schema_url = read.text(field(of_resource, "schemaUrl"))
     return Resource(read.attributes(resource.get("attributes")), schema_url, extra)
 
@@ -122,7 +117,7 @@ def _scope(read: Reader, of_scope: Mapping[str, Any]) -> Scope | None:
         read.text(scope.get("version")) or None,
         read.text(field(of_scope, "schemaUrl")) or None,
         read.attributes(scope.get("attributes")),
-        _counts(read, scope, DROPPED),
+        _counts(read, scope, "InstrumentationScope"),
     )
     return None if result == Scope("") else result
 
@@ -132,7 +127,7 @@ def _span(
 ) -> Span:
     read = Reader()
     read.is_malformed = is_malformed
-    extra = _counts(read, span, SPAN_EXTRA)
+    extra = _counts(read, span, "Span")
     status = read.object(span.get("status"))
     trace_id, span_id, parent_id = (
         _id(field(span, name), digits, name, extra)
@@ -142,7 +137,7 @@ def _span(
             ("parentSpanId", SPAN_ID_DIGITS),
         )
     )
-    kind = _enum(read, span.get("kind"), "SPAN_KIND_", KINDS)
+    kind = _enum(read, span.get("kind"), Kind.SPAN_KIND)
     result = Span(
         trace_id=trace_id,
         span_id=span_id,
@@ -151,9 +146,7 @@ def _span(
         kind_value=kind - 1 if kind else None,
         start_ns=read.number_in(field(span, "startTimeUnixNano"), _TIME_RANGE) or None,
         end_ns=read.number_in(field(span, "endTimeUnixNano"), _TIME_RANGE) or None,
-        status=Status(
-            _enum(read, status.get("code"), "STATUS_CODE_", STATUS_NAMES), read.text(status.get("message")) or None
-        ),
+        status=Status(_enum(read, status.get("code"), Kind.STATUS_CODE), read.text(status.get("message")) or None),
         attributes=read.attributes(span.get("attributes")),
         events=tuple([_event(read, event) for event in read.objects(span.get("events"))]),
         links=tuple([_link(read, link) for link in read.objects(span.get("links"))]),
@@ -187,12 +180,12 @@ def _event(read: Reader, event: Mapping[str, Any]) -> Event:
         read.text(event.get("name")),
         read.number_in(field(event, "timeUnixNano"), _TIME_RANGE) or None,
         read.attributes(event.get("attributes")),
-        _counts(read, event, DROPPED),
+        _counts(read, event, "Event"),
     )
 
 
 def _link(read: Reader, link: Mapping[str, Any]) -> Link:
-    extra = _counts(read, link, LINK_EXTRA)
+    extra = _counts(read, link, "Link")
     trace_id = _id(field(link, "traceId"), TRACE_ID_DIGITS, "traceId", extra)
     span_id = _id(field(link, "spanId"), SPAN_ID_DIGITS, "spanId", extra)
     read.is_malformed |= None in (trace_id, span_id)
@@ -217,10 +210,10 @@ def _id(value: Any, digits: int, name: str, extra: dict[str, Any]) -> str | None
     return None
 
 
-def _counts(read: Reader, holder: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def _counts(read: Reader, holder: Mapping[str, Any], message: str) -> dict[str, Any]:
     """Return the fields of 32 bits that aren't zero."""
     counts = {}
-    for name in names:
+    for name in extra_of(message):
         value = field(holder, name)
         number = 0 if value is None else read.number_in(value, UINT32)
         if number:
@@ -228,8 +221,9 @@ def _counts(read: Reader, holder: Mapping[str, Any], names: Sequence[str]) -> di
     return counts
 
 
-def _enum(read: Reader, value: Any, prefix: str, names: Sequence[str]) -> int:
+def _enum(read: Reader, value: Any, kind: Kind) -> int:
     """Return the number of an enum that is written by number or by name; 0 for one that isn't known."""
+    prefix, names = ENUMS[kind]
     number = 0 if value is None else integer(value)
     if number is None and isinstance(value, str):
         name = value.upper().removeprefix(prefix)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from decimal import Decimal
-from functools import cache
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from spanview.formats.careful import Careful
 from spanview.formats.console.columns import as_text
 from spanview.formats.jsontext import INVALID_TEXT, dumps_strict, valid_text
+from spanview.formats.otlp.fields import snake_case
 from spanview.model.span import BytesText
 
 if TYPE_CHECKING:
@@ -29,18 +29,11 @@ UINT32: Final = range(2**32)
 _MAX_DEPTH_READ: Final = 64
 _MAX_DEPTH_WRITTEN: Final = 31
 """Lists and maps in an event's attribute, one in the other: protobuf reads 100 nested messages."""
-# `-42` · `1.5e3` · `5.`, `NaN`, `-Infinity` · the capitals of `traceId`, for `trace_id`.
+# `-42` · `1.5e3` · `5.`, `NaN`, `-Infinity`
 _INTEGER: Final = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _DECIMAL: Final = re.compile(r"[+-]?\d{1,40}(?:\.\d{1,40})?(?:[eE][+-]?\d{1,2})?", re.ASCII)
 NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|NaN|-?Infinity", re.ASCII)
 _URL_SAFE: Final = str.maketrans("-_", "+/")
-_CAPITAL: Final = re.compile("[A-Z]")
-
-
-@cache
-def snake_case(name: str) -> str:
-    """Return a field's name as the protocol's definition has it."""
-    return _CAPITAL.sub(lambda match: f"_{match[0].lower()}", name)
 
 
 def field(holder: Mapping[str, Any], name: str) -> Any:

@@ -6,21 +6,25 @@ are left out. Spans stay in their order, those of one resource and scope togethe
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from spanview.formats.jsontext import dumps_strict
-from spanview.formats.otlp.read import DROPPED, LINK_EXTRA, SPAN_EXTRA
-from spanview.formats.otlp.values import UINT32, OtlpValueWriter, snake_case
+from spanview.formats.otlp.fields import MESSAGES, Kind, snake_case
+from spanview.formats.otlp.values import UINT32, OtlpValueWriter
 from spanview.formats.tracestate import format_trace_state_header
 from spanview.model.codes import STATUS_NAMES
 from spanview.model.problems import Warnings
 from spanview.model.span import Resource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from spanview.formats.otlp.values import Lose
-    from spanview.model.span import Event, Link, Scope, Span, Status
+    from spanview.model.span import Scope, Span, Status
+
+    Write: TypeAlias = Callable[[OtlpValueWriter, Any], Any]
+    """Returns a part of a span as the protocol has it; something that is false for a default."""
 
 _MAX_LINE_BYTES: Final = 512 * 1024
 """Of the spans in a line, unless one alone is longer: the collector's file receiver reads lines of 1 MiB."""
@@ -28,10 +32,12 @@ _STATUSES: Final = ({}, *({"code": value} for value in range(1, len(STATUS_NAMES
 """Statuses without a message, by their codes."""
 _MAX_KNOWN: Final = 256
 """Resources and scopes whose ends are kept."""
-_NOT_COUNTS: Final = frozenset(("trace_id", "span_id", "parent_span_id", "trace_state"))
-"""Fields of `extra` that aren't counts."""
+_KEPT_IN_EXTRA: Final = frozenset(
+    (Kind.COUNT, Kind.FLAGS, Kind.TRACE_ID, Kind.SPAN_ID, Kind.PARENT_ID, Kind.TRACE_STATE, Kind.MESSAGES)
+)
 _BAD_IDS: Final = "unusable ids left out"
-_SPANS_OF: Final = {"resource": b"scopeSpans", "scope": b"spans"}
+_PARTS: Final = {"Resource": (b"resource", b"scopeSpans"), "InstrumentationScope": (b"scope", b"spans")}
+"""By message, what it is called where it stands, and what stands beside it."""
 _LOST_WARNINGS: Final = (
     (Warnings.ODD_VALUE, "marks of spans with a malformed field left out"),
     (Warnings.DETAIL_LOST, "spans whose details their files don't hold any more"),
@@ -65,11 +71,11 @@ class Form(Protocol):
     def span(self, value: dict[str, Any], /) -> bytes:
         """Return a span."""
 
-    def ends(self, name: str, value: dict[str, Any] | None, schema_url: str, /) -> tuple[bytes, bytes]:
+    def ends(self, message: str, value: dict[str, Any] | None, schema_url: str, /) -> tuple[bytes, bytes]:
         """Return what comes before and after the spans of a part.
 
         Args:
-            name: `resource` or `scope`.
+            message: `Resource` or `InstrumentationScope`.
             value: The part; None for a scope that is not there.
             schema_url: Its schema's; empty for none.
         """
@@ -85,11 +91,12 @@ class JsonForm:
         """Return a span."""
         return _dumps(value)
 
-    def ends(self, name: str, value: dict[str, Any] | None, schema_url: str) -> tuple[bytes, bytes]:
+    def ends(self, message: str, value: dict[str, Any] | None, schema_url: str) -> tuple[bytes, bytes]:
         """Return what comes before and after the spans of a part."""
-        part = b"" if value is None else b'"%b":%b,' % (name.encode(), _dumps(value))
+        name, beside = _PARTS[message]
+        part = b"" if value is None else b'"%b":%b,' % (name, _dumps(value))
         tail = b',"schemaUrl":%b' % _dumps(schema_url) if schema_url else b""
-        return b'{%b"%b":[' % (part, _SPANS_OF[name]), b"]%b}" % tail
+        return b'{%b"%b":[' % (part, beside), b"]%b}" % tail
 
     def document(self, groups: Groups) -> bytes:
         """Return a `TracesData`."""
@@ -122,11 +129,12 @@ class OtlpParts:
             lost: list[str] = []
             writer = OtlpValueWriter(lost.append)
             if isinstance(part, Resource):
-                ends = self._form.ends("resource", _resource_object(part, writer), writer.text(part.schema_url))
+                ends = self._form.ends("Resource", _resource(part, writer), writer.text(part.schema_url))
             elif part is None:
-                ends = self._form.ends("scope", None, "")
+                ends = self._form.ends("InstrumentationScope", None, "")
             else:
-                ends = self._form.ends("scope", _scope_object(part, writer), writer.text(part.schema_url or ""))
+                value = _object(part, "InstrumentationScope", writer)
+                ends = self._form.ends("InstrumentationScope", value, writer.text(part.schema_url or ""))
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()
             known = self._known[id(part)] = part, PartEnds(*ends, tuple(lost))
@@ -176,23 +184,6 @@ class OtlpLines:
         return self._form.document(groups) + b"\n"
 
 
-def _resource_object(resource: Resource, writer: OtlpValueWriter) -> dict[str, Any]:
-    return _filled(
-        attributes=writer.attributes(resource.attributes),
-        **_counts(resource.extra, DROPPED, writer, {"entity_refs"}),
-        entityRefs=_entities(resource.extra, writer),
-    )
-
-
-def _scope_object(scope: Scope, writer: OtlpValueWriter) -> dict[str, Any]:
-    return _filled(
-        name=writer.text(scope.name),
-        version=writer.text(scope.version or ""),
-        attributes=writer.attributes(scope.attributes),
-        **_counts(scope.extra, DROPPED, writer),
-    )
-
-
 def _dumps(value: Any) -> bytes:
     return dumps_strict(value, has_non_finite=False)
 
@@ -202,38 +193,33 @@ def span_object(span: Span, writer: OtlpValueWriter) -> dict[str, Any]:
     for flag, sentence in _LOST_WARNINGS if span.warnings else ():
         if flag in span.warnings:
             writer.lose(sentence)
-    extra, status = span.extra, span.status
-    if "parent_span_id" in extra:
+    if "parent_span_id" in span.extra:
         writer.lose(_BAD_IDS)
-    return _filled(
-        traceId=_id(span.trace_id, writer),
-        spanId=_id(span.span_id, writer),
-        traceState=_trace_state(span, writer) if span.trace_state or "trace_state" in extra else "",
-        parentSpanId=span.parent_id,
-        name=writer.text(span.name),
-        kind=0 if span.kind_value is None else span.kind_value + 1,
-        startTimeUnixNano=_time(span.start_ns, writer),
-        endTimeUnixNano=_time(span.end_ns, writer),
-        attributes=writer.attributes(span.attributes),
-        events=[_event(event, writer) for event in span.events] if span.events else (),
-        links=[_link(link, writer) for link in span.links] if span.links else (),
-        status=_STATUSES[status.code_value] if status.description is None else _status(status, writer),
-        **_counts(extra, SPAN_EXTRA, writer, _NOT_COUNTS),
-    )
+    return _object(span, "Span", writer)
 
 
-def _filled(**fields: Any) -> dict[str, Any]:
-    """Return the fields that don't have their defaults."""
-    return {name: value for name, value in fields.items() if value}
+def _object(part: Any, message: str, writer: OtlpValueWriter) -> dict[str, Any]:
+    """Return a message of the protocol as an object, with the fields that don't have their defaults."""
+    result = {name: written for name, get, write in _FIELDS[message] if (written := write(writer, get(part)))}
+    return result | _in_extra(part, message, writer) if message != "Status" and part.extra else result
 
 
-def _id(value: str | None, writer: OtlpValueWriter) -> str | None:
+def _id(writer: OtlpValueWriter, value: str | None) -> str | None:
     if value is None:
         writer.lose(_BAD_IDS)
     return value
 
 
-def _time(ns: int | None, writer: OtlpValueWriter) -> str | None:
+def _trace_state(writer: OtlpValueWriter, entries: Mapping[str, str]) -> str:
+    if not entries:
+        return ""
+    text = format_trace_state_header(entries)
+    if text is None:
+        writer.lose("trace states that W3C's form can't hold left out")
+    return writer.text(text or "")
+
+
+def _time(writer: OtlpValueWriter, ns: int | None) -> str | None:
     if ns is not None and ns > 0:
         return str(ns)
     if ns is not None:
@@ -241,69 +227,82 @@ def _time(ns: int | None, writer: OtlpValueWriter) -> str | None:
     return None
 
 
-def _status(status: Status, writer: OtlpValueWriter) -> dict[str, Any]:
-    return _filled(message=writer.text(status.description or ""), code=status.code_value)
+def _status(writer: OtlpValueWriter, status: Status) -> dict[str, Any]:
+    return _STATUSES[status.code_value] if status.description is None else _object(status, "Status", writer)
 
 
-def _event(event: Event, writer: OtlpValueWriter) -> dict[str, Any]:
-    return _filled(
-        timeUnixNano=_time(event.timestamp_ns, writer),
-        name=writer.text(event.name),
-        attributes=writer.attributes(event.attributes),
-        **_counts(event.extra, DROPPED, writer),
-    )
+def _list_of(message: str) -> Write:
+    return lambda writer, parts: [_object(part, message, writer) for part in parts] if parts else ()
 
 
-def _link(link: Link, writer: OtlpValueWriter) -> dict[str, Any]:
-    return _filled(
-        traceId=_id(link.trace_id, writer),
-        spanId=_id(link.span_id, writer),
-        traceState=_trace_state(link, writer),
-        attributes=writer.attributes(link.attributes),
-        **_counts(link.extra, LINK_EXTRA, writer, _NOT_COUNTS),
-    )
+_WRITES: Final[Mapping[Kind, Write]] = {
+    Kind.TEXT: lambda writer, text: writer.text(text) if text else "",
+    Kind.TRACE_ID: _id,
+    Kind.SPAN_ID: _id,
+    Kind.PARENT_ID: lambda _, value: value,
+    Kind.TRACE_STATE: _trace_state,
+    Kind.TIME: _time,
+    Kind.SPAN_KIND: lambda _, value: 0 if value is None else value + 1,
+    Kind.STATUS_CODE: lambda _, value: value,
+    Kind.ATTRIBUTES: OtlpValueWriter.attributes,
+    Kind.MESSAGE: _status,
+}
 
 
-def _counts(
-    extra: Mapping[str, Any], names: Sequence[str], writer: OtlpValueWriter, others: Iterable[str] = ()
-) -> dict[str, Any]:
-    """Return the fields of 32 bits; anything else but `others` is lost."""
-    if not extra:
-        return {}
-    counts = {name: extra[snake_case(name)] for name in names if _is_count(extra.get(snake_case(name)))}
-    if extra.keys() - {*map(snake_case, counts)} - {*others}:
+_FIELDS: Final = {
+    message: [
+        (field.name, attrgetter(field.part), _WRITES.get(field.kind) or _list_of(field.message))
+        for field in sorted(fields, key=attrgetter("number"))
+        if field.part
+    ]
+    for message, fields in MESSAGES.items()
+}
+"""The fields of a message that are parts of ours, in the order of their numbers."""
+_IN_EXTRA: Final = {
+    message: {
+        snake_case(field.name): field.name if field.kind in {Kind.COUNT, Kind.FLAGS} else ""
+        for field in fields
+        if field.kind in _KEPT_IN_EXTRA
+    }
+    for message, fields in MESSAGES.items()
+}
+"""What `extra` may have of a message: a number, by its name; or, empty, what is written apart or can't be written."""
+
+
+def _in_extra(part: Any, message: str, writer: OtlpValueWriter) -> dict[str, Any]:
+    """Return the fields of a message that are in `extra`; anything that isn't the protocol's is lost."""
+    result, is_lost = {}, False
+    for key, value in part.extra.items():
+        name = _IN_EXTRA[message].get(key)
+        if name is None or (name and not _is_count(value)):
+            is_lost = True
+        elif name and value:
+            result[name] = value
+    if is_lost:
         writer.lose("parts with fields that only other formats have left out")
-    return counts
+    raw = part.extra.get("trace_state")
+    if isinstance(raw, str) and message in {"Span", "Link"} and not part.trace_state:
+        result["traceState"] = writer.text(raw)
+    return result
 
 
 def _is_count(value: Any) -> bool:
     return type(value) is int and value in UINT32
 
 
-def _trace_state(holder: Span | Link, writer: OtlpValueWriter) -> str:
-    raw = holder.extra.get("trace_state")
-    if isinstance(raw, str) and not holder.trace_state:
-        return writer.text(raw)
-    text = format_trace_state_header(holder.trace_state)
-    if text is None:
-        writer.lose("trace states that W3C's form can't hold left out")
-    return writer.text(text or "")
+def _resource(resource: Resource, writer: OtlpValueWriter) -> dict[str, Any]:
+    """Return the object of a resource, with references to entities as far as they are as `read` has them."""
+    refs = resource.extra.get("entity_refs")
+    entities = [_entity(ref, writer) for ref in refs if isinstance(ref, dict)] if isinstance(refs, list) else []
+    return _object(resource, "Resource", writer) | ({"entityRefs": entities} if entities else {})
 
 
-def _entities(extra: Mapping[str, Any], writer: OtlpValueWriter) -> list[dict[str, Any]]:
-    """Return the references to entities, as far as they are as `otlp` reads them."""
-    refs = extra.get("entity_refs")
-    entities = [entity for entity in refs if isinstance(entity, dict)] if isinstance(refs, list) else []
-    result = []
-    for entity in entities:
-        texts = {name: entity.get(snake_case(name)) for name in ("schemaUrl", "type")}
-        lists = {name: entity.get(snake_case(name)) for name in ("idKeys", "descriptionKeys")}
-        result.append(
-            {name: writer.text(text) for name, text in texts.items() if isinstance(text, str)}
-            | {
-                name: [writer.text(text) for text in part if isinstance(text, str)]
-                for name, part in lists.items()
-                if isinstance(part, list)
-            }
-        )
-    return result
+def _entity(ref: dict[str, Any], writer: OtlpValueWriter) -> dict[str, Any]:
+    entity: dict[str, Any] = {}
+    for name, _, kind, *_ in MESSAGES["EntityRef"]:
+        value = ref.get(snake_case(name))
+        if kind is Kind.TEXTS and isinstance(value, list):
+            entity[name] = [writer.text(text) for text in value if isinstance(text, str)]
+        elif kind is Kind.TEXT and isinstance(value, str):
+            entity[name] = writer.text(value)
+    return entity

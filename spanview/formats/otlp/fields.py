@@ -1,0 +1,160 @@
+"""The fields of OTLP's messages: what reads and writes them, in JSON or in protobuf, takes them from here.
+
+Source: trace.proto, common.proto and resource.proto of opentelemetry-proto 1.11.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum, auto
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from spanview.model.codes import KIND_NAMES, STATUS_NAMES
+
+
+class Kind(Enum):
+    """What a field holds, and how JSON and protobuf have it."""
+
+    TEXT = auto()
+    TEXTS = auto()
+    """A list of them; in protobuf, each is a field."""
+    TRACE_ID = auto()
+    """Hex digits; bytes."""
+    SPAN_ID = auto()
+    PARENT_ID = auto()
+    """A span id; roots have none."""
+    TRACE_STATE = auto()
+    """Text, as W3C's header has it."""
+    TIME = auto()
+    """Nanoseconds since 1970: decimal digits as text; 64 bits."""
+    COUNT = auto()
+    """Up to 32 bits: a number; a varint."""
+    FLAGS = auto()
+    """A number; 32 bits."""
+    SPAN_KIND = auto()
+    """The number of an enum; a varint."""
+    STATUS_CODE = auto()
+    BOOL = auto()
+    INT = auto()
+    """Up to 64 bits with a sign: text; a varint."""
+    DOUBLE = auto()
+    """A number, or the name of one that isn't finite; 64 bits."""
+    BYTES = auto()
+    """Base64; bytes."""
+    MESSAGE = auto()
+    MESSAGES = auto()
+    """A list of them; in protobuf, each is a field."""
+    ATTRIBUTES = auto()
+    """A list of `KeyValue`."""
+
+
+ENUMS: Final = {
+    Kind.SPAN_KIND: ("SPAN_KIND_", ("UNSPECIFIED", *KIND_NAMES)),
+    Kind.STATUS_CODE: ("STATUS_CODE_", STATUS_NAMES),
+}
+"""What the names of an enum's values begin with, and the rest of them, in the order of their numbers."""
+
+
+class Field(NamedTuple):
+    """A field of a message."""
+
+    name: str
+    """As JSON has it, in camel case."""
+    number: int
+    """In protobuf."""
+    kind: Kind
+    message: str = ""
+    """Of a field that holds messages: which."""
+    part: str = ""
+    """The attribute that holds it of what spanview makes of the message; else it is in `extra`, in snake case."""
+    default: Any = None
+    """What is written of a span that doesn't have it, so that its line can be scanned; None for nothing."""
+
+
+MESSAGES: Final = {
+    "Span": (
+        # In the order in which `spanview.ray.lines` has them.
+        Field("traceId", 1, Kind.TRACE_ID, part="trace_id", default=""),
+        Field("spanId", 2, Kind.SPAN_ID, part="span_id", default=""),
+        Field("parentSpanId", 4, Kind.PARENT_ID, part="parent_id"),
+        Field("flags", 16, Kind.FLAGS),
+        Field("name", 5, Kind.TEXT, part="name", default=""),
+        Field("kind", 6, Kind.SPAN_KIND, part="kind_value", default=0),
+        Field("startTimeUnixNano", 7, Kind.TIME, part="start_ns", default="0"),
+        Field("endTimeUnixNano", 8, Kind.TIME, part="end_ns"),
+        Field("status", 15, Kind.MESSAGE, "Status", "status", default={}),
+        Field("attributes", 9, Kind.ATTRIBUTES, part="attributes", default=[]),
+        Field("events", 11, Kind.MESSAGES, "Event", "events"),
+        Field("links", 13, Kind.MESSAGES, "Link", "links"),
+        Field("traceState", 3, Kind.TRACE_STATE, part="trace_state"),
+        Field("droppedAttributesCount", 10, Kind.COUNT),
+        Field("droppedEventsCount", 12, Kind.COUNT),
+        Field("droppedLinksCount", 14, Kind.COUNT),
+    ),
+    "Status": (
+        Field("code", 3, Kind.STATUS_CODE, part="code_value"),
+        Field("message", 2, Kind.TEXT, part="description"),
+    ),
+    "Event": (
+        Field("timeUnixNano", 1, Kind.TIME, part="timestamp_ns"),
+        Field("name", 2, Kind.TEXT, part="name"),
+        Field("attributes", 3, Kind.ATTRIBUTES, part="attributes"),
+        Field("droppedAttributesCount", 4, Kind.COUNT),
+    ),
+    "Link": (
+        Field("traceId", 1, Kind.TRACE_ID, part="trace_id"),
+        Field("spanId", 2, Kind.SPAN_ID, part="span_id"),
+        Field("flags", 6, Kind.FLAGS),
+        Field("traceState", 3, Kind.TRACE_STATE, part="trace_state"),
+        Field("attributes", 4, Kind.ATTRIBUTES, part="attributes"),
+        Field("droppedAttributesCount", 5, Kind.COUNT),
+    ),
+    "Resource": (
+        Field("attributes", 1, Kind.ATTRIBUTES, part="attributes"),
+        Field("droppedAttributesCount", 2, Kind.COUNT),
+        Field("entityRefs", 3, Kind.MESSAGES, "EntityRef"),
+    ),
+    "EntityRef": (
+        Field("schemaUrl", 1, Kind.TEXT),
+        Field("type", 2, Kind.TEXT),
+        Field("idKeys", 3, Kind.TEXTS),
+        Field("descriptionKeys", 4, Kind.TEXTS),
+    ),
+    "InstrumentationScope": (
+        Field("name", 1, Kind.TEXT, part="name"),
+        Field("version", 2, Kind.TEXT, part="version"),
+        Field("attributes", 3, Kind.ATTRIBUTES, part="attributes"),
+        Field("droppedAttributesCount", 4, Kind.COUNT),
+    ),
+    "KeyValue": (
+        Field("key", 1, Kind.TEXT),
+        Field("value", 2, Kind.MESSAGE, "AnyValue"),
+    ),
+    "AnyValue": (
+        Field("stringValue", 1, Kind.TEXT),
+        Field("boolValue", 2, Kind.BOOL),
+        Field("intValue", 3, Kind.INT),
+        Field("doubleValue", 4, Kind.DOUBLE),
+        Field("arrayValue", 5, Kind.MESSAGE, "ArrayValue"),
+        Field("kvlistValue", 6, Kind.MESSAGE, "KeyValueList"),
+        Field("bytesValue", 7, Kind.BYTES),
+    ),
+    "ArrayValue": (Field("values", 1, Kind.MESSAGES, "AnyValue"),),
+    "KeyValueList": (Field("values", 1, Kind.ATTRIBUTES),),
+}
+"""The messages that are taken apart, by the protocol's names; those around spans stand where they are walked."""
+
+_CAPITAL: Final = re.compile("[A-Z]")
+
+
+@cache
+def snake_case(name: str) -> str:
+    """Return a field's name as the protocol's definition has it: `trace_id` for `traceId`."""
+    return _CAPITAL.sub(lambda match: f"_{match[0].lower()}", name)
+
+
+@cache
+def extra_of(message: str) -> tuple[str, ...]:
+    """Return the numbers of a message that spanview keeps in `extra`."""
+    return tuple(field.name for field in MESSAGES[message] if field.kind in {Kind.COUNT, Kind.FLAGS})

@@ -392,6 +392,18 @@ async def test_what_is_lost_is_a_finding_at_once(host: FakeHost, monkeypatch: py
         await look.until_shown(f"! {before + 1} finding")
 
 
+async def test_what_may_still_come_is_no_finding(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call without an attempt, and a parent that hasn't ended: findings once their processes have."""
+    monkeypatch.setattr(findings, "_MIN_INTERVAL_S", 0.1)
+    async with looking_at(data=filled(), size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.until(lambda: look.app.findings is not None)
+        assert look.app.findings == 0, look.header
+        assert "finding" not in look.header
+        host.end({7, 8})
+        await look.until_shown("! 3 findings")
+
+
 async def test_what_runs_has_one_time_on_a_screen(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
     """The title, the root's row and the sentence say the same at each moment, also when more has come since."""
     assert host.alive

@@ -1,4 +1,7 @@
-"""How many findings there are, for the header: counted beside the screen, and again while spans come, now and then."""
+"""How many findings there are, for the header: counted beside the screen, and again while spans come, now and then.
+
+What is missing only because a call or a trace still runs isn't counted.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import TYPE_CHECKING, Final
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
+    from spanview.analysis.diagnosis.finding import Finding
+    from spanview.analysis.ray.running import Running
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.tui.viewer import Viewer
@@ -58,15 +63,33 @@ class FindingsCount:
         self._waits = False
         self.look()
 
-    def _diagnose(self, tell: Tell) -> int:
-        """Called in a thread."""
+    def _diagnose(self, tell: Tell) -> tuple[int, int]:
+        """Called in a thread; return how many findings there are, and how many may pass."""
         from spanview.analysis.diagnosis.report import diagnose
 
-        return len(diagnose(self._store, tell, unended=self._viewer.running.unended()).findings)
+        running = self._viewer.running
+        findings = diagnose(self._store, tell, unended=running.unended()).findings
+        passing = sum(_may_pass(finding, running) for finding in findings)
+        return len(findings) - passing, passing
 
-    def _take(self, count: int) -> None:
-        now = time.monotonic()
+    def _take(self, found: tuple[int, int]) -> None:
+        (count, passing), now = found, time.monotonic()
         self._rest_until = now + max(_MIN_INTERVAL_S, _REST_PER_WORK * (now - self._begun_at))
         if count != self.count:
             self.count = count
             self._app.refresh_frame()
+        if passing:
+            # They may stay although nothing comes any more.
+            self.look_anew()
+
+
+def _may_pass(finding: Finding, running: Running) -> bool:
+    """Return whether all that a finding counts may be missing because something still runs, as processes show it."""
+    from spanview.analysis.diagnosis.finding import Kind
+
+    if finding.kind is Kind.NO_ATTEMPT:
+        return all(map(running.is_open, finding.rows))
+    if finding.kind in {Kind.MISSING_ROOTS, Kind.MISSING_PARENTS}:
+        growing = running.growing()
+        return all(place.trace in growing for place in finding.evidence)
+    return False

@@ -31,6 +31,7 @@ from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
+from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.nested import NestedQueue, summed
 from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
 from spanview.analysis.telling import unheard
@@ -309,7 +310,6 @@ class _Sorter:
     def __init__(self, store: Store, tree: TraceTree, numbers: NameNumbers, *, has_calls: bool) -> None:
         self._store = store
         self._spans = store.spans
-        self._names = store.names.texts
         self._tree = tree
         self._submits, self._runs = numbers
         self._replicas = numbers_of(store.names, Part.REPLICA)
@@ -357,11 +357,8 @@ class _Sorter:
         previous = self._tree.previous_sibling(node)
         if previous is None or not self._is_attempt(previous):
             return Doing.WAITING
-        row, spans = self._tree.rows[previous], self._spans
-        is_made = self._names[spans.name[row]].endswith(f".__init__{RAN}")
-        is_made = is_made and spans.end_ns[row] != NO_TIME and spans.status[row] != ERROR
-        is_made = is_made or are_executions(self._store, row, self._tree.rows[node])
-        return Doing.LIVING if is_made else Doing.RETRYING
+        rows = self._tree.rows[previous], self._tree.rows[node]
+        return Doing.LIVING if lived_between(self._store, *rows) else Doing.RETRYING
 
     def _is_futile(self, node: int) -> bool:
         """Return whether a node is, or is below, an attempt that failed and was followed by another."""

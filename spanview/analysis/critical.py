@@ -37,6 +37,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.analysis.consistent import NO_TIMES, consistent
+from spanview.analysis.ray.waits import lived_before
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
@@ -118,7 +119,8 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     """Return what each name takes of the critical paths, the greatest first, then by name.
 
     Returns:
-        The names that are on a path. What missing parents take is left out.
+        The names that are on a path. What missing parents take is left out, and the time in which an actor lived
+        between two attempts of its constructor.
     """
     spans, table = store.spans, store.trace_table
     sums: dict[Blame, defaultdict[int, int]] = {kind: defaultdict(int) for kind in Blame}
@@ -135,7 +137,8 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
         for node, start, end, kind in stretches:
             if not tree.is_missing(node):
                 name = spans.name[tree.rows[node]]
-                sums[kind][name] += end - start
+                if kind is Blame.SELF or not lived_before(store, tree, node):
+                    sums[kind][name] += end - start
                 names.add(name)
         for name in names:
             counts[name] += 1

@@ -271,8 +271,9 @@ class _Line:
                 return f"waiting between attempts{f' of {name}' if same else ''}"
             case Doing.LIVING:
                 of, who = (name, "its actor") if same else ("constructors", "their actors")
-                runs = "attempts" if not same or part.longest.endswith("__init__ ray.remote_worker") else "executions"
-                return f"between {runs} of {of}, while {who} lived"
+                if not same or part.longest.endswith("__init__ ray.remote_worker"):
+                    return f"between attempts of {of}, while {who} lived, ended and restarted"
+                return f"between executions of {of}, while {who} lived"
             case Doing.QUEUED:
                 return "in Serve's queue" if one else "in Serve's queues"
             case Doing.IDLE:

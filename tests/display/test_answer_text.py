@@ -94,7 +94,7 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
             of_call("m.A.__init__", "0-20", "300-310", "900-1000", indent=0),
             (
                 "1 ms = 280 µs waiting before A.__init__ ran "
-                "+ 590 µs between attempts of A.__init__, while its actor lived "
+                "+ 590 µs between attempts of A.__init__, while its actor lived, ended and restarted "
                 "+ 110 µs running + 20 µs submitting A.__init__"
             ),
         ),

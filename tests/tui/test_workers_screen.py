@@ -476,7 +476,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         await look.press("j")
         # Its middle is at 95: what is nearest ended at 85.
         assert (rows.cursor, rows.block) == (1, 1)
-        assert "waited 74 µs" in look.lines[-2]
+        assert "waited 30 µs" in look.lines[-2]
         assert "idle 20 µs before" in look.lines[-2]
         assert "✖ call" in look.lines[-2]
         await look.press("h", "k")

@@ -166,8 +166,9 @@ class Calls:
         return [*failed[lasts].tolist(), *refused.tolist()], failed[~lasts].tolist()
 
     def attempts_of(self, row: int) -> list[int]:
-        """Return the rows of the attempts of the call whose PRODUCER has a row."""
-        return self._attempts_of(int(np.searchsorted(self.rows, row)))
+        """Return the rows of the attempts of the call whose PRODUCER has a row; none where that isn't a call."""
+        index = int(np.searchsorted(self.rows, row))
+        return self._attempts_of(index) if index < len(self.rows) and self.rows[index] == row else []
 
     def _attempts_of(self, index: int) -> list[int]:
         attempts: list[int] = self.attempts[self.firsts[index] : self.firsts[index + 1]].tolist()

@@ -13,7 +13,7 @@ from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.names import RAN, started_attempts
 from spanview.analysis.serve.requests import Part, part_of_name, queue_between
 from spanview.index.tree import ROOT
-from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -35,20 +35,55 @@ def wait_of(store: Store, tree: TraceTree, node: int) -> int:
     parent = tree.parents[node]
     if parent == ROOT or tree.is_missing(parent):
         return 0
-    row, spans = tree.rows[node], store.spans
+    row = tree.rows[node]
     wait = wait_between(store, tree.rows[parent], row)
-    previous = tree.previous_sibling(node) if wait and spans.kind[row] == CONSUMER else None
-    if previous is None:
+    previous = tree.previous_sibling(node) if wait and store.spans.kind[row] == CONSUMER else None
+    return wait if previous is None else _wait_after(store, tree.rows[previous], row, wait)
+
+
+def wait_in(calls: Calls, parent_row: int, row: int) -> int:
+    """Return what `wait_of` does, where the calls are known and no tree is.
+
+    Args:
+        parent_row: The row of the span's parent; it needn't be a call.
+    """
+    wait, attempts = wait_between(calls.store, parent_row, row), calls.attempts_of(parent_row)
+    index = attempts.index(row) if row in attempts else 0
+    return _wait_after(calls.store, attempts[index - 1], row, wait) if wait and index else wait
+
+
+def _wait_after(store: Store, previous: int, row: int, wait: int) -> int:
+    """Return how long an attempt waited after the span before it, which has the same parent.
+
+    Args:
+        previous: The row of that span.
+        wait: How long it was since the parent had ended.
+    """
+    spans = store.spans
+    if spans.kind[previous] != CONSUMER:
         return wait
-    previous_row = tree.rows[previous]
-    if spans.kind[previous_row] != CONSUMER:
-        return wait
-    if spans.end_ns[previous_row] == NO_TIME:
+    if spans.end_ns[previous] == NO_TIME or lived_between(store, previous, row):
         return 0
-    # The actor lived between its constructor's attempts: it was restarted, and nobody waited for that.
-    if store.names.texts[spans.name[row]].endswith(f"__init__{RAN}") or are_executions(store, previous_row, row):
-        return 0
-    return max(0, min(wait, spans.start_ns[row] - spans.end_ns[previous_row]))
+    return max(0, min(wait, spans.start_ns[row] - spans.end_ns[previous]))
+
+
+def lived_before(store: Store, tree: TraceTree, node: int) -> bool:
+    """Return whether a node is an attempt before which its actor lived, as in `lived_between`."""
+    rows, kinds, previous = tree.rows, store.spans.kind, tree.previous_sibling(node)
+    if previous is None or not kinds[rows[node]] == kinds[rows[previous]] == CONSUMER:
+        return False
+    return lived_between(store, rows[previous], rows[node])
+
+
+def lived_between(store: Store, previous: int, row: int) -> bool:
+    """Return whether an actor lived between two attempts of one call, so that nobody waited for the second.
+
+    Its constructor runs again when the actor is restarted; a compiled graph executes its methods again.
+    """
+    spans = store.spans
+    is_made = store.names.texts[spans.name[previous]].endswith(f"__init__{RAN}")
+    is_made = is_made and spans.end_ns[previous] != NO_TIME and spans.status[previous] != ERROR
+    return is_made or are_executions(store, previous, row)
 
 
 def wait_between(store: Store, parent_row: int, row: int) -> int:

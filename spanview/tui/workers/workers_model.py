@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.intervals import Levels
+    from spanview.analysis.ray.calls import Calls
     from spanview.analysis.ray.lanes import Key, Lane
     from spanview.analysis.ray.running import RunsNow
     from spanview.analysis.telling import Tell
@@ -111,6 +112,8 @@ class WorkersShape:
     """Whether something was left out because it is Ray's own."""
     empty_files: int = 0
     """Empty files of further processes, where all traces count."""
+    calls: Calls | None = None
+    """All calls of the traces; None before anything is known."""
 
     @classmethod
     def of(
@@ -167,6 +170,7 @@ class WorkersShape:
             sum(why.reason is Reason.UNTRACED and store.spans.name[row] not in without for row, why in whys.items()),
             bool(without),
             empty_files(store, {worker.pid for worker in workers}) if traces is None else 0,
+            calls,
         )
 
 

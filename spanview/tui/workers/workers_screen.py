@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.names import RAN
 from spanview.analysis.ray.unended import known_until
-from spanview.analysis.ray.waits import wait_between, wait_word
+from spanview.analysis.ray.waits import wait_in, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
@@ -216,8 +216,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         if block is None or row is None:
             return "no span of this worker has a start", ""
         start, end, parent = spans.start_ns[row], spans.end_ns[row], lane.blocks.parents[block]
-        parts = [self._after(start), self._length_text(row, start, end)]
-        if parent != NO_ROW and (wait := wait_between(self._store, parent, row)):
+        parts, calls = [self._after(start), self._length_text(row, start, end)], self._model.shape.calls
+        if parent != NO_ROW and calls is not None and (wait := wait_in(calls, parent, row)):
             parts.append(f"{wait_word(self._store, row)} {duration(wait)}")
         gap = lane.gap_before(start)
         if gap is None:

@@ -18,9 +18,9 @@ import pytest
 
 from builders import Builder, store_of
 from slow_critical import nodes_of, sums_of
-from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.critical import Blame, critical_by_name, critical_path
 from spanview.analysis.ray.calls import Outcome, calls_of
-from spanview.analysis.ray.waits import wait_of, wait_word, waiting_in
+from spanview.analysis.ray.waits import wait_in, wait_of, wait_word, waiting_in
 from spanview.analysis.serve.requests import Part, serve_requests
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_parts
@@ -75,6 +75,9 @@ def test_attempts_after_the_first(function: str, waits: list[int]) -> None:
     )
     tree = store.tree(0)
     assert [wait_of(store, tree, node) for node in (1, 2)] == waits
+    assert [wait_in(calls_of(store), 0, tree.rows[node]) for node in (1, 2)] == waits
+    (share,) = (share for share in critical_by_name(store) if share.name.endswith("worker"))
+    assert share.wait_ns == sum(waits)
     (call,) = calls_of(store)
     assert call.outcome is (Outcome.RETRIED if function == "f" else Outcome.RESTARTED)
 

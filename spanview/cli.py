@@ -46,6 +46,7 @@ _BY: Final = (
     "ray-actor",
     "ray-node",
     "ray-job",
+    "ray-call",
     "serve",
     "serve-request",
 )

@@ -65,7 +65,7 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
                 "scope",
                 "critical-path",
             ),
-            *("ray", "ray-actor", "ray-node", "ray-job", "serve", "serve-request"),
+            *("ray", "ray-actor", "ray-node", "ray-job", "ray-call", "serve", "serve-request"),
         },
     ),
     ("--since l|", {"last"}),

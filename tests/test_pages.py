@@ -182,6 +182,7 @@ JSON_TABLES: Final = [
     ("stats", "fixtures/serve"),
     ("stats", "fixtures/ray-tasks-bundled-hook", "--by", "critical-path"),
     ("stats", "fixtures/ray-tasks-bundled-hook", "--by", "ray"),
+    ("stats", "fixtures/ray-odd-calls", "--by", "ray-call"),
     ("stats", "fixtures/serve", "--by", "serve"),
     ("stats", "fixtures/serve", "--by", "serve-request"),
 ]

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _CALLS_BY: Final = {"ray": "function", "ray-actor": "actor", "ray-node": "node", "ray-job": "job"}
 _ON_PATH: Final = "critical-path"
-_OTHER_REPORTS: Final = (_ON_PATH, *_CALLS_BY, "serve", "serve-request")
+_EACH_CALL: Final = "ray-call"
+_OTHER_REPORTS: Final = (_ON_PATH, *_CALLS_BY, _EACH_CALL, "serve", "serve-request")
 
 
 def run(options: Options) -> int:
@@ -71,6 +72,10 @@ def _report(by: str, store: Store, traces: Sequence[int] | None) -> Report[Any]:
         from spanview.reports import serve
 
         return (serve.serve_report if by == "serve" else serve.requests_report)(store, traces)
+    if by == _EACH_CALL:
+        from spanview.reports.each_call import each_call_report
+
+        return each_call_report(store, traces, unended_in(store))
     if by in _CALLS_BY:
         from spanview.analysis.ray.call_groups import CallsBy
         from spanview.reports.calls import calls_report

@@ -37,7 +37,7 @@ _COUNT: Final = 8
 _LEAST_NAME, _USUAL_NAME = 18, 24
 """Cells of names for which figures go, and with which further ones come."""
 _SHORTEST_NAME: Final = 8
-_NOTHING: Final = f"no Ray calls here; a call is a span of kind PRODUCER whose name ends in {SUBMITTED.strip()!r}"
+NOTHING: Final = f"no Ray calls here; a call is a span of kind PRODUCER whose name ends in {SUBMITTED.strip()!r}"
 _WAITED: Final = "the time from a call's submission to its first attempt"
 _RAN: Final = "how long an attempt ran"
 
@@ -216,7 +216,7 @@ def calls_report(
     functions = functions_of(store, calls, groups, unended)
     table = calls_table(by, names_of(functions, by), columns_that_count(functions))
     old = "functions" if by is CallsBy.FUNCTION else ""
-    return Report("calls", table, table.in_order(functions), {"by": by.value}, old, _NOTHING)
+    return Report("calls", table, table.in_order(functions), {"by": by.value}, old, NOTHING)
 
 
 def names_of(functions: Iterable[Function], by: CallsBy) -> Mapping[str, str]:

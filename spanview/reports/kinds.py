@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.call_groups import CallsBy
 from spanview.reports.calls import calls_table
+from spanview.reports.each_call import each_call_report
 from spanview.reports.findings import findings_report
 from spanview.reports.report import Report
 from spanview.reports.serve import requests_table, serve_table
@@ -19,6 +20,7 @@ COMMANDS: Final = {
     "statistics": "spanview stats",
     "critical-path": "spanview stats --by critical-path",
     "calls": "spanview stats --by ray",
+    "each-call": "spanview stats --by ray-call",
     "requests-by-route": "spanview stats --by serve",
     "requests": "spanview stats --by serve-request",
     "findings": "spanview check",
@@ -32,6 +34,7 @@ def empty_reports(store: Store) -> list[AnyReport]:
         report_of([], "name"),
         report_of([], ON_PATH),
         Report("calls", calls_table(CallsBy.FUNCTION, {}), [], {"by": "function"}, "functions"),
+        each_call_report(store),
         Report("requests-by-route", serve_table({}), [], {"by": "serve"}, "requests"),
         Report("requests", requests_table(store), []),
         findings_report([]),

@@ -6,6 +6,7 @@ header           `check --json`: spans, traces, findings; `spans`: errors
 traces           `export`: start, duration, spans, errors of each; the preview's title and answer
 answer line      its parts add up to the trace's duration; each is rounded for itself
 groups           `export`: percentiles of the durations of the traces with a root's name
+each call        `stats --by ray-call --json`: wait, run, both, what it waited for, and how it went
 calls            `stats --by ray --json`, by function; by actor, node and job the same calls, by their attributes
 workers          `spans`: the share of a process's time in which its spans run and nothing below them does
 requests         `stats --by serve --json`; each one's parts add up to its total
@@ -32,6 +33,7 @@ from pictures import ROOT, settled, viewer_of
 from programs import spanview
 from seeds import THOROUGH
 from spanview.analysis.answer import answer_of
+from spanview.analysis.ray.waited_for import WaitedFor
 from spanview.display.units import count, duration, last_digit
 from spanview.model.ids import format_trace_id
 from spanview.tui.serve.requests_screen import RequestsScreen
@@ -269,6 +271,19 @@ async def test_calls(recording: str) -> None:
             assert sum(map(number_in, rows)) == total, head
         if not any(function["existing"] for function in functions):
             assert sorted(map(number_in, rows)) == sorted(jobs.values())
+
+
+@pytest.mark.parametrize("recording", ["ray-tasks-bundled-hook", "killed-workers", "ray-odd-actors"])
+async def test_each_call(recording: str) -> None:
+    """The calls of a job, slowest first, have the figures that the command prints."""
+    calls = told(recording, "stats", "--by", "ray-call", "--json")["rows"]
+    async with recording_at(recording, "A", "b", "b", "b", "enter") as look:
+        rows = [row for row in look.lines[look.line_of("SUBMITTED") + 1 : -3] if row.strip()]
+    assert len(rows) in {len(calls), WIDE[1] - 6}
+    for row, call in zip(rows, calls, strict=False):
+        times = [call[name] for name in ("wait_ns", "run_ns", "wait_and_run_ns")]
+        assert texts_of(row) == [duration(ns) for ns in times if ns is not None]
+        assert call["waited_for"] in {None, "unknown"} or WaitedFor[call["waited_for"].upper()] in row
 
 
 @pytest.mark.parametrize("recording", ["ray-tasks-bundled-hook", "session-with-logs/logs/spans", "pids-used-again"])

@@ -44,7 +44,7 @@ from spanview.tui.traces import traces_screen
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets import live
 from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.live import Live
+from spanview.tui.widgets.live import AnyLive, Live
 from spanview.tui.widgets.report_screen import ReportScreen
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 from spanview.tui.workers.workers_screen import WorkersScreen
@@ -309,6 +309,24 @@ each_way: Final = pytest.mark.parametrize(
     "way",
     [pytest.param(way, id=_named(way), marks=pytest.mark.xdist_group(_named(way))) for way in WAYS],
 )
+
+
+@pytest.mark.parametrize(
+    ("screen", "begins"),
+    [(StatsScreen, 1), (CallsScreen, 1), (ServeScreen, 1), (SpansScreen, 0), (FunctionCallsScreen, 0)],
+)
+async def test_rows_are_counted_once(screen: type[BaseScreen], begins: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A screen counts once when it opens; what is known of a row is shown behind it, and not counted again."""
+    began, begin = list[AnyLive](), Live.begin
+
+    def noted(each: AnyLive, *asks: Any) -> None:
+        began.append(each)
+        begin(each, *asks)
+
+    monkeypatch.setattr(Live, "begin", noted)
+    async with looking_at(data=begun(), size=(110, 40)) as look:
+        opened = await go(look, next(way for way in WAYS if way.screen is screen))
+        assert began.count(cast("Any", opened).live) == begins
 
 
 @each_way

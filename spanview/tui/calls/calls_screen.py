@@ -159,9 +159,9 @@ class CallsScreen(ReportScreen["Function"], on=On.CALLS, view=View.CALLS):
         self.live: Live[_Counted] = Live(self, scope, self._ask(), self._take_functions)
         self._thinking = Work(self)
 
-    def on_mount(self) -> None:
-        """Begin to count."""
-        super().on_mount()
+    def begin(self) -> None:
+        """Begin to count, and to ask processes."""
+        super().begin()
         self.set_interval(ASK_AGAIN_S, self._think)
 
     def take_settings(self) -> None:

@@ -58,9 +58,8 @@ class RequestsScreen(ReportScreen["Request"], on=On.SPANS):
         self._known = group.requests, counted.chosen, counted.version
         self.live: Live[Sequence[Request]] = Live(self, counted.scope, self._find, self._take_requests)
 
-    def on_mount(self) -> None:
-        """Take the keys, and show what is known."""
-        self.set_focus(self.rows)
+    def begin(self) -> None:
+        """Show what is known."""
         self.live.begin_with(*self._known)
 
     def note_text(self, cells: int) -> str:  # noqa: ARG002 - it is short

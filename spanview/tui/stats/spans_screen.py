@@ -125,9 +125,8 @@ class SpansScreen(ReportScreen[int], on=On.SPANS):
         self._known = spans, counted.chosen, counted.version
         self.live: Live[Spans] = Live(self, counted.scope, ask, self._take_spans)
 
-    def on_mount(self) -> None:
-        """Take the keys, and show what is known."""
-        self.set_focus(self.rows)
+    def begin(self) -> None:
+        """Show what is known."""
         self.live.begin_with(*self._known)
 
     def _take_spans(self, spans: Spans) -> None:

@@ -113,9 +113,9 @@ class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
         yield Prompt("the key of an attribute, as http.method; Enter counts by it", is_key=True)
         yield from super().body()
 
-    def on_mount(self) -> None:
+    def begin(self) -> None:
         """Begin with the names."""
-        super().on_mount()
+        super().begin()
         self._answer_line.live.begin()
 
     def note_text(self, cells: int) -> str:  # noqa: ARG002 - it is short

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
+    from spanview.reports.table import RowOrder
     from spanview.tui.widgets.live import AnyLive
     from spanview.tui.widgets.table import TableList
 
@@ -46,17 +47,24 @@ class ReportScreen(BaseScreen, Generic[Row]):
 
     Args:
         setting: What keeps the order, by its name in `Settings`; empty where nothing does.
+        sort: Puts the rows in order, where the list can't do so itself.
     """
 
     rows: TableList[Row]
     live: AnyLive
     NOTES = 1
 
-    def __init__(self, rows: TableList[Row], keys: RowKeys[Row], setting: str = "") -> None:
+    def __init__(
+        self,
+        rows: TableList[Row],
+        keys: RowKeys[Row],
+        setting: str = "",
+        sort: Callable[[RowOrder], object] | None = None,
+    ) -> None:
         super().__init__()
         self.rows = rows
         self.row_keys = keys
-        self.sorting = Sorting(self, rows, setting)
+        self.sorting = Sorting(self, rows, setting, sort)
         self._next_failure = NextFailure(
             self,
             lambda: () if rows.selected is None else keys.failed(rows.selected),
@@ -73,9 +81,13 @@ class ReportScreen(BaseScreen, Generic[Row]):
             yield Static(Content(""), classes="heads", id="note")
 
     def on_mount(self) -> None:
-        """Take the keys, and begin to count."""
+        """Take the keys, and begin."""
         self.set_focus(self.rows)
         self.take_settings()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin to count, or show what is known."""
         self.live.begin()
 
     def note_text(self, cells: int) -> str:  # noqa: ARG002 - for screens with a note

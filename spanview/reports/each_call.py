@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.ray.calls import Call, Calls
     from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.running import Assessment
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.ray.waited_for import WaitReason, WaitReasons
     from spanview.index.store import Store
@@ -66,7 +67,7 @@ class KnownCalls:
     """What has become of attempts without an end, by row, as far as that was asked."""
     open_calls: Collection[int] = frozenset()
     """The rows of calls without an attempt that may still run, as far as was asked."""
-    notes: Mapping[int, str] = field(default_factory=dict)
+    notes: Mapping[int, Assessment] = field(default_factory=dict)
     """What is thought of calls without an attempt, by their rows."""
 
     @classmethod
@@ -81,7 +82,9 @@ class KnownCalls:
         reasons = reasons_of(store, among) if len(firsts) < len(calls) else {}
         return cls(store, calls, reasons, attempts.reasons_of(firsts), generators_of(store))
 
-    def learn(self, unended: Mapping[int, Unended], open_calls: Collection[int], notes: Mapping[int, str]) -> None:
+    def learn(
+        self, unended: Mapping[int, Unended], open_calls: Collection[int], notes: Mapping[int, Assessment]
+    ) -> None:
         """Take what processes say of calls."""
         self.unended, self.open_calls, self.notes = unended, open_calls, notes
         self.__dict__.pop("longest_said", None)
@@ -153,7 +156,7 @@ class KnownCalls:
         """Return how a call went, and of one without an attempt why, or what is thought of it."""
         why = self.reasons.get(call.row)
         if call.row in self.notes:
-            return self.notes[call.row]
+            return self.notes[call.row].text
         if call.function in self.generators and call.outcome is Outcome.ENDED:
             return _MADE
         if call.row in self.open_calls:

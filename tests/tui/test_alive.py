@@ -167,19 +167,29 @@ async def test_a_call_that_may_be_running(host: FakeHost) -> None:
         await look.press("A")
         await look.until_shown("1 call of 1 function", "1 call not yet seen to run")
         await look.press("enter")
-        await look.until_shown("◌ not yet seen to run", "not yet seen to run: it is waiting")
+        await look.until_shown(
+            "◌ not yet seen to run", "not yet seen to run: it waited or ran when the files were written"
+        )
         assert look.is_on(FunctionCallsScreen)
         await look.tell(FOLLOWING)
         await look.until_shown("◌ runs, likely: pid 8 is ray::f")
         host.titles[8] = "IDLE"
         await look.until_shown("◌ may run: its caller, pid 7, is alive")
-        await look.until_shown("◌ doesn't run here: no Ray worker is ray::f")
+        await look.until_shown(
+            "◌ doesn't run here: no Ray worker is ray::f",
+            "no Ray worker is ray::f; ray status shows whether no node has what it needs",
+        )
         look.app.paused = True
         host.end({7})
         await look.pilot.pause(1.2)
         assert "doesn't run here" in look.text
         look.app.paused = False
-        await look.until_shown("◌ unknown: its caller, pid 7, has ended")
+        await look.until_shown(
+            "◌ unknown: its caller, pid 7, has ended",
+            "no attempt seen: it waited or ran when the files were written",
+        )
+        await look.press("escape")
+        await look.until_shown("1 call without attempt")
 
 
 STARTED: str = "spans/here-7-1700000000000.started.jsonl"

@@ -47,7 +47,7 @@ _FIX_EARLIER_FAILURES: Final = (
 _FIX_SUBMISSION: Final = (
     "First fix the call that could not be submitted: if the program ended with that error, Ray ended these calls, too. "
 )
-_OPEN_TEXT_OF_MANY: Final = "are waiting, are running, died, were cancelled, or could never start"
+_OPEN_TEXT_OF_MANY: Final = "waited or ran when the files were written, died, were cancelled, or could never start"
 
 
 def no_attempt(facts: Facts) -> Finding:

@@ -100,11 +100,12 @@ RULES: Final = {
     ),
     Kind.NO_ATTEMPT: Rule(
         "a call was submitted, but no worker recorded that it ran: its actor's constructor failed, its actor had "
-        "exited, an argument failed (likely), or the call is waiting, is running, died, or could never start. If all "
-        "reasons are known, the advice is to fix the earlier failures",
-        "While the program runs, `spanview --follow` shows attempts as they arrive. Calls that were cancelled, killed "
-        "with `ray.kill`, or need resources that no node has never get one. Afterwards, search Ray's logs for workers "
-        "that died (RAY_TMPDIR moves the logs): "
+        "exited, an argument failed (likely), or the call waited or ran when the "
+        "files were written, died, or could never start. If all reasons are known, the advice is to fix the earlier "
+        "failures",
+        "While the program runs, `spanview --follow` shows attempts as they arrive, and ray status whether no node has "
+        "what a call needs. Calls that were cancelled, killed with `ray.kill`, or need resources that no node has "
+        "never get one. Afterwards, search Ray's logs for workers that died (RAY_TMPDIR moves the logs): "
         'grep -r "worker died" /tmp/ray/session_latest/logs',
     ),
     Kind.UNTRACED: Rule(

@@ -13,7 +13,7 @@ r, r        Serve's routing calls a replica again            replica full, likel
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
 s, r.check  of Serve's own, after Serve was shut down        shut down, likely
 f           in a log that Ray took repeated lines from       lost in the log, likely
-f           nothing of these                                 no attempt seen: it waits, runs, died, …
+f           nothing of these                                 no attempt seen: it waited, ran, died, …
 
 The names of a call's two spans can differ, so what belongs to one actor is known by the actor's id.
 """
@@ -125,7 +125,7 @@ class Why:
         return not self.is_call or self.reason in {Reason.UNTRACED, Reason.REFUSED, Reason.SHUT_DOWN}
 
 
-OPEN_TEXT: Final = "it is waiting, is running, died, was cancelled, or could never start"
+OPEN_TEXT: Final = "it waited or ran when the files were written, died, was cancelled, or could never start"
 """What may have happened to a call about which nothing more is known."""
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
 _CREATED: Final = Why(

@@ -101,6 +101,8 @@ class Assessment:
     """The rows of the calls, including itself, for one of which a process is named."""
     pids: Sequence[int] = ()
     """The processes that are named after it."""
+    hint: str = ""
+    """How to learn more."""
 
     @property
     def is_open(self) -> bool | None:
@@ -108,6 +110,7 @@ class Assessment:
         return None if self is _NOT_KNOWN else self.may_run
 
 
+_MAY_LACK_ROOM: Final = "ray status shows whether no node has what it needs"
 _GROWS: Final = Assessment(True, "may run: its trace, or its caller's file, still grows")
 _NOT_KNOWN: Final = Assessment(True, "not known whether it runs")
 
@@ -418,7 +421,7 @@ class Running:
         if workers and all(self._is_explained(worker.title) for worker in workers):
             since = self._not_run.setdefault(row, self._clock())
             if self._clock() - since >= _READING_DELAY_S:
-                return Assessment(True, f"doesn't run here: no Ray worker is ray::{title}")
+                return Assessment(True, f"doesn't run here: no Ray worker is ray::{title}", hint=_MAY_LACK_ROOM)
         else:
             self._not_run.pop(row, None)
         return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")

@@ -91,7 +91,7 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
     notes = [] if function.generator is None else [_GENERATORS[function.generator]]
     if function.unknown_runs:
         notes.append(f"the runs of {count(function.unknown_runs, 'attempt')} of generators aren't known")
-    notes += [without_attempt_text(function.no_attempt, open_calls)] if open_calls else []
+    notes += [without_attempt_text(function.no_attempt, open_calls)] if function.no_attempt else []
     notes += [f"{function.untraced:,} likely ran untraced"] if function.untraced else []
     notes += [f"{function.refused:,} refused by a full replica"] if function.refused else []
     notes += [f"{function.shut_down:,} while Serve shut down"] if function.shut_down else []

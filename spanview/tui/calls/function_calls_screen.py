@@ -97,7 +97,9 @@ class CallLines(TableList[Call]):
         self.learn(before.unended, before.open_calls, before.notes)
         self.show(known.calls, stay=stay)
 
-    def learn(self, unended: Mapping[int, Unended], open_calls: Collection[int], notes: Mapping[int, str]) -> None:
+    def learn(
+        self, unended: Mapping[int, Unended], open_calls: Collection[int], notes: Mapping[int, Assessment]
+    ) -> None:
         """Show what processes say of the calls."""
         self.known.learn(unended, open_calls, notes)
         self.table = each_call_table(self.known, has_functions=self._has_functions)
@@ -161,8 +163,12 @@ class FunctionCallsScreen(ReportScreen[Call], on=On.CALLS):
         if (unended := known.unended_of(call)) is not None:
             return sanitise(unended_text(unended))
         why = known.reasons.get(call.row)
-        label = "" if why is None else NOT_YET_SEEN if call.row in known.open_calls else why.label
+        is_open = call.row in known.open_calls
+        label = "" if why is None else NOT_YET_SEEN if is_open else why.label
         reason = self._wait_text(call) if why is None else f"{label}: {why.text}"
+        if is_open and (note := known.notes.get(call.row)) is not None:
+            # The row says it, too.
+            reason = "; ".join(filter(None, (note.text, note.hint)))
         ended = RUN_NOT_KNOWN if known.is_generator(call) else _ENDED
         return data_text(reason, cells).rstrip() or (call.outcome if call.outcome is Outcome.UNENDED else ended)
 
@@ -283,7 +289,7 @@ class FunctionCallsScreen(ReportScreen[Call], on=On.CALLS):
         open_calls = {row for row, thought in thoughts.items() if thought.is_open}
         # What was read once is told of as files have it.
         is_following = self.viewer.feed_state.following
-        notes = {row: thought.text for row, thought in thoughts.items()} if is_following else {}
+        notes = thoughts if is_following else {}
         if unended or (unended, open_calls, notes) != (known.unended, known.open_calls, known.notes):
             self.rows.learn(unended, open_calls, notes)
             self.refresh_frame()

@@ -37,7 +37,7 @@ def process(worker_id: str, pid: int) -> dict[str, Any]:
         ([0], [(0, 0)], ""),
         ([1], [(0, 0)], "1 cold start"),
         ([1], [(1, 800)], "1 cold start (likely 800 µs of waiting)"),
-        # One waited for its arguments at last, and overlapping waits make more than the clock shows.
+        # One waited for its actor at last, and overlapping waits make more than the clock shows.
         ([2, 1, 0], [(1, 800), (1, 700), (0, 0)], "3 cold starts (together likely 1.50 ms of waiting)"),
     ],
 )
@@ -48,7 +48,7 @@ def test_cold_starts(cold: list[int], started: list[tuple[int, int]], text: str)
             "f",
             cold_starts=number,
             cold_wait_ns=9_000_000,
-            waited_for={WaitedFor.WORKER_START: (calls, us * 1_000), WaitedFor.ARGUMENTS: (1, 7_000_000)},
+            waited_for={WaitedFor.WORKER_START: (calls, us * 1_000), WaitedFor.ACTOR: (1, 7_000_000)},
         )
         for number, (calls, us) in zip(cold, started, strict=True)
     ]
@@ -99,7 +99,7 @@ def test_what_is_not_known_is_not_said() -> None:
             "192 ms waiting: 188 ms likely for a worker to start, 4 ms cause unknown",
             "worker start 98%, unknown 2%",
         ),
-        ({WaitedFor.ARGUMENTS: (1, 192_000_000)}, "192 ms waiting, likely for its arguments", "arguments 100%"),
+        ({WaitedFor.ACTOR: (1, 192_000_000)}, "192 ms waiting, likely for its actor", "actor 100%"),
         ({WaitedFor.UNKNOWN: (1, 1)}, "192 ms waiting, cause unknown", "unknown 100%"),
         ({}, "", ""),
     ],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from . import (
     bad_ids,
+    causes,
     clocks,
     costs,
     doubles,
@@ -51,6 +52,7 @@ def _place(row: Row) -> tuple[int, str]:
 ROWS: Final = sorted(
     chain(
         bad_ids.ROWS,
+        causes.ROWS,
         clocks.ROWS,
         costs.ROWS,
         doubles.ROWS,

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _SOAKS: Final = "30b"
 """The row of fifty writers, beside which nothing is to be timed."""
-_RAY: Final = "36"
-"""The row that starts real Ray programs."""
+_RAY: Final = ("36", "37")
+"""The rows that start real Ray programs."""
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ _RAY: Final = "36"
             id=f"{row.name} {row.fault}",
             marks=[
                 *([pytest.mark.machine] if row.ceiling_s is not None or row.name == _SOAKS else []),
-                *([pytest.mark.ray] if row.name == _RAY else []),
+                *([pytest.mark.ray] if row.name in _RAY else []),
             ],
         )
         for row in ROWS

@@ -4,9 +4,8 @@ Where it is likely what the call waited for, that is followed: from what it ende
 so on, back to when the wait began. What ran, or waited, in at least half of it is what went on.
 
 driver     f <=g<h<
-f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|===|             f waits for a worker to start, likely, for most of the wait of h
-g            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|===|        g waits for the result of f, likely
-h            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|===|   h waits for the result of g, likely
+pid 1        ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|=f=||=g=||=h=|   h waits for the worker of g, and g for that of f; f waits for it to start,
+                                             likely, for most of the wait of h
 
 Where nothing shows what it waited for:
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
 
 _OF_OTHERS: Final = frozenset((WaitedFor.WORKER_START, WaitedFor.CREATION))
 """What a call can wait for that others wait for, too."""
-_FOLLOWED: Final = frozenset((WaitedFor.ARGUMENTS, WaitedFor.ACTOR, WaitedFor.FREE_WORKER, WaitedFor.CREATION))
+_FOLLOWED: Final = frozenset((WaitedFor.ACTOR, WaitedFor.FREE_WORKER, WaitedFor.CREATION))
 """What is shown by an attempt that may have waited itself."""
 _MOST_STEPS: Final = 64
 """So many attempts are followed."""

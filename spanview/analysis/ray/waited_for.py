@@ -4,19 +4,15 @@
 f submitted      =
 pid 1             ┈┈┈┈┈┈┈|===f===|               a worker to start, likely: the process ran nothing before
 pid 2          |====f====|┈|===f===|             a free worker, likely: all ran something
-pid 3            ┈┈┈┈┈┈┈┈┈┈|===f===|             arguments, likely: g, which its caller had submitted before, ended then
 actor 4        |==A.g====||==A.f==|              the actor, likely: it ran something else, and has never run two at once
 actor 5             |=A.__init__=||==A.f==|      the actor to be created; certain
 
-Spans name neither the arguments of a call nor the resources that it needs. So what a task waited for that ran when an
-earlier one of its caller, of another function, had just ended is unknown if all workers were busy: a worker, or the
-result. Where it ran in the worker of that other one, and others were free, it was the result if calls of the two did so
-again. A task that had waited for room would have run in a worker that got free, so the first one of a worker waited for
-its start, however long. An actor gets a worker of its own once there is room, so of a long wait only the time counts
-after as many tasks ran as ever did.
-Of a wait for a worker's start or an actor's creation, only the time counts that was surely for nothing else:
-after the last result that may have been an argument, and before the constructor's end. What other calls of its process
-waited for says nothing of it: its own wait ended with something else.
+Spans name neither the arguments of a call nor the resources that it needs. That an earlier call of the same caller had
+just ended made a wait one for arguments in 3 of 8 cases, by Ray's own events; so what may be an argument only limits
+the rest: a call waits for a worker or an actor alone once the last result is there that it may take. Of what is said
+like that, Ray's events make 436 of 438 so.
+An actor gets a worker of its own once there is room, so of a long wait only the time counts after as many tasks ran as
+ever did. What other calls of an actor waited for says nothing of the next one: its own wait ended with something else.
 """
 
 from __future__ import annotations
@@ -62,10 +58,6 @@ _NO_CALL: Final = -1
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
 _CONSTRUCTOR: Final = f".__init__{RAN}"
-_LAST_ENDS: Final = 4
-"""Calls of one caller, the last that had ended, that are looked at for an argument."""
-_LAST_ENDS_OF_QUEUED: Final = 16
-"""Such calls that are looked at for what a call may have waited for before it waited for a worker."""
 _LAST_ENDS_OF_PREPARED: Final = 64
 """Such calls that are looked at for what a call may have waited for while its worker or actor was made."""
 
@@ -82,7 +74,6 @@ class WaitedFor(StrEnum):
     ACTOR = "its actor"
     """The actor ran something else."""
     CREATION = "its actor to be created"
-    ARGUMENTS = "its arguments"
     UNKNOWN = "unknown"
 
     @property
@@ -228,7 +219,6 @@ class AllAttempts:
         self._set_processes()
         self._tasks = self._is_task()
         self._set_levels()
-        self._follow_again = self._following_again()
 
     @property
     def rows(self) -> Places:
@@ -302,24 +292,6 @@ class AllAttempts:
         self._level_times, self._level_counts = levels.times, np.append(0, levels.counts)
         self._began = np.sort(starts[np.unique(processes, return_index=True)[1]])
 
-    def _following_again(self) -> Flags:
-        """Return which tasks waited until one of their callers' other functions had ended in the same worker, not once.
-
-        One may have waited for the room that a single call took up; where several calls of two functions do, one after
-        the other, the second function takes the results of the first.
-        """
-        spans, index = self._store.spans, np.arange(len(self._rows))
-        chosen = np.flatnonzero((self._firsts < index) & self._tasks & (self._callers != _NO_CALL))
-        previous = chosen - 1
-        follows = self._starts[chosen] - self._reached[previous] <= _MOST_HANDOVER_NS
-        follows &= self._tasks[previous] & self._may_be_argument(previous, chosen)
-        follows &= copy_of(spans.end_ns)[self._callers[chosen]] < self._ends[previous]
-        keys = self._names[previous].astype(np.int64) * len(self._store.names.texts) + self._names[chosen]
-        found, counts = np.unique(keys[follows], return_counts=True)
-        again = np.zeros(len(self._rows), np.bool_)
-        again[chosen[follows & np.isin(keys, found[counts > 1])]] = True
-        return again
-
     def _level_before(self, ns: NDArray[Any]) -> Places:
         """Return how many workers ran a task right before each of some times, or had just ended one."""
         levels: Places = self._level_counts[np.searchsorted(self._level_times, ns, "left")]
@@ -368,63 +340,39 @@ class AllAttempts:
         busy = self._busy_until(previous, starts) - self._busy_until(index, prepared)
         # What explains most of the wait: the process wasn't there yet, or it ran something else.
         is_most = 2 * (starting + busy) >= waits
-        is_busy, is_starting = is_most & (busy > starting), is_most & (busy <= starting)
-        takes_start = starting >= _LEAST_START_NS
+        is_busy = is_most & (busy > starting)
         is_first, is_created = chosen == firsts, is_method & (made >= 0) & (2 * starting >= waits)
-        is_started = is_first & takes_start & (is_task | is_made)
-        # A call waited for its worker or actor alone only after its arguments were there.
-        prepares = is_created | is_started
-        alone = np.zeros_like(waits)
-        alone[prepares] = self._alone(chosen[prepares], submitted[prepares], prepared[prepares])
-        idle = starts - np.maximum(prepared, np.where(is_first, prepared, self._reached[previous]))
-        is_last = (alone > 0) & (starts - prepared <= _MOST_HANDOVER_NS)
-        reasons = {WaitedFor.CREATION: is_created & (is_last | (2 * alone >= waits))}
-        reasons[WaitedFor.WORKER_START] = is_started & (alone >= _LEAST_START_NS)
+        is_started = is_first & (starting >= _LEAST_START_NS) & (is_task | is_made)
         # Where it began a while after another one had ended there, it waited for something else at last.
         follows = ~is_first & (starts - self._reached[previous] <= _MOST_HANDOVER_NS)
-        reasons[WaitedFor.ACTOR] = is_method & is_busy & follows & ~self._concurrent[chosen]
+        is_behind = is_method & follows & ~self._concurrent[chosen] & (is_busy | (busy >= LEAST_SHARED_NS))
         has_many = previous > index + (self._reached[index] <= prepared)
         is_queued = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
-        is_explained = np.logical_or.reduce([*reasons.values()])
-        # Its process says nothing of what it waited for where that had long been ready, or was ready before a result.
-        # Nor where tasks run again and again in the workers that made their arguments.
-        takes_results = is_busy & follows & ~is_queued & self._follow_again[chosen]
-        is_open = ~is_busy & ~is_starting | (idle > _MOST_HANDOVER_NS) | is_started | takes_results
-        is_open &= ~is_explained & (waits >= LEAST_SHARED_NS)
-        # Whatever it waited for before: at last its actor ran something else.
-        ends_busy = is_method & follows & ~self._concurrent[chosen] & ~is_explained & (busy >= LEAST_SHARED_NS)
-        results, queued = np.full(len(chosen), -1), np.flatnonzero(is_queued)
-        unsure = np.flatnonzero(is_open | ends_busy)
-        # Ray looks for a worker only once the arguments are there, so most of the wait may have been for them.
-        results[queued] = self._results_before(chosen[queued], submitted[queued], _MOST_START_NS, _LAST_ENDS_OF_QUEUED)
-        reasons[WaitedFor.FREE_WORKER] = is_queued & (results < 0)
-        results[unsure] = self._results_before(chosen[unsure], submitted[unsure], _MOST_HANDOVER_NS, _LAST_ENDS)
-        has_room = self._level_before(self._ends[results]) < self._room_before(self._ends[results])
-        reasons[WaitedFor.ACTOR] |= (ends_busy := ends_busy & (results < 0))
-        reasons[WaitedFor.ARGUMENTS] = is_open & (results >= 0) & (has_room | ~is_task)
-        shown_by = {
-            WaitedFor.CREATION: made,
-            WaitedFor.WORKER_START: firsts,
-            WaitedFor.ACTOR: previous,
-            WaitedFor.FREE_WORKER: previous,
-            WaitedFor.ARGUMENTS: results,
+        # A call waits for its worker or actor alone only after its arguments are there.
+        is_open = is_created | is_started | is_behind | is_queued
+        ready = submitted.copy()
+        ready[is_open] = self._last_results(chosen[is_open], submitted[is_open])
+        alone = prepared - self._with_room(chosen, ready, submitted, prepared)
+        is_last = (alone > 0) & (starts - prepared <= _MOST_HANDOVER_NS)
+        behind = np.where(is_busy, starts - ready, np.minimum(busy, starts - ready))
+        is_created &= is_last | (2 * alone >= waits)
+        is_started &= alone >= _LEAST_START_NS
+        is_behind &= ~is_created & ((is_busy & (2 * behind >= waits)) | (behind >= LEAST_SHARED_NS))
+        is_queued &= ~is_started & (2 * (starts - ready) >= waits)
+        reasons = {
+            WaitedFor.CREATION: (is_created, made, alone),
+            WaitedFor.WORKER_START: (is_started, firsts, alone),
+            WaitedFor.ACTOR: (is_behind, previous, behind),
+            WaitedFor.FREE_WORKER: (is_queued, previous, starts - ready),
         }
-        kinds, evidence = self._kinds_of(reasons, shown_by)
-        shares = np.where(reasons[WaitedFor.CREATION] | reasons[WaitedFor.WORKER_START], alone, waits)
-        shares = np.where(ends_busy, busy, shares)
+        kinds, shares = np.full(len(chosen), _KINDS.index(WaitedFor.UNKNOWN)), waits
+        evidence = np.full(len(chosen), NO_ROW)
+        for waited_for, (holds, shown_by, share) in reasons.items():
+            kinds[holds] = _KINDS.index(waited_for)
+            evidence[holds] = self._rows[shown_by[holds]]
+            shares = np.where(holds, share, shares)
         order = np.argsort(self._rows[chosen], kind="stable")
         return WaitReasons(*(column[order] for column in (self._rows[chosen], kinds, evidence, waits, shares)))
-
-    def _kinds_of(
-        self, reasons: Mapping[WaitedFor, Flags], shown_by: Mapping[WaitedFor, Places]
-    ) -> tuple[Places, Places]:
-        """Return what each waited for, as its index in `WaitedFor`, and the row of the attempt that shows it."""
-        size = len(reasons[WaitedFor.ACTOR])
-        kinds, evidence = np.full(size, _KINDS.index(WaitedFor.UNKNOWN)), np.full(size, NO_ROW)
-        for waited_for, holds in reasons.items():
-            kinds[holds] = _KINDS.index(waited_for)
-            evidence[holds] = self._rows[shown_by[waited_for][holds]]
-        return kinds, evidence
 
     def reason_of(self, row: int) -> WaitReason | None:
         """Return what one attempt waited for; None where it hardly waited, or another one of its call preceded it."""
@@ -538,39 +486,20 @@ class AllAttempts:
         same: Flags = (self._callers[others] != _NO_CALL) & is_same & (self._called[others] < self._called[chosen])
         return same
 
-    def _results_before(self, chosen: Places, submitted: NDArray[Any], most_ns: int, steps: int) -> Places:
-        """Return the attempts whose results attempts may have waited for most of the time; -1 where there is none.
+    def _with_room(
+        self, chosen: Places, ready: NDArray[Any], submitted: NDArray[Any], prepared: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return since when attempts waited for nothing but their worker's start, or their actor's creation.
 
         Args:
-            submitted: When they were.
-            most_ns: How long before an attempt was submitted the other one may have ended.
-            steps: How many calls of an attempt's caller are looked at, the last that had ended.
-        """
-        results = np.full(len(chosen), -1)
-        if not len(chosen):
-            return results
-        known, last = self._ended_before(chosen)
-        for step in range(steps if len(known) else 0):
-            candidates = known[np.maximum(last - step, 0)]
-            ended = self._ends[candidates]
-            fits = (last - step >= 0) & self._may_be_argument(candidates, chosen)
-            fits &= (ended > submitted) & (self._starts[chosen] - ended <= most_ns)
-            fits &= 2 * (ended - submitted) >= self._starts[chosen] - submitted
-            results = np.where(fits & (results < 0), candidates, results)
-        return results
-
-    def _alone(self, chosen: Places, submitted: NDArray[Any], prepared: NDArray[Any]) -> NDArray[Any]:
-        """Return how long attempts waited for nothing but their worker's start, or their actor's creation.
-
-        Args:
+            ready: When the last result was there that they may have waited for.
             submitted: When they were.
             prepared: When their worker or actor was there.
         """
-        since = self._last_results(chosen, submitted)
         may_lack_room = self._made[chosen] & (prepared - submitted > _MOST_START_NS)
-        since = np.where(may_lack_room, np.maximum(since, self._full_until(prepared)), since)
-        alone: NDArray[Any] = prepared - since
-        return alone
+        since = ready.copy()
+        since[may_lack_room] = np.maximum(ready[may_lack_room], self._full_until(prepared[may_lack_room]))
+        return since
 
     def _last_results(self, chosen: Places, submitted: NDArray[Any]) -> NDArray[Any]:
         """Return when the last result was there that attempts may have waited for; for none, when they were submitted.
@@ -590,7 +519,7 @@ class AllAttempts:
             candidates = known[np.maximum(last - step, 0)]
             ended = self._ends[candidates]
             is_open &= (last - step >= 0) & (processes[candidates] == processes[chosen]) & (ended > submitted)
-            fits = self._may_be_argument(candidates, chosen) & (self._processes[candidates] != self._processes[chosen])
+            fits = self._may_be_argument(candidates, chosen)
             is_last = step == _LAST_ENDS_OF_PREPARED - 1
             ends = np.where(is_open & (fits | is_last), ended, ends)
             is_open &= ~fits
@@ -600,7 +529,12 @@ class AllAttempts:
 
     def _may_be_argument(self, candidates: Places, chosen: Places) -> Flags:
         """Return whether attempts' results may be arguments of others, one of each, as far as their calls show."""
-        is_other = (candidates != chosen) & (self._names[candidates] != self._names[chosen])
+        # Tasks of one function more often wait for a free worker than for each other; an actor's calls, for the actor.
+        is_other = np.where(
+            self._tasks[chosen],
+            self._names[candidates] != self._names[chosen],
+            self._processes[candidates] != self._processes[chosen],
+        )
         may_be: Flags = is_other & self._same_caller_before(candidates, chosen)
         return may_be
 
@@ -638,8 +572,6 @@ def reason_text(store: Store, reason: WaitReason) -> str:
             evidence = "its process ran nothing before"
         case WaitedFor.CREATION:
             evidence = f"{called} had to end first"
-        case WaitedFor.ARGUMENTS:
-            evidence = f"{called}, which the same caller had submitted before, had just ended"
         case _:
             evidence = f"{called} ran there until then"
     return f"{reason.label}: {evidence}"

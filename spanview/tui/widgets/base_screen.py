@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
     from textual.await_remove import AwaitRemove
     from textual.events import ScreenResume
-    from textual.geometry import Region, Size
+    from textual.geometry import Offset, Region, Size
 
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
@@ -178,6 +178,11 @@ class BaseScreen(Screen[None]):
             await field.action_submit()
         else:
             await self.run_action(action)
+
+    def get_widget_and_offset_at(self, x: int, y: int) -> tuple[Widget | None, Offset | None]:
+        """Return what can be selected at a place; none of a widget that goes, for whose parent Textual would ask."""
+        widget, offset = super().get_widget_and_offset_at(x, y)
+        return (None, None) if widget is not None and widget is not self and widget.parent is None else (widget, offset)
 
     def refresh_frame(self, *_: Any) -> None:
         """Bring header and footer up to date, where they are still there."""

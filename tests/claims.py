@@ -1,0 +1,67 @@
+"""What spanview says that calls waited for, held against what Ray says itself."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from rays_word import attempts_in
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.waited_for import wait_reasons
+from spanview.sources.loading import load_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LEAST_NS: Final = 50_000_000
+"""Shorter waits are left out: in these, Ray's own times differ from the spans' by as much."""
+_SEEN_NS: Final = 2_000_000
+"""So long what a wait ended with was surely waited for."""
+_FILE: Final = re.compile(r"-(\d+)-(\d{13})\.")
+"""Of a file of spanview's hook: the process, and when it began, in milliseconds since 1970."""
+LEAST_RIGHT: Final = 0.95
+"""So many of what is told are right, at least."""
+
+
+@dataclass(slots=True)
+class Claims:
+    """How many of them are right, and what the others say."""
+
+    told: Counter[str] = field(default_factory=Counter)
+    right: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+    unknown: Counter[str] = field(default_factory=Counter)
+    """By what Ray says, the waits of which spanview says that the cause isn't known."""
+
+    def hold(self, spans: Path, events: Path) -> None:
+        """Hold what is said of some spans against Ray's events."""
+        store, attempts = load_store(spans), attempts_in(sorted(events.glob("event_EXPORT_TASK_*.log")))
+        files = (_FILE.search(source.path) for source in store.sources)
+        began = {match[1]: int(match[2]) * 1_000_000 for match in files if match}
+        calls = [call for call in calls_of(store) if call.attempts and (call.wait_ns or 0) >= _LEAST_NS]
+        reasons = wait_reasons(store, [call.attempts[0] for call in calls])
+        for call in calls:
+            row, span = call.attempts[0], store.span(call.attempts[0])
+            start_ns, reason = store.spans.start_ns[row], reasons.get(row)
+            of_task = attempts.get(str(span.attributes.get("ray.task_id")), [])
+            attempt = next((attempt for attempt in of_task if attempt.has_begun(start_ns)), None)
+            if attempt is None or reason is None:
+                continue
+            parts = attempt.parts_ns(began.get(str(span.attributes.get("ray.pid")), 0), start_ns)
+            said, most = reason.waited_for.name.lower(), max(parts, key=parts.__getitem__, default="nothing")
+            if not reason.is_known:
+                self.unknown[most] += 1
+                continue
+            self.told[said] += 1
+            if most == said if reason.is_most else parts[said] > _SEEN_NS:
+                self.right[said] += 1
+            else:
+                parts_ms = {part: round(ns / 1e6) for part, ns in parts.items()}
+                self.wrong.append(f"{spans}: {span.name} of {call.wait_ns} ns: {reason.label}, but {parts_ms} ms")
+
+    @property
+    def share(self) -> float:
+        """How many of all are right."""
+        return self.right.total() / self.told.total() if self.told else 1.0

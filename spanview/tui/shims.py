@@ -166,22 +166,7 @@ HANDLERS: Final = Shim(
     ("textual.message_pump:MessagePump._get_dispatch_methods", "textual.message:Message._no_default_action"),
     "does so",
 )
-SHIMS: Final = (
-    LAYOUT,
-    RESIZED,
-    RESUMED,
-    CLOSED,
-    CLOSING,
-    ALONE,
-    PLAIN,
-    SCROLLBAR,
-    TYPED_LAST,
-    TERMINAL,
-    BROWSER,
-    RULES,
-    STRIPS,
-    HANDLERS,
-)
+SHIMS: Final = tuple(value for value in tuple(globals().values()) if isinstance(value, Shim))
 
 
 def inactive_text() -> str:

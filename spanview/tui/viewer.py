@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from spanview.tui.widgets.work import Owner
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Sequence
 
@@ -186,3 +188,11 @@ class Viewer(Protocol):
     @property
     def made_good(self) -> Collection[int]:
         """The rows of the errors that a retry made good, as far as that is known."""
+
+
+class ShownScreen(Owner, Protocol):
+    """A screen, as its parts see it."""
+
+    @property
+    def viewer(self) -> Viewer:
+        """What shows it."""

@@ -89,7 +89,7 @@ def test_what_a_retry_made_good_comes_last(last: str, order: list[str]) -> None:
         build.span(f, span=4, parent=1, start=30, duration=10, kind="CONSUMER", status=last),
     )
     trace = StitchedTrace(store, 0, store.tree(0), joins=False)
-    assert names_in(store, [trace.rows[position] for position in trace.newest_failed]) == order
+    assert names_in(store, [trace.rows[position] for position in trace.newest_failed[0]]) == order
     assert len(retried_attempts(store, trace.tree.rows)) == (last != "ERROR")
     # As columns tell it, of all traces at once.
     made_good = errors_made_good(store)

@@ -41,7 +41,6 @@ _SCREENS: Final = (
 _FOR_MANY: Final = (
     "spanview.tui.traces.traces_bulk",
     "spanview.tui.workers.choosing_bulk",
-    "spanview.tui.trace.stitched_bulk",
 )
 
 TIDY_INTERVAL_S: Final = 1.0

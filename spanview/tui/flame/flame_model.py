@@ -141,11 +141,7 @@ class FlameModel:
         return here
 
     def rows(self, top: int, width: int, most: int) -> list[list[FlameBlock]]:
-        """Return the blocks of each row, from the left.
-
-        Args:
-            top: The path that takes the whole width; `ROOT` for all roots side by side.
-        """
+        """Return the blocks of each row, from the left, below the path that takes the whole width."""
         values = self._values[self.by]
         level = [(top, 0.0, float(width))] if top != ROOT else self._shared(ROOT, 0.0, float(width), values)
         rows: list[list[FlameBlock]] = []

@@ -107,11 +107,7 @@ class LogRows(LineList):
         self.go_to(self.window.file.size - 1 if last else 0)
 
     def has_grown(self, *, stays_at_end: bool) -> None:
-        """Take in what was appended to the file.
-
-        Args:
-            stays_at_end: Whether the cursor goes on to the new last line.
-        """
+        """Take in what was appended to the file; the cursor goes on to the new last line where it stays at the end."""
         # The last line may have gone on.
         self.refresh()
         self._grow(1)

@@ -31,11 +31,7 @@ _MAX_NAME: Final = 34
 
 
 class LogScreen(BaseScreen, on=On.LOG):
-    """One of the logs of a span.
-
-    Args:
-        offset: Where the line begins to begin at.
-    """
+    """One of the logs of a span, from the line at an offset on."""
 
     def __init__(self, file: LineFile, offset: int, log: SpanLog, name: str) -> None:
         super().__init__()

@@ -22,11 +22,7 @@ _MOST: Final = 20_000
 
 
 class LogWindow:
-    """The lines that are known, by where they begin.
-
-    Args:
-        offset: A byte of the line to begin with.
-    """
+    """The lines that are known, by where they begin; at first those around an offset."""
 
     def __init__(self, file: LineFile, offset: int = 0) -> None:
         self.file = file

@@ -61,8 +61,6 @@ def headline(span: Span, room: int, call: str = "", failure: str = "", unended: 
 
     Args:
         call: Of an attempt of a Ray call, what is known of both its spans; the duration is in it.
-        failure: What of it failed without an error, in words.
-        unended: What has become of it, if it has no end, in words.
     """
     failed = span.status.code_value == ERROR
     mark = "✖" if failed else "!" if failure else "◌" if span.end_ns is None else ""

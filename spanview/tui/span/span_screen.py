@@ -51,7 +51,7 @@ class SpanScreen(BaseScreen, on=On.SPAN):
         self.rows = self.details.lines
         self.details.section = section
         self._links = Links(self, subject, self._show_links)
-        self._copier = Copier(self, lambda: self.chosen_trace, lambda: self._subject, span_query=self._span_query)
+        self.copier = Copier(self, lambda: self.chosen_trace, lambda: self._subject, span_query=self._span_query)
         scope = TraceScope(lambda: ChosenTraces([subject.trace], ""), self._version)
         self.live: Live[tuple[SpanInTree, TimingFacts | None]] = Live(self, scope, self._look_up, self._take_anew)
 
@@ -233,15 +233,3 @@ class SpanScreen(BaseScreen, on=On.SPAN):
     def _span_query(self) -> str:
         """Return what finds the span."""
         return f"span={self._subject.span.span_id}" if self._subject.span.span_id else ""
-
-    def action_copy_trace_id(self) -> None:
-        """Copy the trace id."""
-        self._copier.copy_trace_id()
-
-    def action_copy_command(self) -> None:
-        """Copy a command line that opens the trace."""
-        self._copier.copy_command()
-
-    def action_copy_json(self) -> None:
-        """Copy the span as JSON."""
-        self._copier.copy_json()

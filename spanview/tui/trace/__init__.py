@@ -2,7 +2,6 @@
 
 runs             like siblings that are one row, and how many spans run at each time
 stitched_trace   a stitched trace as its rows need it: nodes in the order of the screen, what hangs below each, runs
-stitched_bulk    what is asked of all nodes of a long trace, with numpy
 trace_model      which nodes are in sight, and which time
 lit_path         the critical path, ready to be drawn
 appearance       what lines show besides names and times: further columns, colours, events, the critical path

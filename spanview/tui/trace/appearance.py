@@ -222,7 +222,7 @@ class Appearance:
         if self.color_by is ColorBy.NODE:
             return self._node_number(row)
         if self.color_by is ColorBy.PROCESS:
-            number = self._process_number(row)
+            number = self._store.spans.process[row]
             # Files that are empty count, too: a process keeps its colour when another one has written something.
             first = self._store.processes.first_file(number)
             return number if first is None else first
@@ -255,9 +255,6 @@ class Appearance:
     def _process(self, row: int) -> str:
         return process_name(self._store.processes, self._store.spans.process[row])
 
-    def _process_number(self, row: int) -> int:
-        return self._store.spans.process[row]
-
     def kind(self, row: int) -> str:
         """Return the kind of a span."""
         kind = self._store.spans.kind[row]
@@ -265,7 +262,7 @@ class Appearance:
 
     def _node(self, row: int) -> str:
         """Return where a span's process runs, as one span of its file says it."""
-        process = self._process_number(row)
+        process = self._store.spans.process[row]
         if process not in self._nodes:
             self._nodes[process] = node_of(self._store.span(row))[:_NODE_CELLS]
         return self._nodes[process]

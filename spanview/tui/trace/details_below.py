@@ -100,6 +100,8 @@ class DetailsBelow:
 
     def show_soon(self) -> None:
         """Show the details when the cursor rests."""
+        if self._screen.is_left:
+            return
         if self._timer is not None:
             self._timer.stop()
         self._timer = self._screen.set_timer(_CURSOR_RESTS_S, self.show)

@@ -35,11 +35,7 @@ _MAX_NAME_LENGTH: Final = 30
 
 
 class Failures:
-    """Finds out, in a thread, what failed without an error, and knows what comes next.
-
-    Args:
-        show: Called when there is something else to say of failures besides their rows.
-    """
+    """Finds out, in a thread, what failed without an error, and knows what comes next; `show` says it on the screen."""
 
     def __init__(
         self,
@@ -152,7 +148,7 @@ class Failures:
         stitched, silent, made_good = self._model.stitched, self._rows.appearance.silent_positions, self._made_good
         known = stitched, silent, made_good
         if self._in_order is None or self._in_order[0] != known:
-            newest, lasting, rows = stitched.newest_failed, stitched.lasting_failed, stitched.rows
+            (newest, lasting), rows = stitched.newest_failed, stitched.rows
             ends = [self._model.store.spans.last_ns(rows[position]) for position in newest[:lasting]]
             # What passed an exception on ended after what raised it, and is visited behind it.
             errors = zip([*accumulate(reversed(ends), max)][::-1], newest, strict=False)
@@ -212,9 +208,6 @@ class Failures:
 
         That is the next one of the failure under the cursor; where the cursor is elsewhere, of the one that was visited
         last. Of a row that hides failures, it is the newest of them.
-
-        Args:
-            by: Below 0 for the one before.
         """
         current, stitched = self._rows.node, self._model.stitched
         if current is None:

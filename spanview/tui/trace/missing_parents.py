@@ -26,12 +26,7 @@ _LONGEST_GUESS: Final = 100
 
 
 class MissingParents:
-    """Finds out, in threads, what missing parents of a trace probably are, and what has become of them.
-
-    Args:
-        refresh_details: Called when there is something else to say in the details.
-        refresh_time: Called when there is more time to show.
-    """
+    """Finds out, in threads, what missing parents of a trace probably are, and what has become of them."""
 
     def __init__(
         self,

@@ -204,13 +204,7 @@ def figures_of_run(run: Run) -> list[str]:
 
 
 def marks_of_run(first: list[str], run: Run, errors: int, figures: Sequence[str]) -> list[str]:
-    """Return what is said of like siblings: the longest first, then ever less, at last their number and their errors.
-
-    Args:
-        first: What stands before it.
-        errors: How many of them, and of what hangs below them, failed.
-        figures: What is known of how long they took, as `figures_of_run` returns it.
-    """
+    """Return what is said of like siblings: the longest first, then ever less, at last their number and errors."""
     texts = []
     for number in (in_full, in_short):
         counted = [*first, f"×{number(len(run.members))}"]

@@ -22,11 +22,7 @@ _SLOW_S: Final = 0.4
 
 
 class Search:
-    """Finds spans by the query in a prompt, while it is typed.
-
-    Args:
-        go: Called with what goes to the first match, once Enter was pressed and the matches are known.
-    """
+    """Finds spans by the query in a prompt, while it is typed; calls `go` after Enter, when matches are known."""
 
     def __init__(self, screen: BaseScreen, rows: Waterfall, prompt: Prompt, go: Callable[[], object]) -> None:
         self._screen = screen

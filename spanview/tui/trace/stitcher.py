@@ -54,12 +54,7 @@ class _Made(NamedTuple):
 
 
 class Stitcher:
-    """Keeps what is shown of a trace in line with what has come of it.
-
-    Args:
-        appearance: Tells what painting the trace needs, which is found out in the thread, too.
-        show: Called in the screen's thread with the stitched trace, and its critical path where one is lit.
-    """
+    """Keeps what is shown of a trace in line with what has come of it: `show` is called in the screen's thread."""
 
     def __init__(
         self,
@@ -102,7 +97,7 @@ class Stitcher:
 
     async def _do_what_waits(self) -> None:
         waiting, self._waiting = self._waiting, []
-        for do in waiting:
+        for do in () if self._screen.is_left else waiting:
             done = do()
             if isawaitable(done):
                 await done

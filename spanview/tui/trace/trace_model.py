@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 
 class Rows:
-    """Node and depth of each row, from the top.
-
-    Args:
-        positions: Of the nodes in sight, in order.
-    """
+    """Node and depth of each row, from the top; positions are those of the nodes in sight, in order."""
 
     def __init__(self, stitched: StitchedTrace, positions: list[int]) -> None:
         self._stitched = stitched
@@ -45,9 +41,6 @@ class TraceModel:
 
     Nodes get other numbers when the trace grows, so what a person did is kept by key: a span's row, or a placeholder's
     span id.
-
-    Args:
-        stitched: The trace as it is stitched already; without, it is stitched here.
     """
 
     def __init__(self, store: Store, trace: int, stitched: StitchedTrace | None = None) -> None:

@@ -52,11 +52,7 @@ _MAX_COPIED_BYTES: Final = 48_000
 def picture_of(
     store: Store, model: TraceModel, appearance: Appearance, most: int = MOST_ROWS, answer: tuple[str, ...] = ()
 ) -> Picture:
-    """Return what is drawn of a trace: what is shown of it, from the top.
-
-    Args:
-        answer: What is said of where its time went, as `answer_in` returns it.
-    """
+    """Return what is drawn of a trace: what is shown of it, from the top."""
     shown, origin = model.shown, model.whole.start_ns
     root, drawn = store.trace_table.root_row[model.trace], min(most, len(model.rows))
     name = store.names.texts[store.spans.name[root]] or "(no name)" if root != NO_ROW else ""

@@ -116,8 +116,6 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self.stitcher = Stitcher(self, model, appearance, self._show)
         self._finding_times, self._finding_nodes, self._finding_path = Work(self), Work(self), Work(self)
         self._search = Search(self, rows, prompt, self._go_to_first_match)
-        self._same_name: tuple[StitchedTrace, int, list[int]] | None = None
-        """The positions of the spans with a name, of which trace and of which name."""
         self._missing = MissingParents(self, rows, self._show_what_is_missing, self._show_time)
         self._details = DetailsBelow(self, rows, pane, self._missing)
         self._failures = Failures(self, rows, self._missing, self._show_failures)
@@ -134,7 +132,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         )
         self._ruler = RulerLine(rows, self.zoom)
         self._minimap = Minimap(model, self.zoom.pick)
-        self._copier = Copier(self, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span)
+        self.copier = Copier(self, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -158,7 +156,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._missing.ask_what_runs()
         self.set_interval(ASK_AGAIN_S, self._ask_again)
         self.live.begin_with(None, ChosenTraces(None, ""), 0)
-        self.stitcher.when_stitched(self._begin_answer)
+        self.stitcher.when_stitched(self.answer.begin)
         if self._at_failure or self._at_row is not None:
             self.stitcher.when_stitched(self._begin_elsewhere)
 
@@ -167,12 +165,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         if not self.is_left:
             self._failures.lay_out()
             self.rows.refresh()
-            self._show_details_soon()
+            self._details.show_soon()
             self.answer.catch_up()
 
     def _show_failures(self) -> None:
         """Show what has become known of what failed without an error, and of calls that may still run."""
-        self._show_details_soon()
+        self._details.show_soon()
         self.refresh_frame()
         self._say_answer()
 
@@ -188,8 +186,6 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self._failures.find()
 
     def _begin_elsewhere(self) -> None:
-        if self.is_left:
-            return
         if self._at_row is not None:
             self.rows.go_to(self._model.stitched.node_of.get(self._at_row, 0))
             self.call_after_refresh(self.rows.reveal)
@@ -313,9 +309,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         self._ruler.refresh()
         self._minimap.refresh()
 
-    def mark_has_changed(self) -> None:
-        """Say whether this trace is marked."""
-        self.refresh_frame()
+    mark_has_changed = BaseScreen.refresh_frame
+    """Say whether this trace is marked."""
 
     def growth_has_changed(self) -> None:
         """Say what the list of traces says."""
@@ -327,10 +322,6 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     def on_line_list_moved(self, event: LineList.Moved) -> None:
         """Let the details follow."""
         if event.sender is self.rows:
-            self._show_details_soon()
-
-    def _show_details_soon(self) -> None:
-        if not self.is_left:
             self._details.show_soon()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -412,16 +403,12 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self.viewer.say("this parent was not seen: its name isn't known")
             return
         name = self._store.spans.name[stitched.tree.rows[node]]
-        if self._same_name is None or self._same_name[:2] != (stitched, name):
-            self._same_name = stitched, name, stitched.positions_of_name(name)
-        self._go_to_next(self._same_name[2], by, "span of this name")
+        self._go_to_next(stitched.positions_of_name(name), by, "span of this name")
 
     def _go_to_next(self, positions: list[int], by: int, noun: str, *, stay: bool = False) -> None:
-        """Go to the next of some positions, or to the one before, in the order of the whole tree.
+        """Go to the next of some sorted positions, or to the one before, round the end if need be.
 
         Args:
-            positions: In order; behind the last one comes the first.
-            by: Below 0 for the one before.
             stay: Whether the position under the cursor is the next one, where it is one of them.
         """
         stitched, current = self._model.stitched, self.rows.node
@@ -451,12 +438,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         await self._go_to_failure(by)
 
     async def _go_to_failure(self, by: int, *, stay: bool = False) -> None:
-        """Go to the next failure, or to the one before: errors, then what failed without one.
-
-        Args:
-            by: Below 0 for the one before.
-            stay: Whether to begin anew, at the first one or at the last.
-        """
+        """Go to the next failure, or to the one before, errors first; `stay` begins at the first one or the last."""
         if self.is_left:
             return
         failures = self._failures
@@ -629,10 +611,6 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     # -- where the time went -----------------------------------------------------------------------------------------
 
-    def _begin_answer(self) -> None:
-        if not self.is_left:
-            self.answer.begin()
-
     def _find_answer(self, _traces: Sequence[int] | None, _tell: Tell) -> _Answered:
         """Called in a thread: find the answer, as of the time until which all else is shown then."""
         from spanview.analysis.answer import answer_of
@@ -746,18 +724,6 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             self.viewer.say(f"{self._details.why_no_span()}: nothing to copy")
         elif node is not None:
             self.viewer.copy(f"{self._model.tree.span_id(node):016x}", "span id")
-
-    def action_copy_trace_id(self) -> None:
-        """Copy the trace id."""
-        self._copier.copy_trace_id()
-
-    def action_copy_command(self) -> None:
-        """Copy a command line that opens the trace."""
-        self._copier.copy_command()
-
-    def action_copy_json(self) -> None:
-        """Copy the span as JSON."""
-        self._copier.copy_json()
 
     # -- questions about this trace ----------------------------------------------------------------------------------
 

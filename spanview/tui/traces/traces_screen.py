@@ -678,11 +678,3 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self.copier.copy_trace_id()
         else:
             self.viewer.say("no trace id to copy here")
-
-    def action_copy_trace_id(self) -> None:
-        """Copy the trace id."""
-        self.copier.copy_trace_id()
-
-    def action_copy_command(self) -> None:
-        """Copy a command line that opens the trace."""
-        self.copier.copy_command()

@@ -47,7 +47,6 @@ class AnswerLine(Widget):
 
         Args:
             texts: The longest one first, then ever shorter ones; the first for which there is room is shown.
-            hint: What a key would show of it, where there is room for that, too.
         """
         if (texts, hint) != (self._texts, self._hint):
             self._texts, self._hint = texts, hint
@@ -108,11 +107,7 @@ class TypicalLine(AnswerLine):
         self.live: Live[TypicalAnswers | None] = Live(screen, scope, self._find, self._take)
 
     def follow(self, selected: object) -> None:
-        """Say it of other traces when the cursor rests on what they belong to.
-
-        Args:
-            selected: What the scope chooses by; nothing happens while it stays the same.
-        """
+        """Say it of other traces when the cursor rests on what the scope chooses them by."""
         if selected == self._followed:
             return
         self._followed = selected

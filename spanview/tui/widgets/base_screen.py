@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from textual.geometry import Offset, Region, Size
 
     from spanview.tui.viewer import Viewer
+    from spanview.tui.widgets.copying import Copier
     from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.scope import ViewScope
     from spanview.tui.widgets.sorting import Sorting
@@ -62,6 +63,8 @@ class BaseScreen(Screen[None]):
     """The list that the moving keys move in."""
     zoom: Zoom
     """What the keys of time act on, of screens that show time."""
+    copier: Copier
+    """What the keys that copy ids, command lines and JSON act on, of screens that show a trace."""
     sorting: Sorting | None = None
     """What the keys of order act on, of screens with a table."""
     live: StaysTrue | None = None
@@ -248,6 +251,18 @@ class BaseScreen(Screen[None]):
     def action_edge(self, last: int) -> None:
         """Move the cursor to the first row, or to the last."""
         self.rows.action_edge(last)
+
+    def action_copy_trace_id(self) -> None:
+        """Copy the trace id."""
+        self.copier.copy_trace_id()
+
+    def action_copy_command(self) -> None:
+        """Copy a command line that opens the trace."""
+        self.copier.copy_command()
+
+    def action_copy_json(self) -> None:
+        """Copy the span as JSON."""
+        self.copier.copy_json()
 
     def action_zoom(self, by: int) -> None:
         """Show less time, or more."""

@@ -37,10 +37,6 @@ class CompletingLine(Input):
     """A line that knows how what is typed may go on, where somebody has told it what there is.
 
     Finding that never comes before what is typed is shown: it has its turn behind the key.
-
-    Args:
-        hint: What stands there while nothing is typed.
-        is_key: Whether an attribute's key is typed, not a query.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [

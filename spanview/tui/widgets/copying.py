@@ -12,23 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from spanview.display.span_in_tree import SpanInTree
-    from spanview.tui.widgets.base_screen import BaseScreen
+    from spanview.tui.viewer import ShownScreen
 
 _WORD: Final = re.compile("[a-z]+")
 """What may be the name of a command."""
 
 
 class Copier:
-    """Copies what identifies the selected trace, and the selected span.
-
-    Args:
-        trace: Returns the selected trace, by its row in the trace table; None where there is none.
-        span_query: Returns what finds the span that the screen is about; empty where it is about a trace.
-    """
+    """Copies what identifies the selected trace, and the selected span; a query finds a screen's own span."""
 
     def __init__(
         self,
-        screen: BaseScreen,
+        screen: ShownScreen,
         trace: Callable[[], int | None],
         span: Callable[[], SpanInTree | None] = lambda: None,
         *,

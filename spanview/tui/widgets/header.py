@@ -148,11 +148,7 @@ class Header(TwoSided):
 
 
 class Footer(TwoSided):
-    """The hints, each of which can be clicked.
-
-    Args:
-        act: Does what a hint says, given the key that it begins with.
-    """
+    """The hints, each of which can be clicked: `act` is given the key that it begins with."""
 
     def __init__(self, act: Callable[[str], object], **arguments: Any) -> None:
         super().__init__(**arguments)
@@ -183,11 +179,7 @@ class Footer(TwoSided):
 
 
 class Said(Widget):
-    """What the last key did, for a while: at the right end above the footer, over what is there.
-
-    Args:
-        free: Lines above the footer that it leaves free.
-    """
+    """What the last key did, for a while: at the right end, over so many free lines above the footer."""
 
     def __init__(self, free: int, **arguments: Any) -> None:
         super().__init__(**arguments)

@@ -37,11 +37,7 @@ class Explained(Protocol):
 
 
 class Legend(Widget):
-    """The line below the waterfall: what the colours stand for.
-
-    Args:
-        marks: Returns what other marks stand for.
-    """
+    """The line below the waterfall: what other marks and the colours stand for."""
 
     def __init__(self, explained: Explained, marks: Callable[[], str] = str) -> None:
         super().__init__()

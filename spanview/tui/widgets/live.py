@@ -43,9 +43,6 @@ class Live(Generic[Answer]):
     """Computes what a screen shows, and computes it anew when there is more.
 
     It holds while the viewer is paused, while files are still being loaded, and while another screen is in sight.
-
-    Args:
-        clock: Monotonic seconds.
     """
 
     def __init__(
@@ -107,31 +104,19 @@ class Live(Generic[Answer]):
     # -- what the screen does ----------------------------------------------------------------------------------------
 
     def begin(self, ask: Ask[Answer] | None = None) -> None:
-        """Compute it now: somebody waits.
-
-        Args:
-            ask: Computes another answer than before, from now on.
-        """
+        """Compute it now, since somebody waits; from now on by another question, where one is given."""
         self._ask = ask or self._ask
         self._start(is_asked=True)
         self._screen.refresh_frame()
 
     def begin_with(self, answer: Answer, chosen: ChosenTraces, version: Hashable) -> None:
-        """Show what is known already.
-
-        Args:
-            version: Of the scope that it was computed from.
-        """
+        """Show what is known already, from that version of the scope."""
         self.work.end()
         self._note(chosen, version)
         self._take(answer)
 
     def end(self, ask: Ask[Answer] | None = None) -> bool:
-        """End what is being computed; return whether somebody waited for it.
-
-        Args:
-            ask: What is computed from the next look on.
-        """
+        """End what is being computed, and ask another question from the next look on; return whether it was asked."""
         was_asked = self.is_asked
         self.work.end()
         self._is_asked = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -21,24 +21,13 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from spanview.analysis.query.complete import Completion
-    from spanview.tui.viewer import Viewer
+    from spanview.tui.widgets.base_screen import BaseScreen
 
 
 _MAX_MISTAKE_LENGTH: Final = 240
 """Characters of what came of it; where it is a mistake, its place and what was expected come first."""
 
 _OPEN_QUOTE: Final = 'a second " ends it'
-
-
-class _Asking(Protocol):
-    """The screen of a prompt."""
-
-    @property
-    def viewer(self) -> Viewer:
-        """What shows it."""
-
-    async def on_prompt_typed(self, event: Prompt.Typed) -> None:
-        """Take what is typed."""
 
 
 class _Line(CompletingLine):
@@ -49,7 +38,7 @@ class _Line(CompletingLine):
 
     async def action_submit(self) -> None:
         """Tell that Enter was pressed, before the next key is looked at."""
-        screen = cast("_Asking", self.screen)
+        screen: Any = self.screen
         await screen.on_prompt_typed(Prompt.Typed(meant(self.value), done=True))
 
 
@@ -57,7 +46,6 @@ class Prompt(Vertical):
     """A filter or search: typed, kept in sight while it holds, gone when it is emptied.
 
     Args:
-        hint: What stands there while nothing is typed.
         is_query: Whether it is a query, of which keys and values are proposed.
         is_key: Whether it is the key of an attribute, of which those that there are are proposed.
         is_ready: Whether it is opened as soon as it is there.
@@ -188,7 +176,7 @@ class Prompt(Vertical):
     def _begin_offering(self) -> None:
         """Make room for what can be taken, as long as something is typed."""
         if self._proposes:
-            self.query_one(_Line).known = cast("_Asking", self.screen).viewer.known
+            self.query_one(_Line).known = cast("BaseScreen", self.screen).viewer.known
             self.add_class("offering")
 
     def on_descendant_blur(self) -> None:

@@ -43,12 +43,7 @@ class RowKeys(Generic[Row]):
 
 
 class ReportScreen(BaseScreen, Generic[Row]):
-    """The rows of a question, kept up to date; what is special to the question is handed in, or overridden.
-
-    Args:
-        setting: What keeps the order, by its name in `Settings`; empty where nothing does.
-        sort: Puts the rows in order, where the list can't do so itself.
-    """
+    """The rows of a question, kept up to date; what is special to the question is handed in, or overridden."""
 
     rows: TableList[Row]
     live: AnyLive

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.reports.table import RowOrder
 from spanview.tui.app.settings import Settings
@@ -11,21 +11,10 @@ from spanview.tui.widgets.table import following
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from spanview.tui.viewer import Viewer
+    from spanview.tui.viewer import ShownScreen
     from spanview.tui.widgets.table import TableList
 
 _REVERSED: Final = ", reversed"
-
-
-class Sorted(Protocol):
-    """The screen that shows a table."""
-
-    @property
-    def viewer(self) -> Viewer:
-        """What shows it."""
-
-    def refresh_frame(self) -> None:
-        """Say in the header what the order is."""
 
 
 class Sorting:
@@ -38,7 +27,7 @@ class Sorting:
 
     def __init__(
         self,
-        screen: Sorted,
+        screen: ShownScreen,
         rows: TableList[Any],
         setting: str = "",
         sort: Callable[[RowOrder], object] | None = None,

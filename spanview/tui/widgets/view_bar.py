@@ -50,10 +50,6 @@ class ViewBar(Widget):
 
     `Traces   Groups r   Calls A   …   Check !        in batch` gives way, where there is less room, to names that stand
     closer, then to keys alone from the right, but for the lit view, and on a very narrow screen to its name.
-
-    Args:
-        leave: Called when the scope was clicked.
-        choose: Called when there is only one word, and it was clicked.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"viewbar--lit", "viewbar--key", "viewbar--dim", "viewbar--scope"}

@@ -38,11 +38,10 @@ class Window:
         return self.within(start, max(end, start + _SHORTEST_NS))
 
     def zoomed(self, shown: Window, interval: tuple[int, int] | None, by: int) -> Window:
-        """Return less of this time than is shown, or more.
+        """Return less of this time than is shown, or more where `by` is below 0.
 
         Args:
             interval: Start and end of the span around whose middle to zoom; None for the middle of what is shown.
-            by: Above 0 for less time.
         """
         first, last = shown.start_ns, shown.end_ns
         if interval is not None and interval[1] > first and interval[0] < last:
@@ -56,11 +55,7 @@ class Window:
         return self.within(start, start + length)
 
     def panned(self, shown: Window, by: int) -> Window:
-        """Return earlier time than is shown, or later, of the same length.
-
-        Args:
-            by: Below 0 for earlier.
-        """
+        """Return earlier time than is shown, or later where `by` is above 0, of the same length."""
         return self.moved(shown, round(by * shown.length_ns * _PAN))
 
     def moved(self, shown: Window, by_ns: int) -> Window:

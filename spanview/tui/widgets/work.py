@@ -78,11 +78,7 @@ class _Task:
 
 
 class Work:
-    """Does one task at a time for a screen, or for the application.
-
-    Args:
-        owner: Whose work it is; nothing is handed to it once it was left.
-    """
+    """Does one task at a time for a screen, or for the application; hands nothing to an owner that was left."""
 
     def __init__(self, owner: Owner) -> None:
         self._owner = owner

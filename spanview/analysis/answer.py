@@ -43,7 +43,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from spanview.analysis.critical import Segment
+    from spanview.analysis.critical import CriticalPath, Segment
     from spanview.analysis.ray.meanwhile import Meanwhile
     from spanview.analysis.ray.names import NameNumbers
     from spanview.analysis.ray.waited_for import WaitReason
@@ -188,7 +188,15 @@ def answer_of(
     """
     tree = store.tree(trace) if tree is None else tree
     known = KnownCalls(store) if known is None else known
-    return _of_request(store, trace, known) or _of_path(store, trace, tree, until, known)
+    answer = _of_request(store, trace, known)
+    if answer is not None:
+        return answer
+    return _of_path(store, trace, tree, critical_path(tree, store.spans, store.names, until), known)
+
+
+def answer_along(store: Store, trace: int, tree: TraceTree, path: CriticalPath, known: KnownCalls) -> Answer:
+    """Return what `answer_of` does, for whoever has the trace's critical path."""
+    return _of_request(store, trace, known) or _of_path(store, trace, tree, path, known)
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
@@ -277,10 +285,9 @@ class _Piece(NamedTuple):
     ns: int
 
 
-def _of_path(store: Store, trace: int, tree: TraceTree, until: Mapping[int, int], known: KnownCalls) -> Answer:
+def _of_path(store: Store, trace: int, tree: TraceTree, path: CriticalPath, known: KnownCalls) -> Answer:
     """Return what the critical path of a trace shows."""
     spans, texts = store.spans, store.names.texts
-    path = critical_path(tree, spans, store.names, until)
     numbers = call_names(store)
     has_calls = any(map((numbers[0] | numbers[1]).__contains__, map(spans.name.__getitem__, tree.rows)))
     sorter = _Sorter(store, tree, numbers, has_calls=has_calls)

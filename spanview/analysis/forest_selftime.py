@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from spanview.analysis.selftime import self_times
+from spanview.analysis.selftime import own_stretches, self_times
 from spanview.index.arrays import copy_of
 from spanview.index.forest import ROOT
-from spanview.index.tree import TraceTree
+from spanview.index.forest_trees import trees_in
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
     from spanview.index.table import SpanTable
+    from spanview.index.tree import TraceTree
 
 Times: TypeAlias = "NDArray[Any]"
 """Nanoseconds in 64 bits; Python integers where sums of them wouldn't fit."""
@@ -64,11 +65,8 @@ def times_in(forest: Forest) -> SpanTimes:
     lasting = np.where(are_known & (ends > starts), ends - starts, 0)
     pieces, unfinished = _handed_up(starts, lasting, forest.parents)
     own = lasting - _covered(lasting, *pieces)
-    for trace in np.unique(forest.traces[unfinished]).tolist():
-        positions = np.flatnonzero(forest.traces == trace)
-        tree = TraceTree(forest.store.spans, forest.rows[positions].tolist(), forest.store.intake.order)
-        of_tree = self_times(tree, forest.store.spans)[: len(tree.rows)]
-        own[np.searchsorted(forest.rows, tree.rows)] = [time or 0 for time in of_tree]
+    for tree, positions in trees_in(forest, np.unique(forest.traces[unfinished]).tolist()):
+        own[positions] = [time or 0 for time in self_times(tree, forest.store.spans)[: len(tree.rows)]]
     return SpanTimes(ends - np.where(are_known, starts, 0), own, are_known)
 
 
@@ -148,6 +146,21 @@ def stretches_of(tree: TraceTree, spans: SpanTable) -> tuple[Places, Times, Time
     rows, parents = np.array(tree.rows, np.int64), np.array(tree.parents[: len(tree.rows)], np.int64)
     starts, ends = copy_of(spans.start_ns)[rows], copy_of(spans.end_ns)[rows]
     return stretches_in(starts, ends, np.where(parents < len(rows), parents, ROOT))
+
+
+def stretches_in_forest(forest: Forest) -> tuple[Places, Times, Times]:
+    """Return what `own_stretches` yields for all trees of a forest: positions, starts and ends, by time."""
+    found = stretches_in(forest.of("start_ns"), forest.of("end_ns"), forest.parents)
+    if found is not None:
+        return found
+    stretches = [
+        (positions[node], start, end)
+        for tree, positions in trees_in(forest, np.unique(forest.traces).tolist())
+        for node, start, end in own_stretches(tree, forest.store.spans)
+    ]
+    owners, starts, ends = zip(*stretches, strict=True) if stretches else ((), (), ())
+    # Python's integers: their differences may need more than 64 bits.
+    return np.array(owners, np.int64), np.array(starts, object), np.array(ends, object)
 
 
 def stretches_in(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.forest_selftime import Times
     from spanview.index.arrays import Flags, Places
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
 
 _MAX_DEPTH: Final = 1_000
@@ -25,6 +26,9 @@ _MAX_DEPTH: Final = 1_000
 class Walk:
     """N spans trace by trace, parents before their children, siblings by start."""
 
+    forest: Forest
+    positions: Places
+    """In the forest."""
     rows: Places
     depths: Places
     own: Times
@@ -56,6 +60,8 @@ def walk(store: Store, traces: Places) -> Walk:
     order = np.empty(len(forest), np.int64)
     order[forest.preorder() - moved[forest.traces]] = np.arange(len(forest))
     return Walk(
+        forest=forest,
+        positions=order,
         rows=forest.rows[order],
         depths=depths[order],
         own=times.own[order],

@@ -18,5 +18,6 @@ memory      what the C library does with memory that was freed
 room        what only adding needs, given up and rebuilt
 gather      bytes at many places of a buffer at once
 forest      many traces stitched at once, as columns
+forest_trees  the trees of a forest, one by one
 part        a store of some traces of another one
 """

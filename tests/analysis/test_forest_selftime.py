@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from builders import Builder, store_of
 from span_graphs import forests, graphs, whole_traces
 from spanview.analysis import forest_selftime
-from spanview.analysis.forest_selftime import stretches_of, times_in
+from spanview.analysis.forest_selftime import stretches_in_forest, stretches_of, times_in
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.stats import statistics
 from spanview.index.forest import forest_of
@@ -104,6 +105,28 @@ def test_stretches_of_own_time(documents: list[Document], pieces: int) -> None:
         assert moments[0] == moments[1]
 
 
+def all_stretches(store: Store) -> tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]]:
+    """Return the stretches of all rows in a forest, and those of its trees, by time for each row."""
+    forest = forest_of(store)
+    positions, starts, ends = (column.tolist() for column in stretches_in_forest(forest))
+    trees = map(store.tree, range(len(store.trace_table)))
+    of_trees = [
+        (tree.rows[node], start, end) for tree in trees for node, start, end in own_stretches(tree, store.spans)
+    ]
+    # Sorting keeps the order of those of one row.
+    in_forest = zip(forest.rows[positions].tolist(), starts, ends, strict=True)
+    return sorted(in_forest, key=itemgetter(0)), sorted(of_trees, key=itemgetter(0))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(graphs(most=20), forests(traces=3, most=30)), st.sampled_from((0, 1, 6)))
+def test_stretches_of_own_time_of_a_forest(documents: list[Document], pieces: int) -> None:
+    """When each span runs alone is the same as in its tree, also where it is left to the trees."""
+    with patch.object(forest_selftime, "_MAX_PIECES_PER_SPAN", pieces):
+        in_forest, of_trees = all_stretches(store_of(*documents))
+    assert in_forest == of_trees
+
+
 def test_stretches_of_centuries() -> None:
     """Times whose sum doesn't fit into 64 bits are left to the other way."""
     store = store_of(
@@ -113,6 +136,8 @@ def test_stretches_of_centuries() -> None:
         )
     )
     assert stretches_of(store.tree(0), store.spans) is None
+    in_forest, of_trees = all_stretches(store)
+    assert in_forest == of_trees
 
 
 @settings(max_examples=150, deadline=None)

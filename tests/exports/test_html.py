@@ -17,6 +17,7 @@ import re
 from array import array
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
+from unittest.mock import patch
 
 from hypothesis import given, settings
 
@@ -27,7 +28,9 @@ from spanview.analysis.serve import requests as serve
 from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.exports.html import html_chunks
 from spanview.exports.losses import Losses
+from spanview.exports.page.columns import Columns
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.index.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
     import pytest
 
     from builders import Document
-    from spanview.index.store import Store
 
 MAX_CODE_BYTES: Final = 100_000
 _MISSING: Final = 1
@@ -207,3 +209,11 @@ def test_what_is_known_of_calls_is_found_once(monkeypatch: pytest.MonkeyPatch) -
         return Looked.whole, len(tested)
 
     assert looks(8) == looks(64)
+
+
+def test_traces_are_stitched_at_once() -> None:
+    """The rows of a page come from one walk of all traces: no trace is stitched by itself."""
+    store = _many_traces(8)
+    with patch.object(Store, "tree", side_effect=AssertionError("stitched")):
+        columns = Columns(store, store.traces_in_order(), {}, Losses("html"))
+    assert len(columns.rows["depth"]) == len(store.spans)

@@ -20,6 +20,8 @@ from spanview.index.tree import ROOT, TraceTree
 from spanview.model.codes import CONSUMER, PRODUCER
 
 if TYPE_CHECKING:
+    from spanview.index.arrays import Flags
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
 
 
@@ -63,3 +65,19 @@ def joined(store: Store, tree: TraceTree) -> tuple[TraceTree, dict[int, int]]:
         ),
         {rows[attempt]: rows[producer] for producer, attempt in attempt_of.items()},
     )
+
+
+def joined_in(forest: Forest) -> Flags:
+    """Return which spans of a forest are PRODUCERs that an attempt stands for in `joined`."""
+    import numpy as np
+
+    submits, runs = call_names(forest.store)
+    kinds, names, parents = forest.of("kind"), forest.of("name"), forest.parents
+    are_calls: Flags = (kinds == PRODUCER) & np.isin(names, [*submits])
+    are_calls &= np.bincount(parents[parents >= 0], minlength=len(forest)) == 1
+    are_calls[forest.cut] = False
+    are_attempts = (kinds == CONSUMER) & np.isin(names, [*runs]) & (parents >= 0)
+    flags = np.zeros(len(forest), np.bool_)
+    flags[parents[are_attempts]] = True
+    are_calls &= flags
+    return are_calls

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.names import RAN, started_attempts
-from spanview.analysis.serve.requests import Part, part_of_name, queue_between
+from spanview.analysis.serve.requests import Part, numbers_of, part_of_name, queue_between
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
@@ -19,9 +19,11 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from spanview.analysis.forest_selftime import Times
     from spanview.analysis.intervals import Levels
     from spanview.analysis.ray.calls import Calls
     from spanview.index.arrays import Places
+    from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -39,6 +41,32 @@ def wait_of(store: Store, tree: TraceTree, node: int) -> int:
     wait = wait_between(store, tree.rows[parent], row)
     previous = tree.previous_sibling(node) if wait and store.spans.kind[row] == CONSUMER else None
     return wait if previous is None else _wait_after(store, tree.rows[previous], row, wait)
+
+
+def waits_in(forest: Forest) -> Times:
+    """Return what `wait_of` does for each span of a forest."""
+    import numpy as np
+
+    from spanview.analysis.forest_selftime import exact
+
+    store, parents, kinds, names = forest.store, forest.parents, forest.of("kind"), forest.of("name")
+    children = np.flatnonzero(parents >= 0)
+    above = parents[children]
+    are_attempts = (kinds[children] == CONSUMER) & (kinds[above] == PRODUCER)
+    replicas, routes = ([*numbers_of(store.names, part)] for part in (Part.REPLICA, Part.ROUTE))
+    have_waited = are_attempts | (np.isin(names[children], replicas) & np.isin(names[above], routes))
+    children, above, are_attempts = children[have_waited], above[have_waited], are_attempts[have_waited]
+    starts, ends = forest.of("start_ns"), forest.of("end_ns")
+    begins, ends, are_known = exact(np.where(are_attempts, ends[above], starts[above]), starts[children])
+    waits = np.zeros(len(forest), begins.dtype)
+    waits[children] = np.where(are_known, np.maximum(ends - begins, 0), 0)
+    below, _ = forest.children()
+    follow = np.flatnonzero(parents[below[1:]] == parents[below[:-1]]) + 1
+    follow = follow[(kinds[below[follow]] == CONSUMER) & (waits[below[follow]] > 0)]
+    for previous, position in zip(below[follow - 1].tolist(), below[follow].tolist(), strict=True):
+        rows = int(forest.rows[previous]), int(forest.rows[position])
+        waits[position] = _wait_after(store, *rows, int(waits[position]))
+    return waits
 
 
 def wait_in(calls: Calls, parent_row: int, row: int) -> int:

@@ -25,6 +25,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,6 +60,8 @@ _FORMAT: Final = re.compile(rf"\.(?:txt|jsonl?|ndjson|log|out|err){END}")
 _UUID: Final = re.compile(r"\b([0-9a-f]{8})-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$")
 """An instance as SDKs name it: its first digits tell it from others."""
 _MAX_PID_DIGITS: Final = 18
+_MOST_WRITERS: Final = 4096
+"""Processes that are remembered by what spans and files say of them."""
 _MAX_BLOCKS: Final = 256
 """Blocks that are searched for one that another process has called."""
 _MAX_CHARACTERS: Final = 200
@@ -138,8 +141,13 @@ def writer_of(span: Span, path: str, here: str = "") -> Writer | None:
     Args:
         here: The name of this host, which may be the node in a file's name.
     """
+    return _writer(_first(span, ("host.name",)), _first(span, _PIDS), path, here)
+
+
+@lru_cache(maxsize=_MOST_WRITERS)
+def _writer(host: str, pid: str, path: str, here: str) -> Writer | None:
     collected = _COLLECTED.search(path)
-    host, pid = _first(span, ("host.name",)) or (collected["host"] if collected else ""), _first(span, _PIDS)
+    host = host or (collected["host"] if collected else "")
     if pid.isdecimal() and len(pid) <= _MAX_PID_DIGITS:
         return Writer(int(pid), host, is_named=bool(host))
     if (number := pid_of_file(path)) is not None:
@@ -260,9 +268,10 @@ def _representative_rows(store: Store, lane: Lane) -> list[int]:
 
 
 def _first(span: Span, keys: tuple[str, ...]) -> str:
-    holders = span.attributes, span.resource.attributes
-    values = (attributes.get(key) for key in keys for attributes in holders)
-    return next((_text(value) for value in values if value), "")
+    for key in keys:
+        if value := span.attributes.get(key) or span.resource.attributes.get(key):
+            return _text(value)
+    return ""
 
 
 def _text(value: Any) -> str:

@@ -1,39 +1,48 @@
 """The traces of a page and their rows, as columns: every figure in them is what the commands print.
 
 A row is a span, or the placeholder of a missing parent. Those of a trace stand together, parents before what hangs
-below them; times count from the start of their trace.
+below them; times count from the start of their trace. All rows come from the walk of all traces at once; what a trace
+waited for is told trace by trace.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from binascii import hexlify
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.answer import answer_of
+import numpy as np
+
+from spanview.analysis.answer import answer_along
 from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.forest_selftime import exact, stretches_in_forest
 from spanview.analysis.ray.executions import run_word
-from spanview.analysis.ray.joined import joined
+from spanview.analysis.ray.joined import joined_in
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import call_names, short_names
 from spanview.analysis.ray.unended import known_until, unended_text
 from spanview.analysis.ray.unseen import guesses
-from spanview.analysis.ray.waits import wait_of
-from spanview.analysis.selftime import own_stretches, self_times
-from spanview.analysis.serve.calls import served_in_tree
+from spanview.analysis.ray.waits import waits_in
+from spanview.analysis.serve.calls import served_in
 from spanview.analysis.silent import lost_spans, silent_failures
+from spanview.analysis.walk import walk
 from spanview.display.answer_text import whole_answer_text
-from spanview.display.trace_words import count_without_end, name_without_root, path_text
+from spanview.display.trace_words import name_without_root, path_text
 from spanview.display.units import count
+from spanview.index.forest import ROOT
+from spanview.index.forest_trees import trees_in
 from spanview.index.table import NO_ROW
-from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, KIND_NAMES, PRODUCER
-from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.ids import format_trace_id
 from spanview.model.times import NO_TIME, NS_PER_SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from spanview.analysis.ray.unended import Unended
+    from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -64,27 +73,38 @@ class Columns:
         self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], lose: Callable[[str], None]
     ) -> None:
         self._store = store
-        self._unended = unended
-        self._until = known_until(unended)
         self._lose = lose
         self._names, self._services, self._files = Texts(), Texts(), Texts()
-        self.span_rows: list[int] = []
+        self._walk = walk(store, np.array(traces, np.int64))
+        self._forest = self._walk.forest
+        self._is_first = self._first_children()
+        """Which spans stand behind the placeholder of their parent, in the order of the page; as `_numbers`."""
+        self._numbers = np.arange(len(self._is_first)) + np.cumsum(self._is_first)
+        """The numbers of the rows of all spans."""
+        self._number_of = np.empty(len(self._numbers), np.int64)
+        """The same by position in the forest."""
+        self._number_of[self._walk.positions] = self._numbers
+        self.span_rows: list[int] = self._walk.rows.tolist()
         """The rows of the spans in the store, in the order of the page."""
-        self._traces = defaultdict[str, list[Any]](list)
-        self._rows = defaultdict[str, list[Any]](list)
-        self._sparse = defaultdict[str, dict[int, Any]](dict)
-        """Of what few rows have, by the number of the row: `mark` stands behind a name, `note` is said of a placeholder
-        or of a span without an end, `own` are stretches in which nothing runs below a row that has something there."""
-        self._submits, _ = call_names(store)
         self._known = KnownCalls(store, traces)
-        reasons = self._known.reasons_among(row for trace in traces for row in store.rows_of_trace(trace))
+        reasons = self._known.reasons_among(self.span_rows)
         is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives(store).is_open
         self._failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
-        self._guessed = 0
-        numbers = {store.spans.name[row] for trace in traces for row in store.rows_of_trace(trace)}
-        self._short = short_names(map(store.names.texts.__getitem__, sorted(numbers)))
-        for trace in traces:
-            self._add(trace, store.tree(trace))
+        self._short = short_names(map(store.names.texts.__getitem__, np.unique(self._forest.of("name")).tolist()))
+        notes = {number: unended_text(unended[row]) for number, row in self._numbered(unended)}
+        silent = {number: self._failures[row].text for number, row in self._numbered(self._failures)}
+        of_trees = self._of_trees(traces, known_until(unended), notes)
+        self._traces = self._columns_of_traces(np.array(traces, np.int64), of_trees.pop("name"), [*silent])
+        self._rows = self._columns_of_rows(traces) | {"path": of_trees.pop("stretches")}
+        self._traces |= of_trees
+        self._sparse: dict[str, dict[int, Any]] = {
+            "mark": self._marks(),
+            "note": notes,
+            "silent": silent,
+            "own": self._stretches(),
+        }
+        """Of what few rows have, by the number of the row: `mark` stands behind a name, `note` is said of a placeholder
+        or of a span without an end, `own` are stretches in which nothing runs below a row that has something there."""
 
     @property
     def overview(self) -> dict[str, Any]:
@@ -104,7 +124,7 @@ class Columns:
     def rows(self) -> dict[str, Any]:
         """The rows, as the page's script reads them."""
         sparse = {name: [[*values], [*values.values()]] for name, values in self._sparse.items()}
-        return {**self._rows, "span_id": "".join(self._rows["span_id"]), "sparse": sparse}
+        return {**self._rows, "sparse": sparse}
 
     def _cut(self, text: str) -> str:
         if len(text) <= _MAX_NAME_LENGTH:
@@ -112,125 +132,253 @@ class Columns:
         self._lose(_CUT_NAME)
         return f"{text[:_MAX_NAME_LENGTH]}… {len(text):,} characters in all"
 
-    def _add(self, trace: int, tree: TraceTree) -> None:
-        """Add a trace, and its rows."""
-        store, table, texts = self._store, self._store.trace_table, self._store.names.texts
-        first, origin, root = len(self._rows["depth"]), max(0, table.start_ns[trace]), table.root_row[trace]
-        path = critical_path(tree, store.spans, store.names, self._until)
-        name = texts[store.spans.name[root]] if root != NO_ROW else name_without_root(store, tree)
-        services = {store.services.texts[store.spans.service[row]] for row in tree.rows} - {""}
-        values = {
-            "id": format_trace_id(trace_id) if (trace_id := table.trace_id(trace)) else "",
-            "name": self._names.number(name),
-            "first": first,
-            "second": None if table.start_ns[trace] == NO_TIME else origin // NS_PER_SECOND,
-            "nanosecond": origin % NS_PER_SECOND,
-            "length": table.duration_ns(trace),
-            "spans": len(tree.rows),
-            "errors": sum(store.spans.status[row] == ERROR for row in tree.rows),
-            "silent": sum(row in self._failures for row in tree.rows),
-            "processes": len({store.spans.process[row] for row in tree.rows}),
-            "services": [*map(self._services.number, sorted(services))],
-            "complete": tree.complete,
-            "missing": len(tree.missing),
-            "unended": count_without_end(store, tree),
-            "answer": whole_answer_text(answer_of(store, trace, tree, self._until, self._known), self._short),
-            "path": path_text(path, len({segment.node for segment in path.segments})),
-        }
-        for column, value in values.items():
-            self._traces[column].append(value)
-        nodes = tree.in_order()
-        position = dict(zip(nodes, range(len(nodes)), strict=True))
-        self._add_rows(tree, origin, first)
-        self._add_stretches(tree, {node: first + index for node, index in position.items()})
-        stretches = [path.segments[0].start_ns - origin] if path.segments else []
-        for segment in path.segments:
-            # They follow each other without a gap; what is the span's own is even, what it waited is odd.
-            stretches += [2 * position[segment.node] + (segment.kind is Blame.WAIT), segment.end_ns - segment.start_ns]
-        self._rows["path"].append(stretches)
+    # -- places of rows ------------------------------------------------------------------------------------------------
 
-    def _add_rows(self, tree: TraceTree, origin: int, number: int) -> None:
-        """Add the rows of a trace.
+    def _first_children(self) -> Flags:
+        """Return which spans, in the order of the page, are the first children of parents that no file holds."""
+        are_first = np.zeros(len(self._forest), np.bool_)
+        are_first[self._forest.missing()] = True
+        return are_first[self._walk.positions]
+
+    def _numbered(self, rows: Iterable[int]) -> list[tuple[int, int]]:
+        """Return those rows of the store that are on the page, behind the numbers that they have here, in order."""
+        there = np.array([*rows], np.int64)
+        there = there[np.isin(there, self._forest.rows)]
+        numbers = self._number_of[np.searchsorted(self._forest.rows, there)]
+        return sorted(zip(numbers.tolist(), there.tolist(), strict=True))
+
+    def _firsts(self) -> Places:
+        """Return the number of the first row of each trace."""
+        firsts = self._walk.firsts
+        numbers: Places = self._numbers[firsts] - self._is_first[firsts]
+        return numbers
+
+    def _filled(self, values: NDArray[Any], empty: int | None = 0) -> NDArray[Any]:
+        """Return a value for each row.
 
         Args:
-            origin: When it starts, in nanoseconds since 1970.
-            number: How many rows come before it.
+            values: Of the spans, in the order of the page.
+            empty: The value of all placeholders.
         """
-        store, spans, columns = self._store, self._store.spans, self._rows
-        own, joins = self_times(tree, spans), {*joined(store, tree)[1].values()}
-        marks, guessed, last = self._marks(tree), self._guesses(tree), 0
-        for number, (node, depth) in enumerate(tree.walk(), number):  # noqa: B020, PLR1704 - counted on
-            is_missing, parent = tree.is_missing(node), tree.parents[node]
-            row = NO_ROW if is_missing else tree.rows[node]
-            start = tree.start_ns(node)
-            end = NO_TIME if is_missing else spans.end_ns[row]
-            submits = not is_missing and self._is_call(row)
-            flags = [(MISSING, is_missing), (CYCLE, node in tree.cut), (SUBMITS, submits), (JOINED, row in joins)]
-            is_attempt = not is_missing and spans.kind[row] == CONSUMER and parent != ROOT
-            waited = 0 if is_missing else wait_of(store, tree, node)
-            columns["depth"].append(depth)
-            columns["flags"].append(sum(bit for bit, is_set in flags if is_set))
-            columns["start"].append(None if start == NO_TIME else start - origin - last)
-            last = last if start == NO_TIME else start - origin
-            columns["length"].append(None if NO_TIME in (start, end) else end - start)
-            columns["own"].append(own[node])
-            columns["wait"].append(waited if waited or is_attempt else None)
-            columns["span_id"].append(format_span_id(tree.span_id(node)))
-            if is_missing:
-                for column in ("name", "service", "kind", "status", "file"):
-                    columns[column].append(0)
-                self._sparse["note"][number] = guessed.get(tree.span_id(node), "")
-                continue
-            self.span_rows.append(row)
-            columns["name"].append(self._names.number(store.names.texts[spans.name[row]]))
-            columns["service"].append(self._services.number(store.services.texts[spans.service[row]]))
-            columns["kind"].append(spans.kind[row])
-            columns["status"].append(spans.status[row])
-            columns["file"].append(self._files.number(store.sources[spans.source[row]].path))
-            if row in self._unended:
-                self._sparse["note"][number] = unended_text(self._unended[row])
-            if row in self._failures:
-                self._sparse["silent"][number] = self._failures[row].text
-            if node in marks:
-                self._sparse["mark"][number] = marks[node]
+        filled = np.full(len(values) + int(self._is_first.sum()), empty, object if empty is None else values.dtype)
+        filled[self._numbers] = values
+        return filled
+
+    # -- the traces ----------------------------------------------------------------------------------------------------
+
+    def _of_trees(self, traces: Sequence[int], until: Mapping[int, int], notes: dict[int, str]) -> dict[str, list[Any]]:
+        """Return what is told of one trace after the other; what missing parents probably are is added to the notes."""
+        store, guessed = self._store, 0
+        columns: dict[str, list[Any]] = {"name": [], "answer": [], "path": [], "stretches": []}
+        numbers = self._number_of.tolist()
+        trees = zip(traces, self._firsts().tolist(), trees_in(self._forest, traces), strict=True)
+        for trace, first, (tree, positions) in trees:
+            root = store.trace_table.root_row[trace]
+            path = critical_path(tree, store.spans, store.names, until)
+            answer = answer_along(store, trace, tree, path, self._known)
+            columns["name"].append(name_without_root(store, tree) if root == NO_ROW else store.spans.name[root])
+            columns["answer"].append(whole_answer_text(answer, self._short))
+            columns["path"].append(path_text(path, len({segment.node for segment in path.segments})))
+            of_nodes = [*map(numbers.__getitem__, positions)]
+            if tree.missing:
+                guessed += 1
+                placeholders = range(len(tree.rows), len(tree))
+                of_nodes += [of_nodes[tree.children(node)[0]] - 1 for node in placeholders]
+                of_trace = self._guesses(tree) if guessed <= _MAX_GUESSED else {}
+                notes |= {of_nodes[node]: of_trace.get(tree.span_id(node), "") for node in placeholders}
+            stretches = [path.segments[0].start_ns - max(0, store.trace_table.start_ns[trace])] if path.segments else []
+            for segment in path.segments:
+                # They follow each other without a gap; what is the span's own is even, what it waited is odd.
+                stretches.append(2 * (of_nodes[segment.node] - first) + (segment.kind is Blame.WAIT))
+                stretches.append(segment.end_ns - segment.start_ns)
+            columns["stretches"].append(stretches)
+        return columns
 
     def _guesses(self, tree: TraceTree) -> dict[int, str]:
         """Return what missing parents probably are, by span id."""
-        if not tree.missing or self._guessed >= _MAX_GUESSED:
-            return {}
-        self._guessed += 1
         names = {span_id: guess.name for span_id, guess in guesses(self._store, tree).items()}
         short = short_names(names.values())
         return {span_id: short.get(name, name) for span_id, name in names.items()}
 
-    def _is_call(self, row: int) -> bool:
-        """Return whether a span submits a Ray call."""
-        return self._store.spans.kind[row] == PRODUCER and self._store.spans.name[row] in self._submits
+    def _columns_of_traces(
+        self, traces: Places, names: Sequence[int | str], silent: Sequence[int]
+    ) -> dict[str, list[Any]]:
+        """Return what all spans of the traces are counted for.
 
-    def _marks(self, tree: TraceTree) -> dict[int, str]:
-        """Return what is said of Ray calls that have more or less than one attempt, and of their attempts, by node."""
-        store, kinds, marks = self._store, self._store.spans.kind, dict[int, str]()
-        calls = [node for node, row in enumerate(tree.rows) if self._is_call(row)]
-        served = served_in_tree(store, tree, tree.rows) if calls else {}
-        for node in calls:
-            row, attempts = tree.rows[node], tree.children(node)
-            if len(attempts) > 1:
-                word = run_word(store, [tree.rows[child] for child in attempts[:2]])
-                marks[node] = count(len(attempts), word)
-                attempts = [child for child in attempts if kinds[tree.rows[child]] == CONSUMER]
-                marks |= {child: f"{word} {number:,}" for number, child in enumerate(attempts, 1)}
-            elif not attempts and row not in served and row not in self._failures:
-                why = self._known.reasons.get(row)
-                marks[node] = f"◌ {'no attempt seen' if why is None else why.label}"
-        return marks
+        Args:
+            names: Of each trace, as the number of its root's name or as a text.
+            silent: The numbers of the rows of spans that failed without an error.
+        """
+        forest, table, texts = self._forest, self._store.trace_table, self._store.names.texts
+        index = np.zeros(len(table), np.int64)
+        index[traces] = np.arange(len(traces))
+        of_spans = index[forest.traces]
 
-    def _add_stretches(self, tree: TraceTree, numbers: Mapping[int, int]) -> None:
-        """Add when nothing runs below the rows that have something there."""
-        rows, parents, ends = tree.rows, {*tree.parents}, dict[int, int]()
-        for node, start, end in own_stretches(tree, self._store.spans):
-            if node not in parents:
-                continue
-            stretches = self._sparse["own"].setdefault(numbers[node], [])
-            # From the row's start, or the last end, and how long.
-            stretches += [start - ends.get(node, self._store.spans.start_ns[rows[node]]), end - start]
-            ends[node] = end
+        def counts(chosen: Places | Flags | slice) -> list[int]:
+            counted: list[int] = np.bincount(of_spans[chosen], minlength=len(traces)).tolist()
+            return counted
+
+        starts = [table.start_ns[trace] for trace in traces.tolist()]
+        missing = counts(forest.missing())
+        cut = counts(forest.cut)
+        processes = np.unique(np.stack((of_spans, forest.of("process").astype(np.int64))), axis=1)[0]
+        self._number_names(names)
+        return {
+            "id": [
+                format_trace_id(trace_id) if (trace_id := table.trace_id(trace)) else "" for trace in traces.tolist()
+            ],
+            "name": [self._names.numbers[name if isinstance(name, str) else texts[name]] for name in names],
+            "first": self._firsts().tolist(),
+            "second": [None if start == NO_TIME else max(0, start) // NS_PER_SECOND for start in starts],
+            "nanosecond": [max(0, start) % NS_PER_SECOND for start in starts],
+            "length": [*map(table.duration_ns, traces.tolist())],
+            "spans": counts(slice(None)),
+            "errors": counts(forest.of("status") == ERROR),
+            "silent": counts(np.isin(self._number_of, silent)),
+            "processes": np.bincount(processes, minlength=len(traces)).tolist(),
+            "services": self._services_of(of_spans, len(traces)),
+            "complete": [not (without or circles) for without, circles in zip(missing, cut, strict=True)],
+            "missing": missing,
+            "unended": counts(forest.of("end_ns") == NO_TIME),
+        }
+
+    def _number_names(self, of_traces: Sequence[int | str]) -> None:
+        """Give the names numbers: those of each trace are that of itself, then those of its rows."""
+        names, texts = self._forest.of("name")[self._walk.positions], self._store.names.texts
+        of_rows = _firsts_of(names)
+        order = [(int(at), 1, texts[names[at]]) for at in of_rows]
+        firsts = zip(self._walk.firsts.tolist(), of_traces, strict=True)
+        order += [(first, 0, name if isinstance(name, str) else texts[name]) for first, name in firsts]
+        for _, _, text in sorted(order):
+            self._names.number(text)
+
+    def _services_of(self, of_spans: Places, count: int) -> list[list[int]]:
+        """Return the services of each trace in order; now each service has a number."""
+        texts = self._store.services.texts
+        used, which = np.unique(self._forest.of("service"), return_inverse=True)
+        in_order = sorted(used.tolist(), key=lambda number: (not texts[number], texts[number]))
+        ranks = {number: rank for rank, number in enumerate(in_order)}
+        of_each = np.array([ranks[number] for number in used.tolist()], np.int64)[which]
+        services: list[list[int]] = [[] for _ in range(count)]
+        for trace, rank in np.unique(np.stack((of_spans, of_each)), axis=1).T.tolist():
+            number = self._services.number(texts[in_order[rank]])
+            if texts[in_order[rank]]:
+                services[trace].append(number)
+        return services
+
+    # -- the rows ------------------------------------------------------------------------------------------------------
+
+    def _columns_of_rows(self, traces: Sequence[int]) -> dict[str, Any]:
+        """Return what the rows have."""
+        store, forest, walked, is_first = self._store, self._forest, self._walk, self._is_first
+        order, behind = walked.positions, self._numbers[is_first]
+        column = {name: forest.of(name)[order] for name in ("name", "service", "kind", "status", "source", "span_id")}
+        parents, waits = forest.parents[order], waits_in(forest)[order]
+        starts, ends, are_known = exact(forest.of("start_ns")[order], forest.of("end_ns")[order])
+        flags = (
+            CYCLE * np.isin(order, forest.cut) + SUBMITS * self._are_calls()[order] + JOINED * joined_in(forest)[order]
+        )
+        ids = self._filled(column["span_id"])
+        ids[behind - 1] = forest.of("parent_id")[order][is_first]
+        begins, flagged = self._filled(starts), self._filled(flags, MISSING)
+        begins[behind - 1] = starts[is_first]
+        has_waited = (waits > 0) | ((column["kind"] == CONSUMER) & (parents != ROOT))
+        return {
+            "depth": self._filled(walked.depths).tolist(),
+            "flags": flagged.tolist(),
+            "start": self._after_each_other(begins, traces),
+            "length": self._filled(_or_none(ends - np.where(are_known, starts, 0), are_known), None).tolist(),
+            "own": self._filled(_or_none(walked.own, walked.have), None).tolist(),
+            "wait": self._filled(_or_none(waits, has_waited), None).tolist(),
+            "span_id": hexlify(ids.astype(">u8").tobytes()).decode(),
+            "name": self._filled(_numbered_by(self._names, column["name"], store.names.texts.__getitem__)).tolist(),
+            "service": self._filled(
+                _numbered_by(self._services, column["service"], store.services.texts.__getitem__)
+            ).tolist(),
+            "kind": self._filled(column["kind"]).tolist(),
+            "status": self._filled(column["status"]).tolist(),
+            "file": self._filled(
+                _numbered_by(self._files, column["source"], lambda source: store.sources[source].path)
+            ).tolist(),
+        }
+
+    def _after_each_other(self, starts: NDArray[Any], traces: Sequence[int]) -> list[int | None]:
+        """Return how long each row starts after the last one before it that has a start, or after the trace."""
+        have = np.flatnonzero(starts != NO_TIME)
+        firsts = np.append(self._firsts(), len(starts))
+        origins = np.array([max(0, self._store.trace_table.start_ns[trace]) for trace in traces], object)
+        known = starts[have].astype(object)
+        before = np.append([0], known[:-1])[: len(known)]
+        begins = np.searchsorted(have, firsts)
+        have_any = begins[1:] > begins[:-1]
+        before[begins[:-1][have_any]] = origins[have_any]
+        after = np.full(len(starts), None, object)
+        after[have] = known - before
+        result: list[int | None] = after.tolist()
+        return result
+
+    def _are_calls(self) -> Flags:
+        """Return which spans of the forest submit a Ray call."""
+        are_calls: Flags = self._forest.of("kind") == PRODUCER
+        are_calls &= np.isin(self._forest.of("name"), [*call_names(self._store)[0]])
+        return are_calls
+
+    def _marks(self) -> dict[int, str]:
+        """Return what is said of Ray calls with more or less than one attempt, and of their attempts, by number."""
+        store, forest, marks = self._store, self._forest, dict[int, str]()
+        calls = np.flatnonzero(self._are_calls())
+        if not len(calls):
+            return marks
+        below, begins = forest.children()
+        counts = np.diff(begins)[calls]
+        kinds, rows = store.spans.kind, forest.rows.tolist()
+        for call in calls[counts > 1].tolist():
+            attempts = below[begins[call] : begins[call + 1]].tolist()
+            word = run_word(store, [rows[attempt] for attempt in attempts[:2]])
+            marks[int(self._number_of[call])] = count(len(attempts), word)
+            attempts = [attempt for attempt in attempts if kinds[rows[attempt]] == CONSUMER]
+            marks |= {int(self._number_of[child]): f"{word} {number:,}" for number, child in enumerate(attempts, 1)}
+        alone = calls[counts == 0]
+        alone = alone[~np.isin(alone, served_in(forest, alone)[0])]
+        for call, number in zip(alone.tolist(), self._number_of[alone].tolist(), strict=True):
+            if rows[call] not in self._failures:
+                why = self._known.reasons.get(rows[call])
+                marks[number] = f"◌ {'no attempt seen' if why is None else why.label}"
+        return dict(sorted(marks.items()))
+
+    def _stretches(self) -> dict[int, list[int]]:
+        """Return when nothing runs below the rows that have something there, by the number of the row."""
+        owners, begins, ends = stretches_in_forest(self._forest)
+        chosen = np.flatnonzero(np.isin(owners, self._forest.parents))
+        chosen = chosen[np.argsort(self._number_of[owners[chosen]], kind="stable")]
+        owners, begins, ends = owners[chosen], begins[chosen], ends[chosen]
+        firsts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1])[: len(owners)])
+        # From the row's start, or the last end, and how long.
+        before = np.append(begins[:1], ends[:-1])
+        before[firsts] = self._forest.of("start_ns")[owners[firsts]]
+        stretches = np.stack((begins - before, ends - begins), axis=1).ravel().tolist()
+        numbers, bounds = self._number_of[owners[firsts]].tolist(), [*(2 * firsts).tolist(), len(stretches)]
+        return {number: stretches[first:end] for number, (first, end) in zip(numbers, pairwise(bounds), strict=True)}
+
+
+def _firsts_of(values: NDArray[Any]) -> Places:
+    """Return the first place of each value, in order."""
+    firsts: Places = np.sort(np.unique(values, return_index=True)[1])
+    return firsts
+
+
+def _numbered_by(texts: Texts, values: NDArray[Any], text_of: Callable[[int], str]) -> Places:
+    """Return the number of the text of each value; new texts get theirs in the order in which they come."""
+    used, firsts, which = np.unique(values, return_index=True, return_inverse=True)
+    numbers = np.empty(len(used), np.int64)
+    for index in np.argsort(firsts).tolist():
+        numbers[index] = texts.number(text_of(int(used[index])))
+    found: Places = numbers[which]
+    return found
+
+
+def _or_none(values: NDArray[Any], have: NDArray[np.bool_]) -> NDArray[Any]:
+    """Return values as Python has them, None where there is none."""
+    objects = values.astype(object)
+    objects[~have] = None
+    return objects

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.ray.workers import writer_of
 from spanview.display.stacks import BEGINS, LineKind, library_of, lines_of
@@ -30,6 +30,11 @@ _COLOR: Final = re.compile(r"\x1b\[[\d;]*m")
 """Ray colours the names of tasks in what it says of exceptions."""
 _CUT_TEXT: Final = f"texts of more than {MAX_TEXT_LENGTH:,} characters cut"
 _CUT_LIST: Final = f"attributes, events and links beyond {MAX_VALUES:,} left out"
+_SHORT: Final = len(BEGINS)
+"""Shorter texts hold no stack trace."""
+_NOTHING: Final = b"[]"
+_MAX_KEPT, _MAX_KEPT_BYTES = 1024, 2048
+"""Resources that are remembered, and what of JSON each may need."""
 _PLAIN, _OWN, _DIM, _ERROR = range(4)
 """Tones of lines: of a program's own frames, of libraries', of what was raised."""
 
@@ -44,37 +49,63 @@ def detail_blocks(
         share: Positions among them, one after the other.
     """
     first, spans = share[0], spans_at(store, [rows[position] for position in share])
+    details = _Details(lose)
     while batch := [*islice(spans, BLOCK_SPANS)]:
-        yield block("details", _Details(lose).of(batch), lose, first)
+        yield block("details", details.of(batch), lose, first)
         first += len(batch)
 
 
+class _Kept(NamedTuple):
+    """What a resource has, as the page's script reads it."""
+
+    resource: Resource
+    """Held, so that no other one gets its identity."""
+    value: list[object]
+    text: bytes
+    """The value as JSON."""
+
+
 class _Details:
-    """Makes the values of one block, in which resources and scopes that spans share are written once."""
+    """Makes the values of blocks, in each of which resources and scopes that spans share are written once."""
 
     def __init__(self, lose: Callable[[str], None]) -> None:
         self._lose = lose
         self._shared: dict[bytes, int] = {}
         self._values: list[object] = []
+        self._kept: dict[int, _Kept] = {}
+        """By the identity of a resource: nearly all spans that have the same share the object."""
 
     def of(self, spans: Iterable[Span]) -> dict[str, object]:
         """Return the value of a block: what spans share, and for each span a list as the page's script reads it."""
+        self._shared, self._values = {}, []
         return {"spans": [*map(self._span, spans)], "shared": self._values}
 
     def _span(self, span: Span) -> list[object]:
         source, writer = span.source, writer_of(span, span.source.file)
         return [
             self._text(_COLOR.sub("", span.status.description or "")),
-            [*self._fields(span.attributes), *self._fields(span.extra, extra=True)],
+            self._fields(span.attributes) + self._fields(span.extra, extra=True),
             [self._event(event, span) for event in self._some(span.events)],
             [self._link(link) for link in self._some(span.links)],
-            self._share(self._resource(span.resource)),
-            self._share(self._scope(span.scope)),
-            [*self._fields(span.trace_state)],
+            self._of_resource(span.resource),
+            self._share([], _NOTHING) if span.scope is None else self._share(self._scope(span.scope)),
+            self._fields(span.trace_state),
             warning_names(span.warnings.value),
             [source.file, source.offset, source.length],
             None if writer is None else [writer.pid, writer.host],
         ]
+
+    def _of_resource(self, resource: Resource) -> int:
+        """Return the number of a resource among what spans share."""
+        kept = self._kept.get(id(resource))
+        if kept is None:
+            value = self._resource(resource)
+            kept = _Kept(resource, value, dumps_strict(value))
+            if len(kept.text) <= _MAX_KEPT_BYTES:
+                if len(self._kept) >= _MAX_KEPT:
+                    self._kept.clear()
+                self._kept[id(resource)] = kept
+        return self._share(kept.value, kept.text)
 
     def _event(self, event: Event, span: Span) -> list[object]:
         after = None
@@ -91,24 +122,31 @@ class _Details:
         schema = {"schema_url": resource.schema_url} if resource.schema_url else {}
         return [*self._fields(resource.attributes), *self._fields(schema), *self._fields(resource.extra, extra=True)]
 
-    def _scope(self, scope: Scope | None) -> list[object]:
-        if scope is None:
-            return []
+    def _scope(self, scope: Scope) -> list[object]:
         named = {"name": scope.name, "version": scope.version, "schema_url": scope.schema_url}
         fields = self._fields({key: value for key, value in named.items() if value})
         return [*fields, *self._fields(scope.attributes), *self._fields(scope.extra, extra=True)]
 
-    def _share(self, value: list[object]) -> int:
-        """Return the number of a value among those that spans share."""
-        number = self._shared.setdefault(dumps_strict(value), len(self._values))
+    def _share(self, value: list[object], text: bytes | None = None) -> int:
+        """Return the number of a value among those that spans share; its text is its JSON."""
+        number = self._shared.setdefault(dumps_strict(value) if text is None else text, len(self._values))
         if number == len(self._values):
             self._values.append(value)
         return number
 
-    def _fields(self, mapping: Mapping[str, Any], *, extra: bool = False) -> Iterator[list[object]]:
-        """Yield keys and values; what a format adds is marked."""
-        for key in self._some([*mapping]):
-            yield [self._text(f"· {key}" if extra else key), self._value(mapping[key])]
+    def _fields(self, mapping: Mapping[str, Any], *, extra: bool = False) -> list[list[object]]:
+        """Return keys and values; what a format adds is marked."""
+        if not mapping:
+            return []
+        before, items = "· " if extra else "", self._some([*mapping.items()])
+        return [
+            # Most are short, and need no look at what is in them.
+            [
+                f"{before}{key}" if len(key) < _SHORT else self._text(f"{before}{key}"),
+                value if value.__class__ is str and len(value) < _SHORT else self._value(value),
+            ]
+            for key, value in items
+        ]
 
     def _some(self, values: Sequence[Any]) -> Sequence[Any]:
         if len(values) > MAX_VALUES:

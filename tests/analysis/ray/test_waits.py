@@ -20,12 +20,14 @@ from builders import Builder, store_of
 from slow_critical import nodes_of, sums_of
 from spanview.analysis.critical import Blame, critical_by_name, critical_path
 from spanview.analysis.ray.calls import Outcome, calls_of
-from spanview.analysis.ray.waits import wait_in, wait_of, wait_word, waiting_in
+from spanview.analysis.ray.joined import joined, joined_in
+from spanview.analysis.ray.waits import wait_in, wait_of, wait_word, waiting_in, waits_in
 from spanview.analysis.serve.requests import Part, serve_requests
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_parts
 from spanview.display.tree_text import tree_lines
 from spanview.display.units import duration
+from spanview.index.forest import forest_of
 from spanview.sources.loading import load_store
 from spanview.tui.trace.stitched_trace import StitchedTrace
 
@@ -37,6 +39,18 @@ if TYPE_CHECKING:
     from spanview.index.tree import TraceTree
 
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
+
+
+@pytest.mark.parametrize("recording", sorted(path.parent.name for path in FIXTURES.glob("*/spans")))
+def test_all_waits_at_once(recording: str) -> None:
+    """Of a forest, waits and joined calls are those of its trees, in every recording."""
+    store = load_store(FIXTURES / recording / "spans")
+    forest, waits, calls = forest_of(store), dict[int, int](), set[int]()
+    for tree in map(store.tree, range(len(store.trace_table))):
+        waits |= {row: wait_of(store, tree, node) for node, row in enumerate(tree.rows)}
+        calls |= {*joined(store, tree)[1].values()}
+    assert dict(zip(forest.rows.tolist(), waits_in(forest).tolist(), strict=True)) == waits
+    assert {*forest.rows[joined_in(forest)].tolist()} == calls
 
 
 def queued_requests(store: Store) -> Iterator[tuple[Request, TraceTree, int]]:

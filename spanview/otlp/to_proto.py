@@ -13,17 +13,18 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from spanview.formats.otlp.fields import MESSAGES, Field, Kind
+from spanview.formats.otlp.fields import MESSAGES, Kind
 from spanview.formats.otlp.values import bytes_of
 from spanview.otlp.wire import DELIMITED, FIXED_32, FIXED_64, VARINT, sized, tag, varint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from spanview.formats.otlp.fields import Field
     from spanview.formats.otlp.write import Groups
 
-    Write: TypeAlias = "Callable[[Any], bytes]"
-    """Returns a field, with its tag, for its value in JSON."""
+    Write: TypeAlias = Callable[[Any], bytes]
+    """Encodes a value that is as JSON has it."""
 
 _KEPT_PAIRS: Final = 8192
 _LONGEST_KEPT: Final = 256
@@ -43,7 +44,7 @@ class ProtobufForm:
     def ends(self, message: str, value: dict[str, Any] | None, schema_url: str) -> tuple[bytes, bytes]:
         """Return what comes before and after the spans of a part."""
         head = b"" if value is None else _PART_TAG + sized(_message(value, _WRITES[message]))
-        return head, _SCHEMA_URL(schema_url) if schema_url else b""
+        return head, _SCHEMA_URL_TAG + _text(schema_url) if schema_url else b""
 
     def document(self, groups: Groups) -> bytes:
         """Return a `TracesData`, which is an `ExportTraceServiceRequest` too."""
@@ -59,67 +60,8 @@ def _message(value: dict[str, Any], writes: dict[str, Write]) -> bytes:
     return b"".join([writes[name](part) for name, part in value.items()])
 
 
-def _text(number: int) -> Write:
-    head = tag(number, DELIMITED)
-    return lambda value: head + sized(value.encode())
-
-
-def _texts(number: int) -> Write:
-    write = _text(number)
-    return lambda values: b"".join(map(write, values))
-
-
-def _id(number: int) -> Write:
-    head = tag(number, DELIMITED)
-    return lambda value: head + sized(bytes.fromhex(value))
-
-
-def _number(number: int) -> Write:
-    head = tag(number, VARINT)
-    return lambda value: head + varint(value)
-
-
-def _integer(number: int) -> Write:
-    head = tag(number, VARINT)
-    return lambda value: head + varint(int(value))
-
-
-def _fixed_64(number: int) -> Write:
-    head = tag(number, FIXED_64)
-    return lambda value: head + _BYTES_64(int(value))
-
-
-def _fixed_32(number: int) -> Write:
-    head = tag(number, FIXED_32)
-    return lambda value: head + _BYTES_32(value)
-
-
-def _double(number: int) -> Write:
-    head = tag(number, FIXED_64)
-    return lambda value: head + _DOUBLE(float(value))
-
-
-def _bytes(number: int) -> Write:
-    head = tag(number, DELIMITED)
-
-    def write(text: str) -> bytes:
-        content = bytes_of(text)
-        return _WRITES["AnyValue"]["stringValue"](text) if content is None else head + sized(content)
-
-    return write
-
-
-def _one(number: int, writes: dict[str, Write]) -> Write:
-    head = tag(number, DELIMITED)
-    return lambda value: head + sized(_message(value, writes))
-
-
-def _pairs(number: int) -> Write:
-    head = tag(number, DELIMITED)
-    return lambda pairs: b"".join([head + _pair(pair["key"], pair["value"]) for pair in pairs])
-
-
-def _pair(key: str, value: dict[str, Any]) -> bytes:
+def _pair(pair: dict[str, Any]) -> bytes:
+    key, value = pair["key"], pair["value"]
     text = value.get("stringValue")
     if text is not None and len(text) <= _LONGEST_KEPT:
         return _text_pair(key, text)
@@ -136,40 +78,51 @@ def _key(key: str) -> bytes:
     return _KEY(key)
 
 
-_RESOURCES_TAG: Final = tag(1, DELIMITED)
-_PART_TAG: Final = tag(1, DELIMITED)
-_SPANS_TAG: Final = tag(2, DELIMITED)
-"""Of the spans of a scope, and of the scopes of a resource."""
-_SCHEMA_URL: Final = _text(3)
-_MAKERS: Final = {
-    Kind.TEXT: _text,
-    Kind.TEXTS: _texts,
-    Kind.TRACE_ID: _id,
-    Kind.SPAN_ID: _id,
-    Kind.PARENT_ID: _id,
-    Kind.TRACE_STATE: _text,
-    Kind.TIME: _fixed_64,
-    Kind.COUNT: _number,
-    Kind.FLAGS: _fixed_32,
-    Kind.SPAN_KIND: _number,
-    Kind.STATUS_CODE: _number,
-    Kind.BOOL: _number,
-    Kind.INT: _integer,
-    Kind.DOUBLE: _double,
-    Kind.BYTES: _bytes,
-    Kind.ATTRIBUTES: _pairs,
+def _text(value: str) -> bytes:
+    return sized(value.encode())
+
+
+def _id(value: str) -> bytes:
+    return sized(bytes.fromhex(value))
+
+
+_CONTENTS: Final[Mapping[Kind, tuple[int, Write]]] = {
+    Kind.TEXT: (DELIMITED, _text),
+    Kind.TEXTS: (DELIMITED, _text),
+    Kind.TRACE_ID: (DELIMITED, _id),
+    Kind.SPAN_ID: (DELIMITED, _id),
+    Kind.PARENT_ID: (DELIMITED, _id),
+    Kind.TRACE_STATE: (DELIMITED, _text),
+    Kind.TIME: (FIXED_64, lambda value: _BYTES_64(int(value))),
+    Kind.COUNT: (VARINT, varint),
+    Kind.FLAGS: (FIXED_32, _BYTES_32),
+    Kind.SPAN_KIND: (VARINT, varint),
+    Kind.STATUS_CODE: (VARINT, varint),
+    Kind.BOOL: (VARINT, varint),
+    Kind.INT: (VARINT, lambda value: varint(int(value))),
+    Kind.DOUBLE: (FIXED_64, lambda value: _DOUBLE(float(value))),
+    Kind.BYTES: (DELIMITED, lambda value: sized(bytes_of(value) or b"")),
+    Kind.ATTRIBUTES: (DELIMITED, _pair),
 }
+"""How a value is encoded that has its tag before it; of lists, each of its values."""
 _WRITES: Final[dict[str, dict[str, Write]]] = {message: {} for message in MESSAGES}
 """By message, then by field."""
 
 
 def _write_of(field: Field) -> Write:
-    if not field.message:
-        return _MAKERS[field.kind](field.number)
-    write = _one(field.number, _WRITES[field.message])
-    return write if field.kind is Kind.MESSAGE else lambda values: b"".join(map(write, values))
+    writes = _WRITES.get(field.message, {})
+    kind, content = _CONTENTS.get(field.kind) or (DELIMITED, lambda value: sized(_message(value, writes)))
+    head = tag(field.number, kind)
+    if field.kind in {Kind.TEXTS, Kind.MESSAGES, Kind.ATTRIBUTES}:
+        return lambda values: b"".join([head + content(value) for value in values])
+    return lambda value: head + content(value)
 
 
 for _name, _fields in MESSAGES.items():
     _WRITES[_name] |= {field.name: _write_of(field) for field in _fields}
 _KEY, _VALUE = (_WRITES["KeyValue"][name] for name in ("key", "value"))
+_RESOURCES_TAG: Final = tag(1, DELIMITED)
+_PART_TAG: Final = tag(1, DELIMITED)
+_SPANS_TAG: Final = tag(2, DELIMITED)
+"""Of the spans of a scope, and of the scopes of a resource."""
+_SCHEMA_URL_TAG: Final = tag(3, DELIMITED)

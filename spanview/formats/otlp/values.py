@@ -206,7 +206,8 @@ class OtlpValueWriter:
             depth: How many lists and maps it is in.
         """
         if isinstance(value, str):
-            return {"bytesValue" if isinstance(value, BytesText) else "stringValue": self.text(value)}
+            is_base64 = isinstance(value, BytesText) and bytes_of(value) is not None
+            return {"bytesValue" if is_base64 else "stringValue": self.text(value)}
         if isinstance(value, bool):
             return {"boolValue": value}
         if isinstance(value, int):

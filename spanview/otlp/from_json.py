@@ -179,14 +179,8 @@ class _TypeError(RefusedError):
     """A value of another type than its field's."""
 
 
-def _text(value: Any) -> str:
-    if type(value) is not str:
-        raise _TypeError
-    return value
-
-
-def _bool(value: Any) -> bool:
-    if type(value) is not bool:
+def _exactly(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
         raise _TypeError
     return value
 
@@ -241,26 +235,25 @@ def _enum(prefix: str, names: Sequence[str], value: Any) -> int:
 
 
 def _list(convert: Convert, value: Any) -> list[Any]:
-    if type(value) is not list:
-        raise _TypeError
-    return [convert(item) for item in value]
+    return [convert(item) for item in _exactly(list, value)]
 
 
 _FIELDS: Final[dict[str, dict[str, tuple[str, Convert]]]] = {message: {} for message in MESSAGES}
+_TEXT: Final[Convert] = partial(_exactly, str)
 _COUNT: Final = partial(_number, UINT32)
 _SPAN_ID: Final = partial(_id, SPAN_ID_DIGITS)
 _CONVERTS: Final[Mapping[Kind, Convert]] = {
-    Kind.TEXT: _text,
-    Kind.TEXTS: partial(_list, _text),
+    Kind.TEXT: _TEXT,
+    Kind.TEXTS: partial(_list, _TEXT),
     Kind.TRACE_ID: partial(_id, TRACE_ID_DIGITS),
     Kind.SPAN_ID: _SPAN_ID,
     Kind.PARENT_ID: _SPAN_ID,
-    Kind.TRACE_STATE: _text,
+    Kind.TRACE_STATE: _TEXT,
     Kind.TIME: partial(_number_text, _UINT64),
     Kind.COUNT: _COUNT,
     Kind.FLAGS: _COUNT,
     **{kind: partial(_enum, *enum) for kind, enum in ENUMS.items()},
-    Kind.BOOL: _bool,
+    Kind.BOOL: partial(_exactly, bool),
     Kind.INT: partial(_number_text, INT64),
     Kind.DOUBLE: _double,
     Kind.BYTES: _bytes,
@@ -275,7 +268,7 @@ def _convert_of(field: Field) -> Convert:
     return of_one if field.kind is Kind.MESSAGE else partial(_list, of_one)
 
 
-_BESIDE: Final[Fields] = dict.fromkeys(("schemaUrl", "schema_url"), ("schemaUrl", _text))
+_BESIDE: Final[Fields] = dict.fromkeys(("schemaUrl", "schema_url"), ("schemaUrl", _TEXT))
 """What is known beside a resource or a scope."""
 for _message, _of_message in MESSAGES.items():
     _FIELDS[_message] |= {

@@ -251,26 +251,17 @@ _CONVERTS: Final[Mapping[Kind, Convert]] = {
 def _reads_of(description: Any) -> list[Read]:
     """Return how the fields of a message are read, of which an earlier opentelemetry-proto may not have all."""
     return [
-        _read_of(field, known)
+        (field.name, field.default, attrgetter(known.name), _convert_of(field, known))
         for field in MESSAGES[description.name]
         if (known := description.fields_by_name.get(snake_case(field.name))) is not None
     ]
 
 
-def _read_of(field: Field, known: Any) -> Read:
-    get: Convert = attrgetter(known.name)
+def _convert_of(field: Field, known: Any) -> Convert:
     if not field.message:
-        return field.name, field.default, get, _CONVERTS[field.kind]
-    reads = _reads_of(known.message_type)
-    if field.kind is Kind.MESSAGES:
-        return field.name, field.default, get, lambda messages: [_object(reads, message) for message in messages]
-    # A message that isn't there can be got, too.
-    return (
-        field.name,
-        field.default,
-        lambda holder: get(holder) if holder.HasField(known.name) else None,
-        partial(_object, reads),
-    )
+        return _CONVERTS[field.kind]
+    of_one = partial(_object, _reads_of(known.message_type))
+    return of_one if field.kind is Kind.MESSAGE else lambda messages: [*map(of_one, messages)]
 
 
 _SPAN_READS: Final = _reads_of(Span.DESCRIPTOR)

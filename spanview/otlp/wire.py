@@ -60,12 +60,9 @@ def fields_of(message: _Bytes) -> Iterator[tuple[int, int | _Bytes]]:
     Raises:
         ValueError: It is no message; the text names what is wrong in it.
     """
-    position, end = 0, len(message)
-    while position < end:
-        key = message[position]
-        position += 1
-        if key > 0x7F:  # noqa: PLR2004 - most tags are a byte, without a call
-            key, position = _read_varint(message, position - 1)
+    position = 0
+    while position < len(message):
+        key, position = _read_varint(message, position)
         number, kind = key >> 3, key & 7
         if kind == VARINT:
             value, position = _read_varint(message, position)

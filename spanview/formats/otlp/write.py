@@ -32,9 +32,6 @@ _STATUSES: Final = ({}, *({"code": value} for value in range(1, len(STATUS_NAMES
 """Statuses without a message, by their codes."""
 _MAX_KNOWN: Final = 256
 """Resources and scopes whose ends are kept."""
-_KEPT_IN_EXTRA: Final = frozenset(
-    (Kind.COUNT, Kind.FLAGS, Kind.TRACE_ID, Kind.SPAN_ID, Kind.PARENT_ID, Kind.TRACE_STATE, Kind.MESSAGES)
-)
 _BAD_IDS: Final = "unusable ids left out"
 _PARTS: Final = {"Resource": (b"resource", b"scopeSpans"), "InstrumentationScope": (b"scope", b"spans")}
 """By message, what it is called where it stands, and what stands beside it."""
@@ -259,11 +256,7 @@ _FIELDS: Final = {
 }
 """The fields of a message that are parts of ours, in the order of their numbers."""
 _IN_EXTRA: Final = {
-    message: {
-        snake_case(field.name): field.name if field.kind in {Kind.COUNT, Kind.FLAGS} else ""
-        for field in fields
-        if field.kind in _KEPT_IN_EXTRA
-    }
+    message: {snake_case(field.name): field.name if field.kind in {Kind.COUNT, Kind.FLAGS} else "" for field in fields}
     for message, fields in MESSAGES.items()
 }
 """What `extra` may have of a message: a number, by its name; or, empty, what is written apart or can't be written."""

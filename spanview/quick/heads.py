@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import orjson
 
 from spanview.formats import foreign
 from spanview.formats.otlp import read as otlp
+from spanview.formats.otlp.columns import OF_DOCUMENTS, OF_RESOURCES, OF_SCOPES, objects_in
 from spanview.index.gather import WORD, Template, rows_at, word
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 
@@ -160,20 +161,11 @@ def _names_in(head: bytes, tail: bytes) -> tuple[str, str] | None:
     """Return service and process of lines with one span between a head and a tail; None for what isn't usual."""
     try:
         document = orjson.loads(head + b"{" + tail)
-    except orjson.JSONDecodeError:
+        (of_resource,) = objects_in(document, "resourceSpans", OF_DOCUMENTS)
+        (of_scope,) = objects_in(of_resource, "scopeSpans", OF_RESOURCES)
+        (_,) = objects_in(of_scope, "spans", OF_SCOPES)
+    except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    spans: Any = document
-    for key, others in (
-        ("resourceSpans", set[str]()),
-        ("scopeSpans", {"resource", "schemaUrl"}),
-        ("spans", {"scope", "schemaUrl"}),
-    ):
-        if not isinstance(spans, dict) or key not in spans or not {*spans} - {key} <= others:
-            return None
-        holder, spans = spans, spans[key]
-        if not isinstance(spans, list) or len(spans) != 1:
-            return None
-        spans = spans[0]
-    holder["spans"] = [_SPAN]
+    of_scope["spans"] = [_SPAN]
     columns = foreign.columns_of(otlp.spans_of(document, foreign.NOWHERE))
     return None if columns.warnings[0] else (columns.services[0], columns.processes[0])

@@ -6,7 +6,7 @@ isn't usual here is left to that module, which gives the same for all that is.
 
 from __future__ import annotations
 
-from operator import lt
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.otlp.fields import MESSAGES, extra_of
@@ -29,11 +29,13 @@ _INT_DIGITS: Final = 18
 """Digits of an integer that has 64 bits, if not more."""
 _TIME_DIGITS: Final = 19
 _LAST_TIME: Final = 2**63 - 1
+_NO_END, _NEGATIVE = Warnings.NO_END.value, Warnings.NEGATIVE_DURATION.value
 _PENDING: Final = "logfire.span_type"
 """An attribute of records that stand for other spans."""
 _COUNTS: Final = extra_of("Span")
-_OF_RESOURCES: Final = frozenset(("resource", "scopeSpans", "schemaUrl"))
-_OF_SCOPES: Final = frozenset(("scope", "spans", "schemaUrl"))
+OF_DOCUMENTS: Final = frozenset(("resourceSpans",))
+OF_RESOURCES: Final = frozenset(("resource", "scopeSpans", "schemaUrl"))
+OF_SCOPES: Final = frozenset(("scope", "spans", "schemaUrl"))
 _RESOURCE: Final = frozenset(("attributes",))
 _SCOPE: Final = frozenset(("name", "version", "attributes"))
 _STATUS: Final = frozenset(field.name for field in MESSAGES["Status"])
@@ -49,43 +51,23 @@ def columns_of(document: Any) -> SpanColumns | None:
     """Return the columns of a decoded document's spans in its order, None for one in which something isn't usual."""
     try:
         rows = [
-            (*_row(span), *resource)
-            for of_resource in _objects(document, "resourceSpans", frozenset(("resourceSpans",)))
-            for resource in [_names_in(of_resource)]
-            for of_scope in _objects(of_resource, "scopeSpans", _OF_RESOURCES)
+            _row(span, *names)
+            for of_resource in objects_in(document, "resourceSpans", OF_DOCUMENTS)
+            for names in [_names_in(of_resource)]
+            for of_scope in objects_in(of_resource, "scopeSpans", OF_RESOURCES)
             for span in _spans_of(of_scope)
         ]
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
-    trace_ids, span_ids, parent_ids, starts, ends, names, kinds, statuses, services, processes = (
-        zip(*rows, strict=True) if rows else [()] * 10
-    )
-    warnings = [0] * len(rows)
-    if NO_TIME in ends or any(map(lt, ends, starts)):
-        warnings = [*map(_warnings_of, starts, ends)]
-    return SpanColumns(
-        trace_ids=[*trace_ids],
-        span_ids=[*span_ids],
-        parent_ids=[*parent_ids],
-        start_ns=[*starts],
-        end_ns=[*ends],
-        names=[*names],
-        services=[*services],
-        kinds=[*kinds],
-        statuses=[*statuses],
-        warnings=warnings,
-        processes=[*processes],
-    )
+    return SpanColumns(*map(list, zip(*rows, strict=True) if rows else [()] * len(fields(SpanColumns))))
 
 
-def _warnings_of(start: int, end: int) -> int:
-    if end == NO_TIME:
-        return int(Warnings.NO_END)
-    return int(Warnings.NEGATIVE_DURATION) if end < start else 0
+def objects_in(holder: dict[str, Any], key: str, keys: frozenset[str]) -> list[dict[str, Any]]:
+    """Return the list under a key of an object that has no other keys than these.
 
-
-def _objects(holder: dict[str, Any], key: str, keys: frozenset[str]) -> list[dict[str, Any]]:
-    """Return the list under a key of an object that has no other keys than these."""
+    Raises:
+        ValueError, TypeError, KeyError, AttributeError: It isn't such an object.
+    """
     objects = holder[key]
     if type(objects) is not list or not holder.keys() <= keys:
         raise _UnusualError
@@ -112,7 +94,7 @@ def _names_in(of_resource: dict[str, Any]) -> tuple[str, str]:
 
 
 def _spans_of(of_scope: dict[str, Any]) -> list[dict[str, Any]]:
-    spans, scope = _objects(of_scope, "spans", _OF_SCOPES), of_scope.get("scope", {})
+    spans, scope = objects_in(of_scope, "spans", OF_SCOPES), of_scope.get("scope", {})
     for text in (of_scope.get("schemaUrl", ""), scope.get("name", ""), scope.get("version", "")):
         _text(text)
     if not scope.keys() <= _SCOPE:
@@ -121,8 +103,8 @@ def _spans_of(of_scope: dict[str, Any]) -> list[dict[str, Any]]:
     return spans
 
 
-def _row(span: dict[str, Any]) -> tuple[int, int, int, int, int, str, int, int]:
-    """Return ids, start, end, name, kind and status of a span."""
+def _row(span: dict[str, Any], service: str, process: str) -> tuple[Any, ...]:
+    """Return what each of the columns has of a span."""
     status, parent_id = span.get("status", {}), span.get("parentSpanId", "")
     if not span.keys() <= _SPAN or not status.keys() <= _STATUS:
         raise _UnusualError
@@ -141,14 +123,18 @@ def _row(span: dict[str, Any]) -> tuple[int, int, int, int, int, str, int, int]:
     ids = _id(span["traceId"], TRACE_ID_DIGITS), _id(span["spanId"], SPAN_ID_DIGITS)
     if UNUSABLE in ids:
         raise _UnusualError
+    start, end = _time(span.get("startTimeUnixNano", "0")), _time(span.get("endTimeUnixNano", "0"))
     return (
         *ids,
         _id(parent_id, SPAN_ID_DIGITS) if parent_id else UNUSABLE,
-        _time(span.get("startTimeUnixNano", "0")),
-        _time(span.get("endTimeUnixNano", "0")),
+        start,
+        end,
         _text(span.get("name", "")),
+        service,
         _KINDS[_number(span.get("kind", 0), _KIND_NUMBERS)],
         _number(status.get("code", 0), _CODES),
+        _NO_END if end == NO_TIME else _NEGATIVE if end < start else 0,
+        process,
     )
 
 

@@ -24,6 +24,14 @@ class Signal(StrEnum):
     LOGS = "logs"
 
 
+SERVICES: Final = {
+    Signal.TRACES: "opentelemetry.proto.collector.trace.v1.TraceService",
+    Signal.METRICS: "opentelemetry.proto.collector.metrics.v1.MetricsService",
+    Signal.LOGS: "opentelemetry.proto.collector.logs.v1.LogsService",
+}
+"""What takes requests over gRPC, each by its method `Export`."""
+
+
 class Encoding(StrEnum):
     """How a body is written: the content type that says so."""
 

@@ -20,12 +20,13 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from spanview.model.problems import PushError
+from spanview.otlp.body import Signal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 PREFIX: Final = "OTEL_EXPORTER_OTLP_"
-_TRACES_PATH: Final = "/v1/traces"
+_TRACES_PATH: Final = f"/v1/{Signal.TRACES}"
 _DEFAULT_TIMEOUT_S: Final = 10.0
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e\x80-\xff]*")

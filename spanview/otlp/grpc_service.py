@@ -22,24 +22,18 @@ from google.rpc.status_pb2 import Status
 from grpc import aio
 
 from spanview.model.problems import ReceiveError
-from spanview.otlp.body import Body, Encoding, MalformedError, Signal
-from spanview.otlp.intake import BusyError
+from spanview.otlp.body import SERVICES, Body, Encoding, MalformedError
+from spanview.otlp.intake import END_S, BusyError
 from spanview.otlp.replies import RETRY_S, success
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from spanview.otlp.body import Signal
     from spanview.otlp.intake import BodyQueue, Room
 
-_SERVICES: Final = {
-    "opentelemetry.proto.collector.trace.v1.TraceService": Signal.TRACES,
-    "opentelemetry.proto.collector.metrics.v1.MetricsService": Signal.METRICS,
-    "opentelemetry.proto.collector.logs.v1.LogsService": Signal.LOGS,
-}
 _STREAMS: Final = 16
 """Requests of one connection at a time; others wait at the sender's."""
-_END_S: Final = 10.0
-"""So long requests in hand may take when the server ends."""
 
 
 class GrpcServer:
@@ -59,7 +53,7 @@ class GrpcServer:
                 ("grpc.max_concurrent_streams", _STREAMS),
             )
         )
-        for service, signal in _SERVICES.items():
+        for signal, service in SERVICES.items():
             method = grpc.unary_unary_rpc_method_handler(self._export_of(signal))
             self._server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {"Export": method}),))
 
@@ -84,7 +78,7 @@ class GrpcServer:
 
     async def stop(self) -> None:
         """Take no more requests, and answer those that are in hand."""
-        await self._server.stop(_END_S)
+        await self._server.stop(END_S)
 
     def _export_of(self, signal: Signal) -> Callable[[bytes, aio.ServicerContext[Any, Any]], Awaitable[bytes]]:
         async def export(data: bytes, context: aio.ServicerContext[Any, Any]) -> bytes:

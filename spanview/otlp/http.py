@@ -30,7 +30,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from grpc import StatusCode
 
 from spanview.otlp.body import Body, Encoding, MalformedError, Signal, TooLargeError
-from spanview.otlp.intake import BusyError
+from spanview.otlp.intake import END_S, BusyError
 from spanview.otlp.replies import RETRY_S, failure, success
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ _BODY_S: Final = 30.0
 _IDLE_S: Final = 75.0
 _LINGER_S: Final = 5.0
 """So long is read and dropped what is left of a body, so that its sender sees why it was declined."""
-_END_S: Final = 10.0
-"""So long requests in hand may take when the server ends."""
 _MAX_CONNECTIONS: Final = 1000
 _PIECE_BYTES: Final = 256 * 1024
 """Bytes that are decompressed at a time."""
@@ -113,7 +111,7 @@ class HttpServer:
             auto_decompress=False,
             keepalive_timeout=_IDLE_S,
             lingering_time=_LINGER_S,
-            shutdown_timeout=_END_S,
+            shutdown_timeout=END_S,
             handle_signals=False,
         )
         self._servers: list[asyncio.Server] = []
@@ -135,7 +133,7 @@ class HttpServer:
         self._is_ending = True
         # Those that haven't come whole get nothing more once the runner ends.
         with suppress(TimeoutError):
-            async with asyncio.timeout(_END_S):
+            async with asyncio.timeout(END_S):
                 while self._requests:
                     self._is_idle.clear()
                     await self._is_idle.wait()

@@ -28,6 +28,8 @@ _GROUP_BYTES: Final = 4 * 1024 * 1024
 """Bytes of bodies that are written together, if so many wait."""
 _MAX_REASONS: Final = 20
 """Reasons for which spans are refused that are told from each other."""
+END_S: Final = 10.0
+"""So long requests in hand may take when a server ends."""
 _WAIT_S: Final = 8.0
 """So long a body waits for its turn: exporters wait for 10 seconds."""
 

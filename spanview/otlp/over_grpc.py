@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.model.problems import PushError
+from spanview.otlp.body import SERVICES, Signal
 from spanview.otlp.over_http import USER_AGENT
 from spanview.otlp.responses import Response, ResponseKind, response_of_code, response_of_message
 
 if TYPE_CHECKING:
     from spanview.otlp.endpoint import Endpoint
 
-_EXPORT: Final = "/opentelemetry.proto.collector.trace.v1.TraceService/Export"
+_EXPORT: Final = f"/{SERVICES[Signal.TRACES]}/Export"
 _STATUS_TRAILER: Final = "grpc-status-details-bin"
 _NOT_SENT: Final = frozenset(("user-agent", "host", "te"))
 """Headers that are gRPC's own."""

@@ -12,6 +12,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection, Incomple
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.problems import PushError
+from spanview.otlp.body import Encoding
 from spanview.otlp.endpoint import OtlpProtocol
 from spanview.otlp.responses import Response, ResponseKind, response_of_status
 from spanview.version import __version__
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 USER_AGENT: Final = f"spanview/{__version__}"
 _CONTENT_TYPES: Final = {
-    OtlpProtocol.HTTP_JSON: "application/json",
-    OtlpProtocol.HTTP_PROTOBUF: "application/x-protobuf",
+    OtlpProtocol.HTTP_JSON: Encoding.JSON.value,
+    OtlpProtocol.HTTP_PROTOBUF: Encoding.PROTOBUF.value,
 }
 _GZIP_LEVEL: Final = 1
 """3 µs a span for a tenth of its bytes; the next levels take twice as long for a fiftieth less."""

@@ -26,6 +26,7 @@ from typing import Any, Final
 
 import orjson
 
+from spanview.otlp.body import Encoding
 from spanview.otlp.wire import fields_of, signed
 
 _MAX_REASON: Final = 200
@@ -98,7 +99,7 @@ def response_of_status(status: int, headers: dict[str, str], body: bytes, now_s:
             return Response(
                 ResponseKind.HOPELESS, "answers with a web page, so it is no OTLP endpoint: port 4318 mostly is"
             )
-        return _accepted(body, is_json=kind == "application/json")
+        return _accepted(body, is_json=kind == Encoding.JSON)
     if status in _REDIRECTS:
         where = headers.get("location", "")
         return Response(
@@ -151,10 +152,10 @@ def _accepted(body: bytes, *, is_json: bool) -> Response:
 def _message_of(body: bytes, kind: str) -> str:
     """Return the message of a `google.rpc.Status`, or what a body says in plain text."""
     try:
-        if kind == "application/json":
+        if kind == Encoding.JSON:
             value = _object(orjson.loads(body))
             return str(value.get("message") or value.get("error") or "")
-        if kind == "application/x-protobuf":
+        if kind == Encoding.PROTOBUF:
             return next((content.decode(errors="replace") for content in _contents(body, 2)), "")
     except ValueError:
         return ""

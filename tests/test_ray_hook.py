@@ -366,6 +366,8 @@ def test_files_are_of_one_process_each(recording: Recording) -> None:
             (str(resource["process.pid"]), resource["ray.node_id"][:12]) for resource in resources.values()
         }
     assert len({resource["ray.version"] for resource in resources.values()}) == 1
+    sessions = {(resource["ray.session_dir"], resource["ray.session"]) for resource in resources.values()}
+    assert sessions == {(str(session := Path(recording.folder).parents[1]), session.name)}
     services = {resource["ray.job_id"]: resource["service.name"] for resource in resources.values()}
     assert services == {"01000000": "first", "02000000": "second"}
     assert len({resource["service.name"] + resource["ray.job_id"] for resource in resources.values()}) == 2

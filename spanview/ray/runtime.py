@@ -107,6 +107,8 @@ def _ask(worker: Any, node: Any) -> RayProcess:
     with suppress(*_UNLIKE_RAY):
         logs = node.get_logs_dir_path()
         ids["ray.session"] = node.session_name
+        # A program may have its sessions anywhere, and its spans elsewhere.
+        ids["ray.session_dir"] = os.path.dirname(logs)
         ids["ray.node_id"] = node.node_id
         ids["ray.worker_id"] = worker.worker_id if isinstance(worker.worker_id, str) else worker.worker_id.hex()
         ids["ray.job_id"] = worker.current_job_id.hex()

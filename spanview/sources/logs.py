@@ -6,7 +6,7 @@
 
 A file is a worker's only if its name has the worker id of the span; a replica's and a proxy's only if its lines name
 the request. So no session is taken for another, wherever the files were copied to. They are looked for beside the
-span's file, in the folders `logs` above it, and in Ray's latest sessions.
+span's file, in the folders `logs` above it, in the session that the span names, and in Ray's latest ones.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Logs:
             return (), "the span names no worker of Ray and no request of Ray Serve"
         if _DRIVER.fullmatch(owner.worker_id):
             return (), "of a driver: Ray keeps no log of what it prints"
-        folders = [*dict.fromkeys(self._folders(owner.path))]
+        folders = [*dict.fromkeys(self._folders(owner))]
         look = _worker_logs if owner.worker_id else _serve_logs
         denied = outside = ""
         for folder in folders:
@@ -124,9 +124,9 @@ class Logs:
         path = os.path.realpath(file)
         return self._within is None or any(os.path.commonpath((path, folder)) == folder for folder in self._within)
 
-    def _folders(self, path: str) -> Iterator[str]:
+    def _folders(self, owner: LogOwner) -> Iterator[str]:
         """Yield the folders that may be a session's `logs`, those close to a span's file first."""
-        folder = os.path.dirname(os.path.realpath(path))
+        folder = os.path.dirname(os.path.realpath(owner.path))
         yield folder
         above = os.path.dirname(folder)
         yield above
@@ -134,6 +134,8 @@ class Logs:
             folder, above = above, os.path.dirname(above)
             if os.path.basename(folder) == _LOGS:
                 yield folder
+        if owner.session:
+            yield os.path.join(os.path.dirname(self._session), owner.session, _LOGS)
         yield os.path.join(os.path.realpath(self._session), _LOGS)
         with suppress(OSError):
             beside = os.path.dirname(self._session)

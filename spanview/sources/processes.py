@@ -141,7 +141,7 @@ class Processes:
 
         Args:
             path: A file of its spans.
-            session: The name of its session, empty where it isn't known.
+            session: The folder of its session, or the session's name; empty where neither is known.
         """
         now = time.monotonic()
         asked_at, said = self._exits.get(worker_id, (0.0, None))

@@ -676,6 +676,9 @@ def test_advice_names_the_session_that_was_read(path: str, session: str, told: s
 @pytest.mark.parametrize(
     ("name", "folder"),
     [
+        ({"ray.session_dir": "/y/session_1", "ray.session": "session_1"}, "/y/session_1"),
+        ({"ray.session_dir": "y/session_1"}, "/x/ray/session_latest"),
+        ({"ray.session_dir": "/y z/session_1", "ray.session": "session_1"}, "/x/ray/session_1"),
         ("session_2026-11-22_17-49-44_1_9", "/x/ray/session_2026-11-22_17-49-44_1_9"),
         ("session_1; rm -r /", "/x/ray/session_latest"),
         ("../session_1", "/x/ray/session_latest"),
@@ -684,7 +687,8 @@ def test_advice_names_the_session_that_was_read(path: str, session: str, told: s
 )
 def test_advice_names_the_session_of_the_spans(name: object, folder: str) -> None:
     """Where paths name no session, spans do: its folder stays when another session has begun."""
-    store = store_of(Builder().span("f ray.remote", kind="PRODUCER", resource={"ray.session": name}))
+    resource = name if isinstance(name, dict) else {"ray.session": name}
+    store = store_of(Builder().span("f ray.remote", kind="PRODUCER", resource=resource))
     (finding,) = diagnose(store, session="/x/ray/session_latest").findings
     assert f" {folder}/logs`" in f"{finding.advice}`"
 
@@ -754,6 +758,7 @@ def test_what_runs_is_no_finding_and_what_was_killed_is_a_warning() -> None:
     assert finding.evidence[0].row == 0
     assert finding.advice.startswith("Process 7 ended before Stock.reserve: likely killed")
     assert finding.setting == f"tail /tmp/ray/session_latest/logs/worker-{worker}-*"
+    assert "Ray's logs (RAY_TMPDIR and _temp_dir move them)" in finding.advice
 
 
 def test_what_was_ended_in_order_is_an_info() -> None:

@@ -101,6 +101,8 @@ def test_spans_elsewhere_have_the_logs_of_their_own_session(session: Path, tmp_p
     latest.unlink()
     latest.symlink_to(other)
     assert log_of(spans, name, str(latest)).parts[0].path == str(session / "logs" / f"{COUNTER}.err")
+    owner = LogOwner(str(spans / "7.jsonl"), COUNTER.split("-")[1], session=str(session))
+    assert str(session / "logs" / f"{COUNTER}.err") in Logs(ELSEWHERE).files_of(owner)[0]
     shutil.rmtree(session)
     log = log_of(spans, name, str(latest))
     assert (log.parts, log.reason) == (

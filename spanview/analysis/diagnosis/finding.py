@@ -105,7 +105,7 @@ RULES: Final = {
         "failures",
         "While the program runs, `spanview --follow` shows attempts as they arrive, and ray status whether no node has "
         "what a call needs. Calls that were cancelled, killed with `ray.kill`, or need resources that no node has "
-        "never get one. Afterwards, search Ray's logs for workers that died (RAY_TMPDIR moves the logs): "
+        "never get one. Afterwards, search Ray's logs for workers that died (RAY_TMPDIR and _temp_dir move them): "
         'grep -r "worker died" /tmp/ray/session_latest/logs',
     ),
     Kind.UNTRACED: Rule(

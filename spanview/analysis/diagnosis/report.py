@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.diagnosis import calls, files, serve, traces
 from spanview.analysis.diagnosis.facts import Facts
 from spanview.analysis.diagnosis.finding import RULES, SESSION, Finding, Kind
-from spanview.analysis.ray.names import SESSION_NAME
+from spanview.analysis.ray.names import session_in
 from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.analysis.telling import unheard
 from spanview.model.problems import Severity, Summary
@@ -93,9 +93,8 @@ def _named_by(finding: Finding, store: Store, latest: str) -> str:
     if of_path := next(filter(None, (session_of(place.file) for place in finding.evidence)), ""):
         return of_path
     rows = (place.row for place in finding.evidence if place.row >= 0)
-    names = (store.span(row).resource.attributes.get("ray.session") for row in rows)
-    name = next((name for name in names if isinstance(name, str) and SESSION_NAME.fullmatch(name)), "")
-    return f"{latest.rpartition('/')[0]}/{name}" if name else ""
+    session = next(filter(None, (session_in(store.span(row).resource.attributes) for row in rows)), "")
+    return session if "/" in session or not session else f"{latest.rpartition('/')[0]}/{session}"
 
 
 def session_of(path: str) -> str:

@@ -124,7 +124,8 @@ def _advice_of_lost(facts: Facts, row: int) -> str:
     if not _WORKER_ID.fullmatch(owner.worker_id):
         return f"{happened}Look at the last lines that it printed."
     return (
-        f"{happened}See the last lines that it printed, in Ray's logs: `tail {SESSION}/logs/worker-{owner.worker_id}-*`"
+        f"{happened}See the last lines that it printed, in Ray's logs (RAY_TMPDIR and _temp_dir move them): "
+        f"`tail {SESSION}/logs/worker-{owner.worker_id}-*`"
     )
 
 

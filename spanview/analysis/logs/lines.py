@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from spanview.analysis.logs.times import log_time, may_have_times
 from spanview.analysis.query.values import REQUEST_ID_KEYS, text_of
+from spanview.analysis.ray.names import session_in
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
@@ -162,6 +163,8 @@ class LogOwner:
     request_id: str = ""
     """Of Serve."""
     replica_id: str = ""
+    session: str = ""
+    """The folder of the process's session of Ray, or the session's name; empty where neither is known."""
 
     @property
     def is_known(self) -> bool:
@@ -202,7 +205,7 @@ def _owner_of_process(store: Store, source: int, span: Span, path: str) -> LogOw
             break
         other = store.span(row)
         if _process(other) == _process(span) and (owner := owner_in(other, path)).worker_id:
-            return LogOwner(path, owner.worker_id, owner.pid, owner.job)
+            return LogOwner(path, owner.worker_id, owner.pid, owner.job, session=owner.session)
     return LogOwner(path)
 
 
@@ -212,7 +215,7 @@ def owner_in(span: Span, path: str) -> LogOwner:
     keys = ("ray.worker_id", "ray.pid", "ray.job_id", "replica_id")
     worker_id, pid, job, replica_id = (text_of(attributes.get(key, "")) for key in keys)
     request_id = next((text_of(attributes[key]) for key in REQUEST_ID_KEYS if attributes.get(key)), "")
-    return LogOwner(path, worker_id, pid, job, request_id, replica_id)
+    return LogOwner(path, worker_id, pid, job, request_id, replica_id, session_in(span.resource.attributes))
 
 
 def _process(span: Span) -> tuple[object, ...]:

@@ -19,7 +19,7 @@ from spanview.model.codes import CONSUMER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable
+    from collections.abc import Callable, Collection, Container, Iterable, Mapping
 
     from spanview.index.arrays import Places
     from spanview.index.store import Store
@@ -33,8 +33,9 @@ CONSTRUCTED: Final = f"__init__{SUBMITTED}"
 """The ending of the name of a span that submits an actor's constructor."""
 RAN: Final = " ray.remote_worker"
 """The ending of the name of a span that is an attempt."""
-SESSION_NAME: Final = re.compile(r"session_[\w.-]+", re.ASCII)
-"""Matches what a session is called, as the folder of its logs and the attribute `ray.session` have it."""
+# session_2026-11-24_07-41-33_520768_27233, /data/ray/session_2026-11-24_07-41-33_520768_27233
+SESSION: Final = re.compile(r"(?:(?:/[\w.-]+)*/)?session_[\w.-]+", re.ASCII)
+"""Matches what a session is called, and the path of its folder: nothing else may become a part of a path."""
 _MOST_PARTS: Final = 8
 """So many parts tell nearly all functions apart; then the whole path is shown."""
 
@@ -86,6 +87,12 @@ def started_attempts(store: Store) -> Places:
 def function_of(name: str) -> str:
     """Return the function in a span's name: Ray names submission and attempt differently."""
     return name.removesuffix(RAN).removesuffix(SUBMITTED)
+
+
+def session_in(resource: Mapping[str, object]) -> str:
+    """Return the folder of the Ray session that a resource names, else the session's name; empty where it has none."""
+    named = (resource.get(key) for key in ("ray.session_dir", "ray.session"))
+    return next((text for text in named if isinstance(text, str) and SESSION.fullmatch(text)), "")
 
 
 def is_rays_own(function: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from spanview.analysis.ray.names import session_in
 from spanview.analysis.ray.workers import writer_of
 from spanview.model.times import NO_TIME
 
@@ -80,7 +81,7 @@ class Host(Protocol):
 
         Args:
             path: A file of its spans.
-            session: The name of its session, empty where it isn't known.
+            session: The folder of its session, or the session's name; empty where neither is known.
         """
 
     def logs_of(self, pid: int) -> str:
@@ -101,7 +102,7 @@ class RecordFacts:
     worker: str
     """The id of the Ray worker that wrote it, empty where it isn't known."""
     session: str
-    """The name of that worker's session, empty where it isn't known."""
+    """The folder of that worker's session, or the session's name; empty where neither is known."""
 
 
 class Writers:
@@ -139,13 +140,12 @@ class Writers:
             actor, job = ("" if is_task else attributes.get("ray.actor_id")), attributes.get("ray.job_id")
             resource = span.resource.attributes
             worker = attributes.get("ray.worker_id") or resource.get("ray.worker_id")
-            session = resource.get("ray.session")
             facts = self._record_facts[row] = RecordFacts(
                 writer_of(span, path, self._host.host),
                 actor if isinstance(actor, str) else "",
                 job if isinstance(job, str) else "",
                 worker if isinstance(worker, str) else "",
-                session if isinstance(session, str) else "",
+                session_in(resource),
             )
         return facts
 

@@ -320,6 +320,7 @@ def test_a_worker_that_its_raylet_ended(tmp_path: Path, lines: Sequence[str], ca
     there = Processes(str(tmp_path / "session_latest"))
     path = str(tmp_path / "spans" / "7.jsonl")
     assert there.exit_of(path, WORKER, folder.parent.name) == expected
+    assert Processes().exit_of(path, WORKER, str(folder.parent)) == expected
     for session in ("", "session_2", "../" + folder.parent.name):
         assert Processes(str(tmp_path / "session_latest")).exit_of(path, WORKER, session) is None
 

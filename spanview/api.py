@@ -7,7 +7,7 @@ from os import PathLike, fsdecode
 from typing import IO, TYPE_CHECKING
 
 from spanview.formats.framing.framer import DEFAULT_CAP
-from spanview.index.trace import Trace
+from spanview.index.trace import Trace, traces_of
 from spanview.model.problems import NoSuchPathError
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.loading import load_store
@@ -30,7 +30,7 @@ class Store:
     @property
     def traces(self) -> list[Trace]:
         """All traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
-        return self._store.traces
+        return traces_of(self._store)
 
     def trace(self, trace_id: str) -> Trace:
         """Return one trace.
@@ -49,7 +49,9 @@ class Store:
 
     def summary(self) -> Summary:
         """Count files, bytes, spans, traces and what is wrong with them, as the export's `summary` does."""
-        return self._store.summary()
+        from spanview.index.summary import summary_of
+
+        return summary_of(self._store)
 
     def problems(self) -> list[Problem]:
         """Return what could not be read, by path and offset."""

@@ -12,6 +12,7 @@ import pytest
 
 from independent_reader import Record, ground_truth, key_of, of_one_span_each, read_folder, without_doubles
 from records import record_of
+from spanview.index.summary import summary_of
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.times import NO_TIME
 from spanview.sources.loading import load_store
@@ -123,7 +124,7 @@ def test_trees_are_as_stitched_by_dict(folder: str) -> None:
 def test_summary_is_the_ground_truth(folder: str) -> None:
     """Files, bytes, spans, traces, roots and all else that both count come out the same."""
     store, truth = load(folder), truth_of(folder)
-    summary = store.summary()
+    summary = summary_of(store)
     counts = {name: getattr(summary, name) for name in summary.__slots__ if name in truth}
     assert counts.keys() >= {"files", "bytes", "spans", "traces", "roots"}
     assert counts == {name: truth[name] for name in counts}
@@ -189,7 +190,7 @@ def test_pid_reuse_has_the_recorded_counts() -> None:
     assert [counts[f"1.txt.after_{nth}"] for nth in ("first", "second", "third")] == [5, 3, 9]
     # What stands in the second and third copy too is a double, kept where the first stands.
     assert [counts[f"1.json.after_{nth}"] for nth in ("first", "second", "third")] == [5, 3, 9]
-    assert store.summary().duplicates == 5 + 8
+    assert summary_of(store).duplicates == 5 + 8
 
 
 def test_made_files_are_what_their_script_makes() -> None:

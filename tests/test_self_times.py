@@ -24,6 +24,7 @@ from spanview.display.timing_text import timing_facts
 from spanview.exports import span_texts
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.index.summary import summary_of
 from spanview.model.times import parse_time
 from spanview.tui.trace import stitched_trace
 from spanview.tui.trace.stitched_trace import StitchedTrace
@@ -40,7 +41,7 @@ Place: TypeAlias = tuple[str, int, str | None]
 
 def exported(store: Store) -> list[Node]:
     """Return the roots of the exported traces."""
-    chunks = trace_tree_chunks(store, store.traces_in_order(), summary=store.summary(), problems=store.problems())
+    chunks = trace_tree_chunks(store, store.traces_in_order(), summary=summary_of(store), problems=store.problems())
     # Each chunk may be a view of a buffer that the next one is written to.
     text = b"".join([bytes(chunk) for chunk in chunks])
     return [root for trace in json.loads(text)["traces"] for root in trace["roots"]]

@@ -3,7 +3,7 @@
 what starts          what it must not load
 -----------          ---------------------
 spanview --help      orjson, textual, rich: they cost several times the whole help
-spanview export      textual, rich, watchfiles, and of a small folder numpy; so do `tree` and `spans`
+spanview export      textual, rich, watchfiles; so do `tree` and `spans`
 the viewer           watchfiles, opentelemetry, the query language, rich's progress bars: all of them come later
 """
 
@@ -42,10 +42,10 @@ def command(*words: str) -> str:
         (command("--version"), {"orjson", "textual", "rich", "argparse", "dataclasses"}),
         (
             command("export", "-o", os.devnull, "--force", RECORDING),
-            {"textual", "rich", "watchfiles", "opentelemetry", "numpy"},
+            {"textual", "rich", "watchfiles", "opentelemetry"},
         ),
-        (command("tree", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "numpy", "multiprocessing"}),
-        (command("spans", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "numpy", "multiprocessing"}),
+        (command("tree", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "multiprocessing"}),
+        (command("spans", RECORDING), {"textual", "rich", "watchfiles", "opentelemetry", "multiprocessing"}),
         (
             command("stats", RECORDING),
             # Which cells a text takes is all that it needs of rich.

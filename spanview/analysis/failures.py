@@ -16,6 +16,8 @@ from collections import defaultdict
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.names import call_names
 from spanview.index.arrays import copy_of
@@ -28,8 +30,6 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
-_NUMPY_FROM_SPANS: Final = 20_000
-"""Spans from which on it pays to look at all of them with numpy."""
 _MAX_RECORDS: Final = 60
 """Records that are read, of the newest failures: as many as a key may wait for. Times decide on all others."""
 _ROUNDED_NS: Final = 2_000
@@ -47,34 +47,22 @@ def newest_failures(
         traces: Numbers of traces; those without an error, or whose failed spans have no times, are left out.
         made_good: As `errors_made_good` returns them; of a trace with no other errors, they count.
     """
-    spans, errors = store.spans, store.trace_table.error_count
-    wanted = {trace for trace in traces if errors[trace]}
-    if len(spans.next_row) < _NUMPY_FROM_SPANS:
-        failed = {trace: [row for row in store.rows_of_trace(trace) if spans.status[row] == ERROR] for trace in wanted}
-        ends = {
-            trace: max((row not in made_good, spans.last_ns(row)) for row in rows) for trace, rows in failed.items()
-        }
-    else:
-        import numpy as np
-
-        rows = failed_rows(store)
-        of_traces, begun, ended = (copy_of(column)[rows] for column in (spans.trace, spans.start_ns, spans.end_ns))
-        ended = np.where(ended == NO_TIME, begun, ended)
-        lasts = ~np.isin(rows, [*made_good]) if made_good else np.ones(len(rows), np.bool_)
-        latest, lasting = (np.full(len(store.trace_table), NO_TIME, np.int64) for _ in range(2))
-        np.maximum.at(latest, of_traces, ended)
-        np.maximum.at(lasting, of_traces[lasts], ended[lasts])
-        numbers = np.fromiter(wanted, np.int64)
-        has_lasting, newest = (lasting != NO_TIME)[numbers], lasting[numbers]
-        newest = np.where(has_lasting, newest, latest[numbers])
-        ends = dict(zip(numbers.tolist(), zip(has_lasting.tolist(), newest.tolist(), strict=True), strict=True))
-    return {trace: failure for trace, failure in ends.items() if failure[1] != NO_TIME}
+    spans, errors, rows = store.spans, store.trace_table.error_count, failed_rows(store)
+    of_traces, begun, ended = (copy_of(column)[rows] for column in (spans.trace, spans.start_ns, spans.end_ns))
+    ended = np.where(ended == NO_TIME, begun, ended)
+    lasts = ~np.isin(rows, [*made_good]) if made_good else np.ones(len(rows), np.bool_)
+    latest, lasting = (np.full(len(store.trace_table), NO_TIME, np.int64) for _ in range(2))
+    np.maximum.at(latest, of_traces, ended)
+    np.maximum.at(lasting, of_traces[lasts], ended[lasts])
+    numbers = np.fromiter({trace for trace in traces if errors[trace]}, np.int64)
+    has_lasting, newest = (lasting != NO_TIME)[numbers], lasting[numbers]
+    newest = np.where(has_lasting, newest, latest[numbers])
+    ends = zip(numbers.tolist(), has_lasting.tolist(), newest.tolist(), strict=True)
+    return {trace: (lasted, ns) for trace, lasted, ns in ends if ns != NO_TIME}
 
 
 def failed_rows(store: Store, traces: Iterable[int] | None = None) -> Places:
     """Return the rows of spans with status ERROR."""
-    import numpy as np
-
     rows = np.flatnonzero(copy_of(store.spans.status)[: len(store.spans.next_row)] == ERROR)
     if traces is not None:
         chosen = np.zeros(len(store.trace_table), np.bool_)
@@ -91,8 +79,6 @@ def failed_with(
     Args:
         column: A number for each row at that time.
     """
-    import numpy as np
-
     numbers, rows = copy_of(column), failed_rows(store, traces)
     rows = rows[rows < len(numbers)]
     failed: list[int] = rows[np.isin(numbers[rows], [*wanted])].tolist()
@@ -108,8 +94,6 @@ def in_order_of_visits(
         made_good: As `errors_made_good` returns them.
         lost_ns: Until when those that are lost are known to have run, by row, in nanoseconds since 1970.
     """
-    import numpy as np
-
     failed = np.fromiter(rows, np.int64)
     begun, ended = (copy_of(column)[failed] for column in (store.spans.start_ns, store.spans.end_ns))
     lost = np.fromiter((lost_ns.get(row, NO_TIME) for row in failed.tolist()), np.int64)
@@ -184,8 +168,6 @@ def retried_attempts(store: Store, rows: Iterable[int]) -> set[int]:
 
 def errors_made_good(store: Store) -> Collection[int]:
     """Return the rows of failed and lost spans that a retry made good, with those below them; for a thread."""
-    import numpy as np
-
     spans, runs = store.spans, [*call_names(store)[1]]
     count = len(spans.next_row)
     has_failed = copy_of(spans.status)[:count] == ERROR

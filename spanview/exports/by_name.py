@@ -43,7 +43,9 @@ def chunks_of(
     if name == "jsonl":
         return jsonl_chunks(store, [row for trace in traces for row in store.rows_of_trace(trace)], losses)
     if name == "trace-tree":
-        return trace_tree_chunks(store, traces, losses, summary=store.summary(), problems=store.problems())
+        from spanview.index.summary import summary_of
+
+        return trace_tree_chunks(store, traces, losses, summary=summary_of(store), problems=store.problems())
     # For each format of others there is a module, with a function of its name.
     module: Any = import_module(f"spanview.exports.{name}")
     foreign: Iterator[bytes] = getattr(module, f"{name}_chunks")(store, traces, losses)

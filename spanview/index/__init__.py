@@ -19,5 +19,6 @@ room        what only adding needs, given up and rebuilt
 gather      bytes at many places of a buffer at once
 forest      many traces stitched at once, as columns
 forest_trees  the trees of a forest, one by one
+summary     files, spans, traces, duplicates and missing parents in numbers
 part        a store of some traces of another one
 """

@@ -73,10 +73,16 @@ def are_in_order(spans: SpanTable) -> bool:
     return bool(((sources[1:] > sources[:-1]) | (is_same & (offsets[1:] >= offsets[:-1]))).all())
 
 
-def rows_in_order(spans: SpanTable, ranks: Sequence[int]) -> list[int]:
-    """Return all rows by the rank of their source, then offset."""
-    of_rows = np.array(ranks, np.int64)[copy_of(spans.source)]
-    rows: list[int] = np.lexsort((copy_of(spans.offset), of_rows)).tolist()
+def rows_in_order(spans: SpanTable, sources: Sequence[int]) -> list[int]:
+    """Return all rows by their source, then offset.
+
+    Args:
+        sources: The numbers of all sources, in their order.
+    """
+    # As many as there are now: the table may grow.
+    count = len(spans.next_row)
+    ranks = np.argsort(sources)
+    rows: list[int] = np.lexsort((copy_of(spans.offset)[:count], ranks[copy_of(spans.source)[:count]])).tolist()
     return rows
 
 

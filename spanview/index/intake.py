@@ -23,7 +23,7 @@ from spanview.formats.decoder import decode_details, decode_span, digest_of
 from spanview.index.documents import DetailReader, Documents
 from spanview.index.processes import SpanProcesses
 from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR, UPPER_HALF, Slots, slot_hash
-from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS, FileSource, Interned, SpanTable, TraceTable
+from spanview.index.table import NO_ROW, FileSource, Interned, SpanTable, TraceTable
 from spanview.index.tallies import Duplicates, Tallies
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
@@ -165,17 +165,12 @@ class Intake:
 
     def is_in_order(self) -> bool:
         """Tell whether files and rows are numbered by path, generation and offset, as one process reads them."""
-        spans, count = self.spans, len(self.spans)
+        from spanview.index.arrays import are_in_order
+
         places = [*map(self.source_order, range(len(self.sources)))]
         if any(map(gt, places, islice(places, 1, None))):
             return False
-        if count >= NUMPY_FROM_SPANS:
-            from spanview.index.arrays import are_in_order
-
-            return are_in_order(spans)
-        # Every reader asks. One by one: 0.0001 s for 1,000 spans, 0.03 s for 200,000; with numpy 0.09 s and 0.0004 s.
-        keys = [*zip(spans.source, spans.offset, strict=True)]
-        return not any(map(gt, keys, islice(keys, 1, None)))
+        return are_in_order(self.spans)
 
     def take_numbers(self, files: Sequence[int], rows: Sequence[int], traces: Sequence[int]) -> None:
         """Renumber files, rows and traces; each list has the new number at each old one."""

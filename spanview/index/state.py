@@ -6,9 +6,11 @@ import json
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from spanview.index.documents import DetailReader
 from spanview.index.intake import Intake
-from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS, SpanTable, TraceTable
+from spanview.index.table import NO_ROW, SpanTable, TraceTable
 from spanview.index.tallies import MAX_PAIRS
 from spanview.model.problems import ProblemKind
 
@@ -119,11 +121,7 @@ def _is_table_of(slots: array[int], used: int, table: Sized) -> bool:
 
 def _largest(column: array[int]) -> int:
     """Return the largest number in a column, 0 where there is none."""
-    if len(column) < NUMPY_FROM_SPANS:
-        return max(column, default=0)
-    import numpy as np
-
-    return int(np.asarray(column).max())
+    return int(np.asarray(column).max(initial=0))
 
 
 class _Nothing(DetailReader):

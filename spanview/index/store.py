@@ -15,9 +15,8 @@ from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS
 from spanview.index.tree import TraceTree
 from spanview.model.codes import known_kind
 from spanview.model.ids import UNUSABLE, format_span_id, format_trace_id
-from spanview.model.problems import NO_WARNINGS, Summary, Warnings
-from spanview.model.times import NO_TIME, known
-from spanview.telemetry import stage
+from spanview.model.problems import NO_WARNINGS, Warnings
+from spanview.model.times import known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
     from spanview.index.documents import DetailReader
     from spanview.index.lives import Lives
-    from spanview.index.trace import Trace
     from spanview.model.problems import Problem
     from spanview.model.span import Span
 
@@ -95,17 +93,9 @@ class Store:
 
     def rows_in_order(self) -> list[int]:
         """Return all rows by path, generation and offset."""
-        # With `traces_in_order`, row by row: 0.0004 s for 1,000 spans, 0.15 s for 200,000; with numpy 0.09 s, most of
-        # which is its import, and 0.03 s.
-        ranks = {
-            number: rank for rank, number in enumerate(sorted(range(len(self.sources)), key=self.intake.source_order))
-        }
-        spans = self.spans
-        if len(spans) >= NUMPY_FROM_SPANS:
-            from spanview.index.arrays import rows_in_order
+        from spanview.index.arrays import rows_in_order
 
-            return rows_in_order(spans, [ranks[number] for number in range(len(ranks))])
-        return sorted(range(len(spans)), key=lambda row: (ranks[spans.source[row]], spans.offset[row]))
+        return rows_in_order(self.spans, sorted(range(len(self.sources)), key=self.intake.source_order))
 
     def rows_of_trace(self, trace: int) -> list[int]:
         """Return the rows of a trace in the order of arrival."""
@@ -120,31 +110,11 @@ class Store:
         """Stitch a trace."""
         return TraceTree(self.spans, self.rows_of_trace(trace), self.intake.order)
 
-    @property
-    def traces(self) -> list[Trace]:
-        """All traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
-        from spanview.index.trace import Trace
-
-        return [Trace(self, number) for number in self.traces_in_order()]
-
     def traces_in_order(self) -> list[int]:
         """Return all traces by start, then id; those without a start and the group without an id come last."""
-        table = self.trace_table
-        # Row by row as `rows_in_order` has it: the list of traces and small exports are there without numpy.
-        if len(self.spans) >= NUMPY_FROM_SPANS:
-            from spanview.index.arrays import traces_in_order
+        from spanview.index.arrays import traces_in_order
 
-            return traces_in_order(table)
-        return sorted(
-            range(len(table)),
-            key=lambda trace: (
-                not table.trace_id(trace),
-                table.start_ns[trace] == NO_TIME,
-                table.start_ns[trace],
-                table.id_high[trace],
-                table.id_low[trace],
-            ),
-        )
+        return traces_in_order(self.trace_table)
 
     def span(self, row: int) -> Span:
         """Return a span with all its details; where they are gone, what the columns have, marked `detail_lost`."""
@@ -222,31 +192,6 @@ class Store:
         """Stitch every trace, in the order of start and id."""
         for trace in self.traces_in_order():
             yield trace, self.tree(trace)
-
-    def summary(self) -> Summary:
-        """Count everything; stitches every trace, because only then the missing parents are known."""
-        tallies, table = self.tallies, self.trace_table
-        with stage("stitch"):
-            missing = self._missing_parents()
-        return Summary(
-            files=tallies.files,
-            bytes=tallies.bytes,
-            spans=len(self.spans),
-            traces=sum(1 for trace in range(len(table)) if table.trace_id(trace)),
-            roots=sum(table.root_count),
-            missing_parents=missing,
-            duplicates=tallies.duplicates,
-            torn=tallies.torn,
-            skipped=tallies.skipped,
-        )
-
-    def _missing_parents(self) -> int:
-        if len(self.spans) >= NUMPY_FROM_SPANS:
-            from spanview.index.forest import forest_of
-
-            return len(forest_of(self).missing())
-        # Every command counts. One by one: 0.002 s for 1,000 spans, 0.30 s for 200,000; with numpy 0.10 s and 0.03 s.
-        return sum(len(self.tree(trace).missing) for trace in range(len(self.trace_table)))
 
     def problems(self) -> list[Problem]:
         """Return the problems of all files, by path and offset."""

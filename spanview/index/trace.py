@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from spanview.model.span import Span
 
 
+def traces_of(store: Store) -> list[Trace]:
+    """Return all traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
+    return [Trace(store, number) for number in store.traces_in_order()]
+
+
 class Trace:
     """One trace of a store; its trees are stitched when they are first asked for.
 

@@ -34,6 +34,7 @@ from spanview.analysis.query.subject import Subject, TreeFacts
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.finding_text import finding_lines
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.model.problems import Problem, ProblemKind, QueryError, Severity
 from spanview.ray.lines import loss_line_of
 from spanview.sources.details import RecordReader
@@ -828,7 +829,7 @@ def test_any_graph(documents: list[Document]) -> None:
     """Circles, doubled ids, missing parents and odd times: counts are those of the trees, and nothing fails."""
     store = store_of(*documents)
     report = diagnose(store)
-    assert report.summary == store.summary()
+    assert report.summary == summary_of(store)
     skewed = sum("clock_skew" in warned.names() for _, tree in store.trees() for warned in tree.warned().values())
     found = Counter({finding.kind: finding.count for finding in report.findings})
     assert found[Kind.CLOCK_SKEW] == skewed
@@ -858,7 +859,7 @@ def test_while_it_grows() -> None:
         reports.append(diagnose(data.store))
     adding.join()
     last = diagnose(data.store)
-    assert last.summary == data.store.summary()
+    assert last.summary == summary_of(data.store)
     for report in reports:
         counts = {finding.kind: finding.count for finding in report.findings}
         assert counts.get(Kind.MISSING_PARENTS, 0) == report.summary.missing_parents <= 199

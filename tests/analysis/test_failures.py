@@ -103,8 +103,7 @@ def names_in(store: Store, rows: Iterable[int]) -> list[str]:
     return [store.names.texts[store.spans.name[row]].split()[0] for row in rows]
 
 
-@pytest.mark.parametrize("numpy_from", [0, 1 << 60])
-def test_the_newest_failure_of_traces(numpy_from: int) -> None:
+def test_the_newest_failure_of_traces() -> None:
     """It is the failed span that ended last, of those that lasted; a span without an end counts by its start."""
     build = Builder()
     store = store_of(
@@ -117,8 +116,7 @@ def test_the_newest_failure_of_traces(numpy_from: int) -> None:
         build.span("retried", trace=4, start=40, duration=20, status="ERROR"),
         build.span("retried", trace=5, start=40, duration=20, status="ERROR"),
     )
-    with patch.object(failures, "_NUMPY_FROM_SPANS", numpy_from):
-        ends = newest_failures(store, range(5), made_good=[6, 7])
+    ends = newest_failures(store, range(5), made_good=[6, 7])
     expected = {1: (True, 900), 2: (True, 40), 4: (True, 30), 5: (False, 60)}
     assert ends == {
         trace_row(store, number): (lasts, EPOCH_NS + us * MICROSECOND) for number, (lasts, us) in expected.items()

@@ -13,6 +13,7 @@ from spanview.commands.options import Options
 from spanview.commands.selection import Selection
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.index.summary import summary_of
 from spanview.sources.loading import load_store
 
 from .decoding import decode_all
@@ -60,7 +61,7 @@ def _export_seconds(folder: str, rounds: int) -> list[float]:
     gc.freeze()
 
     def ours() -> None:
-        chunks = trace_tree_chunks(store, store.traces_in_order(), summary=store.summary(), problems=store.problems())
+        chunks = trace_tree_chunks(store, store.traces_in_order(), summary=summary_of(store), problems=store.problems())
         if sum(map(len, chunks)) < len(flat):
             raise RuntimeError("the export is too short")
 

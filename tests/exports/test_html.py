@@ -31,6 +31,7 @@ from spanview.exports.losses import Losses
 from spanview.exports.page.columns import Columns
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,7 +51,7 @@ def page_of(store: Store) -> bytes:
 
 def nodes_of(store: Store) -> list[list[dict[str, Any]]]:
     """Return the nodes of each trace, parents before what is below them, as the trace tree has them."""
-    chunks = trace_tree_chunks(store, store.traces_in_order(), summary=store.summary(), problems=())
+    chunks = trace_tree_chunks(store, store.traces_in_order(), summary=summary_of(store), problems=())
     return [[*_below(trace["roots"], 0)] for trace in json.loads(b"".join(chunks))["traces"]]
 
 

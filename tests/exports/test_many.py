@@ -21,6 +21,7 @@ from spanview.exports import alike_texts, shares, span_texts, trace_tree
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.span_texts import SpanTexts
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.index.summary import summary_of
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ SEEDS: Final = seeds(20)
 
 def exported(store: Store, traces: Sequence[int], rows: Sequence[int]) -> tuple[bytes, bytes]:
     """Return both exports, of some traces and of some rows."""
-    tree = trace_tree_chunks(store, traces, summary=store.summary(), problems=store.problems())
+    tree = trace_tree_chunks(store, traces, summary=summary_of(store), problems=store.problems())
     return b"".join(tree), b"".join(jsonl_chunks(store, rows))
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from builders import Builder, file_of, store_of, store_of_files
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.index.summary import summary_of
 from spanview.model.problems import Problem, ProblemKind, Summary
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ Tree: TypeAlias = dict[str, Any]
 
 def exported(store: Store) -> bytes:
     """Return the export of all traces."""
-    chunks = trace_tree_chunks(store, store.traces_in_order(), summary=store.summary(), problems=store.problems())
+    chunks = trace_tree_chunks(store, store.traces_in_order(), summary=summary_of(store), problems=store.problems())
     return b"".join(chunks)
 
 

@@ -30,6 +30,7 @@ from programs import Following, spanview
 from spanview.formats.decoder import Decoder
 from spanview.index.arrange import arrange
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 from spanview.sources.details import RecordReader
@@ -209,7 +210,7 @@ def test_marks_in_a_file_of_their_own(tmp_path: Path) -> None:
     spans = [*map(store.span, range(len(store.spans)))]
     assert {(span.span_id or "")[-1]: span.end_ns for span in spans} == {"1": end, "2": None, "3": end}
     assert all(Warnings.DUPLICATE_ID not in span.warnings for span in spans)
-    assert store.summary().duplicates == 0
+    assert summary_of(store).duplicates == 0
 
 
 def test_snapshots_that_grow(tmp_path: Path) -> None:

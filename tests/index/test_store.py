@@ -30,6 +30,7 @@ from builders import (
 from records import whole
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.model.problems import ProblemKind, Summary, Warnings
 from spanview.model.span import Resource, Source
 from spanview.model.times import NO_TIME
@@ -61,7 +62,7 @@ def test_first_by_place_is_kept() -> None:
     for order in (["b.json", "a.json", "c.json"], ["c.json", "b.json", "a.json"], ["a.json", "b.json", "c.json"]):
         store = store_of_files({path: data[path] for path in order})
         assert store.span(0).source == Source("a.json", 2, len(data["a.json"]) - 3)
-        assert (len(store.spans), store.summary().duplicates) == (1, 3)
+        assert (len(store.spans), summary_of(store).duplicates) == (1, 3)
 
 
 def test_warnings_are_those_of_the_place() -> None:
@@ -77,7 +78,7 @@ def test_doubles_of_a_whole_folder() -> None:
     """Two folders with the same spans in two layouts are one folder's spans, and as many doubles."""
     documents = [Builder().span(f"{number}", span=number + 1, start=number) for number in range(500)]
     store = store_of_files({"core/1.txt": file_of(documents), "serve/1.json": file_of(documents, indent=4)})
-    assert (len(store.spans), store.summary().duplicates) == (500, 500)
+    assert (len(store.spans), summary_of(store).duplicates) == (500, 500)
     assert {store.sources[source].path for source in store.spans.source} == {"core/1.txt"}
 
 
@@ -105,7 +106,7 @@ def test_record_that_is_gone(changes: dict[str, Any], spans: int, there: bytes |
         data, decoder = file_of([Builder().span(**fields)]), Decoder()
         reader.files.append(data)
         store.add(store.add_source(f"{number}.json"), decoder.feed(data))
-        assert (len(store.spans), store.summary().duplicates) == (spans, number - spans)
+        assert (len(store.spans), summary_of(store).duplicates) == (spans, number - spans)
     # The place is that of a record which is there.
     assert store.span(spans - 1).warnings == (Warnings.DUPLICATE_ID if spans > 1 else Warnings(0))
 
@@ -212,7 +213,7 @@ def test_orders() -> None:
         "no id",
     ]
     assert names(store, store.rows_in_order()) == ["second", "first", "no id", "third", "unstarted"]
-    assert store.summary().traces == 4
+    assert summary_of(store).traces == 4
 
 
 def test_generations_come_before_offsets() -> None:
@@ -225,7 +226,7 @@ def test_generations_come_before_offsets() -> None:
     reader.files.append(data)
     store.add(store.add_source("1.txt", generation=1), decoder.feed(data))
     assert names(store, store.rows_in_order()) == ["old 1", "old 2", "new"]
-    assert store.summary().files == 1
+    assert summary_of(store).files == 1
 
 
 def test_spans_of_many_traces() -> None:
@@ -237,7 +238,7 @@ def test_spans_of_many_traces() -> None:
         for number in range(1, 2_001)
     ]
     store = store_of(*documents)
-    assert (store.summary().traces, store.summary().spans, store.summary().duplicates) == (2_000, 4_000, 0)
+    assert (summary_of(store).traces, summary_of(store).spans, summary_of(store).duplicates) == (2_000, 4_000, 0)
     assert set(store.trace_table.span_count) == {2}
 
 
@@ -273,7 +274,7 @@ def test_summary_and_problems() -> None:
         "blank.json": b"\n\n",
     }
     store = store_of_files(files)
-    assert store.summary() == Summary(
+    assert summary_of(store) == Summary(
         files=6,
         bytes=sum(map(len, files.values())),
         spans=1,
@@ -305,7 +306,7 @@ def test_too_large_record_is_a_problem() -> None:
     store = Store(reader)
     store.add(store.add_source("1.json"), decoder.feed(data))
     assert [(problem.kind, problem.offset) for problem in store.problems()] == [(ProblemKind.TOO_LARGE, 0)]
-    assert (store.summary().torn, store.summary().spans) == (0, 1)
+    assert (summary_of(store).torn, summary_of(store).spans) == (0, 1)
 
 
 def test_columns_are_buffers() -> None:

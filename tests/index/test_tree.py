@@ -25,6 +25,7 @@ from builders import EPOCH_NS, Builder, file_of, store_of, store_of_files, trace
 from spanview.formats.rows import Batch, SpanColumns
 from spanview.index.documents import DetailReader
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.index.tree import ROOT, TraceTree
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -118,7 +119,7 @@ def test_missing_parent() -> None:
     tree = store.tree(0)
     assert not tree.complete
     assert [tree.start_ns(root) for root in tree.roots] == [EPOCH_NS + us * 1_000 for us in (2, 5, 50)]
-    assert store.summary().missing_parents == 2
+    assert summary_of(store).missing_parents == 2
 
 
 def test_missing_parent_that_comes() -> None:
@@ -145,7 +146,7 @@ def test_several_roots() -> None:
     build = Builder()
     store = store_of(build.span("late", start=20), build.span("early", start=10), build.span("last", start=30))
     assert drawn(store) == "early\nlate\nlast"
-    assert (store.tree(0).complete, store.summary().roots) == (True, 3)
+    assert (store.tree(0).complete, summary_of(store).roots) == (True, 3)
 
 
 def test_circle_is_cut_at_its_earliest_span() -> None:
@@ -178,7 +179,7 @@ def test_own_parent() -> None:
     build = Builder()
     store = store_of(build.span("self", span=1, parent=1), build.span("child", span=2, parent=1))
     assert drawn(store) == "*self\n  child"
-    assert store.summary().roots == 0
+    assert summary_of(store).roots == 0
 
 
 def test_two_circles() -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from ids import NO_IDS, NOTHING, SPAN_TEXT, TRACE_TEXT
+from spanview.index.summary import summary_of
 from spanview.model.ids import (
     SPAN_ID_DIGITS,
     TRACE_ID_DIGITS,
@@ -97,7 +98,7 @@ def test_bad_ids_of_one_group_stay_apart() -> None:
     for document in documents:
         document["context"]["span_id"] = "?"
     store = store_of(*documents, documents[2])
-    assert (store.summary().spans, store.summary().duplicates) == (5, 1)
+    assert (summary_of(store).spans, summary_of(store).duplicates) == (5, 1)
     assert list(store.spans.warnings) == [Warnings.BAD_ID] * 5
 
 
@@ -108,6 +109,6 @@ def test_trace_without_id_is_counted_apart() -> None:
     for document, bad in zip(documents[1:], ("?", None), strict=True):
         document["context"]["trace_id"] = bad
     store = store_of(*documents)
-    assert (store.summary().spans, store.summary().traces) == (3, 1)
+    assert (summary_of(store).spans, summary_of(store).traces) == (3, 1)
     assert len(store.trace_table) == 2
     assert [store.trace_table.trace_id(trace) for trace in store.traces_in_order()] == [1, 0]

@@ -12,6 +12,7 @@ import pytest
 from builders import Builder, file_of
 from seeds import seeds
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.quick import pages, processes
 from spanview.sources import quickly
 from spanview.sources.details import RecordReader
@@ -111,5 +112,5 @@ def test_only_what_is_new_is_read(kind: WorkerStart, tmp_path: Path, monkeypatch
     assert read == 400
     assert len(store.spans) == 3_000
     assert not store.problems()
-    assert store.summary().duplicates == 0
+    assert summary_of(store).duplicates == 0
     session.close()

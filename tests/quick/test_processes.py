@@ -23,6 +23,7 @@ import pytest
 from builders import Builder, file_of
 from spanview.cli import main
 from spanview.formats.decoder import batch_of
+from spanview.index.summary import summary_of
 from spanview.model.problems import ProblemKind
 from spanview.quick import pages, processes
 from spanview.sources import quickly
@@ -87,7 +88,7 @@ def test_a_file_that_vanishes_is_a_problem(tmp_path: Path, monkeypatch: pytest.M
     store = load(tmp_path, quick_from=0, processes=WorkerStart.FORKED)
     assert [(problem.kind, problem.file) for problem in store.problems()] == [("unreadable", str(gone))]
     assert len(store.spans) == 566 - 102
-    assert store.summary().files == sum(file.is_file() for file in tmp_path.rglob("*"))
+    assert summary_of(store).files == sum(file.is_file() for file in tmp_path.rglob("*"))
 
 
 @pytest.mark.parametrize("failures", [1, 2, 3])
@@ -195,7 +196,7 @@ def test_more_files_than_a_pipe_has_numbers(tmp_path: Path, monkeypatch: pytest.
         (tmp_path / f"{number}.json").write_bytes(file_of([build.span() for _ in range(number % 3)]))
     store = load(tmp_path, quick_from=0, processes=WorkerStart.FORKED)
     assert len(store.spans) == sum(number % 3 for number in range(40))
-    assert store.summary().files == 40
+    assert summary_of(store).files == 40
 
 
 def test_check_sees_what_a_scan_does_not(
@@ -206,7 +207,7 @@ def test_check_sees_what_a_scan_does_not(
     records = [file_of([build.span(attributes={"key": f"value {number}"})]) for number in range(30)]
     records[7] = records[7].replace(b'"value 7"', b'"value "7')
     (tmp_path / "1.json").write_bytes(b"".join(records))
-    assert load(tmp_path, quick_from=0).summary().torn == 0
+    assert summary_of(load(tmp_path, quick_from=0)).torn == 0
     monkeypatch.setattr(
         "spanview.sources.session.share", lambda files, least: quickly.share(files, least=min(least, 0))
     )

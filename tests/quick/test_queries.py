@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from builders import Builder, Document, time_text
+from one_by_one import matches_trace
 from seeds import seeds
 from spanview.analysis.query.matches import matching_traces, rows_that_match
 from spanview.analysis.query.query import parse_query
@@ -231,7 +232,7 @@ def _compare(store: Store, dice: random.Random) -> int:
         assert rows_that_match(store, query, rows) == expected, text
         traces = range(0, len(store.trace_table), 2)
         matching = {trace for some, _ in matching_traces(store, query, traces) for trace in some}
-        assert matching == {trace for trace in traces if query.matches_trace(store, trace)}, text
+        assert matching == {trace for trace in traces if matches_trace(query, store, trace)}, text
         found += len(expected)
     return found
 

@@ -15,6 +15,7 @@ from builders import Builder
 from seeds import seeds
 from spanview.index import store as index_store
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.index.table import NO_ROW
 from spanview.quick import known_rows, pages, processes
 from spanview.sources import quickly, tail
@@ -86,7 +87,7 @@ def contents(store: Store) -> dict[str, Any]:
             for trace in range(len(traces))
         ),
         "problems": [problem.to_json() for problem in store.problems()],
-        "summary": store.summary(),
+        "summary": summary_of(store),
         "files": store.tallies.each_file(),
     }
 

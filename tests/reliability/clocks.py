@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final, Self
 
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.sources.details import RecordReader
 from spanview.sources.follow import Watcher
 from spanview.sources.session import Session
@@ -122,7 +123,7 @@ def _outcome(steps: int, folder: Path, *, sets_clocks: bool) -> tuple[list[str],
         session.close()
     texts, spans = store.names.texts, store.spans
     shown = [texts[spans.name[row]] for row in store.rows_in_order()]
-    told = [shown, store.summary(), [(problem.kind, problem.offset) for problem in store.problems()]]
+    told = [shown, summary_of(store), [(problem.kind, problem.offset) for problem in store.problems()]]
     details.close()
     return files.names, shown, told
 

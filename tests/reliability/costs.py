@@ -33,6 +33,7 @@ from spanview.exports.otlp import otlp_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.exports.zipkin import zipkin_chunks
 from spanview.index.forest import forest_of
+from spanview.index.summary import summary_of
 from spanview.sources.loading import load_store
 
 from .figures import Figures, Row
@@ -195,7 +196,7 @@ def _export(store: Store) -> None:
     for chunks in (otlp_chunks, jaeger_chunks, zipkin_chunks, chrome_chunks):
         for _ in chunks(store, traces, losses):
             pass
-    for _ in trace_tree_chunks(store, traces, losses, summary=store.summary(), problems=store.problems()):
+    for _ in trace_tree_chunks(store, traces, losses, summary=summary_of(store), problems=store.problems()):
         pass
 
 

@@ -21,6 +21,7 @@ from programs import Following, spanview
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.sources.details import RecordReader
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
@@ -283,7 +284,7 @@ def _table(trials: int, folder: Path) -> Figures:
 
 
 def _expect_count(figures: Figures, store: Store, pairs: _Pairs) -> None:
-    counted, expected = store.summary().duplicates, sum(pairs.are_doubles)
+    counted, expected = summary_of(store).duplicates, sum(pairs.are_doubles)
     figures.expect(holds=counted == expected, what=f"{counted:,} duplicates counted, of {expected:,}")
 
 
@@ -361,8 +362,8 @@ def _mixtures(trials: int, _: Path) -> Figures:
             for line in lines
         ]
         figures.compare(written, shown, f"mixture {trial}")
-        is_right = store.summary().duplicates == count - len(places)
-        figures.expect(holds=is_right, what=f"mixture {trial}: {store.summary().duplicates} duplicates")
+        is_right = summary_of(store).duplicates == count - len(places)
+        figures.expect(holds=is_right, what=f"mixture {trial}: {summary_of(store).duplicates} duplicates")
         figures.trials += 1
     return figures
 

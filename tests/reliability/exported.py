@@ -11,6 +11,7 @@ from spanview.display.span_text import SECTIONS, detail_lines, section_titles
 from spanview.display.tree_text import trace_title, tree_lines
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.index.summary import summary_of
 from spanview.reports.statistics import statistics_report
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def _refuse(constant: str) -> NoReturn:
 def exported_spans(store: Store) -> list[dict[str, Any]]:
     """Return the spans as the flat export has them, after all else that can be made of the store was made of it."""
     everything = [*store.traces_in_order()]
-    chunks = trace_tree_chunks(store, everything, summary=store.summary(), problems=store.problems())
+    chunks = trace_tree_chunks(store, everything, summary=summary_of(store), problems=store.problems())
     tree = strictly(b"".join(chunks))
     lines = b"".join(jsonl_chunks(store, store.rows_in_order())).splitlines()
     spans: list[dict[str, Any]] = [strictly(line) for line in lines]

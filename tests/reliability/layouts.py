@@ -23,6 +23,7 @@ from spanview.exports.otlp import otlp_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.exports.zipkin import zipkin_chunks
 from spanview.formats.tags import ignore_loss
+from spanview.index.summary import summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -201,7 +202,7 @@ def values(form: str, first: int = 1) -> tuple[tuple[tuple[Any, frozenset[Key]],
         lines = b"".join(jsonl_chunks(store, store.rows_in_order())).splitlines()
         found = [(each, [_key(each["trace_id"], each["span_id"])]) for each in map(json.loads, lines)]
     elif form == "tree":
-        around = json.loads(b"".join(trace_tree_chunks(store, traces, summary=store.summary(), problems=[])))
+        around = json.loads(b"".join(trace_tree_chunks(store, traces, summary=summary_of(store), problems=[])))
         found = [(each, [*_in_tree(each)]) for each in around.pop("traces")]
     elif form == "jaeger":
         around = json.loads(b"".join(jaeger_chunks(store, traces, ignore_loss)))

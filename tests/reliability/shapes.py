@@ -15,6 +15,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from builders import Builder, span_id, store_of_files, time_text, trace_id
+from spanview.index.summary import summary_of
 
 from .dice import Dice
 from .exported import exported_spans
@@ -108,7 +109,7 @@ def _compare(figures: Figures, drawn: list[tuple[Any, bool | None]], texts: list
         figures.expect(holds=is_as_expected, what=f"{where}: {span['warnings']}: {texts[[*by_place].index(place)]!r}")
     problems = [(problem.kind.value, problem.offset, problem.length) for problem in store.problems()]
     figures.expect(
-        holds=store.summary().skipped == len(skipped) and problems == [("skipped", *place) for place in skipped[:1]],
+        holds=summary_of(store).skipped == len(skipped) and problems == [("skipped", *place) for place in skipped[:1]],
         what=f"{where}: {problems}, skipped {skipped}",
     )
 

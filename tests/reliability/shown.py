@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spanview.index.trace import traces_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 
 def spans_of(store: Store) -> Iterator[Span]:
     """Yield each span of each tree, by the public way."""
-    for trace in store.traces:
+    for trace in traces_of(store):
         for node, _ in trace.walk():
             if node.span is not None:
                 yield node.span

@@ -16,6 +16,8 @@ from builders import EPOCH_NS, Builder, file_of, store_of, time_text
 from programs import spanview
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
+from spanview.index.summary import summary_of
+from spanview.index.trace import traces_of
 from terminals import ESCAPE, Terminal
 
 from .figures import Figures, Row
@@ -112,7 +114,7 @@ def _exported(trials: int, folder: Path) -> Figures:
     for number, (parent, of_parent, child, of_child) in enumerate(_TABLE[:trials]):
         store = store_of(*_documents(number, parent, child))
         wanted = [_expected(f"parent {number}", parent, of_parent), _expected(f"child {number}", child, of_child)]
-        chunks = trace_tree_chunks(store, store.traces_in_order(), summary=store.summary(), problems=store.problems())
+        chunks = trace_tree_chunks(store, store.traces_in_order(), summary=summary_of(store), problems=store.problems())
         (trace,) = json.loads(b"".join(chunks))["traces"]
         (root,) = trace["roots"]
         found = [{key: node[key] for key in wanted[0]} for node in (root, *root["children"])]
@@ -122,12 +124,12 @@ def _exported(trials: int, folder: Path) -> Figures:
         figures.expect(holds=found == wanted, what=f"{parent}, {child}, flat: {found}; expected: {wanted}")
         times = [_ns(time) for time in (*parent, *child)]
         known = [time for time in times if time is not None]
-        spans = [node.span for node, _ in store.traces[0].walk()]
+        spans = [node.span for node, _ in traces_of(store)[0].walk()]
         raw = [time for span in spans if span for time in (span.start_ns, span.end_ns)]
         figures.expect(holds=raw == times, what=f"{parent}, {child}: times {raw}; expected: {times}")
         begin = min((time for time in (times[0], times[2]) if time is not None), default=None)
         end = max((time for time in (times[1], times[3]) if time is not None), default=None)
-        is_right = (store.traces[0].start_ns, store.traces[0].end_ns) == (begin, end) and trace["complete"]
+        is_right = (traces_of(store)[0].start_ns, traces_of(store)[0].end_ns) == (begin, end) and trace["complete"]
         figures.expect(holds=is_right, what=f"{parent}, {child}: the trace's times, of {known}")
         figures.trials += 1
     _expect_statistics(figures, folder, trials)

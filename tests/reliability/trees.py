@@ -21,6 +21,8 @@ from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
+from spanview.index.trace import traces_of
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session
@@ -90,7 +92,7 @@ def _expect_export(figures: Figures, store: Store, written: Sequence[Written], w
         [(span.name, span.source.offset, span.source.file) for span in spans_of(store)],
         where,
     )
-    chunks = trace_tree_chunks(store, store.traces_in_order(), summary=store.summary(), problems=store.problems())
+    chunks = trace_tree_chunks(store, store.traces_in_order(), summary=summary_of(store), problems=store.problems())
     exported = json.loads(b"".join(chunks))
     figures.expect(holds=exported["traces"] == traces, what=f"{where}: {_difference(traces, exported['traces'])}")
     is_right = exported["summary"].items() >= counts.items() and exported["problems"] == []
@@ -254,7 +256,9 @@ def _shuffles(trials: int, folder: Path) -> Figures:
         store = load_store(followed.folder)
         _expect_export(figures, store, files.written, f"shuffle {trial}, at once")
         cast("RecordReader", store.intake.details.reader).close()
-        names = [[(node.span and node.span.name, depth) for node, depth in it.walk()] for it in followed.store.traces]
+        names = [
+            [(node.span and node.span.name, depth) for node, depth in it.walk()] for it in traces_of(followed.store)
+        ]
         figures.expect(holds=trees.setdefault(trial // 10, names) == names, what=f"shuffle {trial}: another tree")
         figures.trials += 1
         followed.close()

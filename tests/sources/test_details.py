@@ -11,6 +11,7 @@ import pytest
 
 from builders import Builder, file_of
 from programs import SPANVIEW
+from spanview.index.trace import traces_of
 from spanview.sources import details as module
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
@@ -102,7 +103,7 @@ def test_forgotten_stores_hold_nothing_open(tmp_path: Path) -> None:
     (tmp_path / "1.json").write_bytes(file_of([Builder().span("a")]))
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(50):
-        (trace,) = load_store(tmp_path).traces
+        (trace,) = traces_of(load_store(tmp_path))
         assert [node.span.name for node, _ in trace.walk() if node.span is not None] == ["a"]
     assert len(os.listdir("/proc/self/fd")) <= before + 1
 

@@ -20,6 +20,7 @@ from peaks import spanview_with_peak
 from programs import Following
 from programs import spanview as run
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.sources import details, unpacking
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
@@ -64,8 +65,8 @@ def test_a_recording(packer: Callable[[bytes], bytes], tmp_path: Path) -> None:
     assert [packed.span(row).attributes for row in packed.rows_in_order()] == [
         plain.span(row).attributes for row in plain.rows_in_order()
     ]
-    assert packed.summary().spans == plain.summary().spans
-    assert packed.summary().bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
+    assert summary_of(packed).spans == summary_of(plain).spans
+    assert summary_of(packed).bytes == sum(path.stat().st_size for path in tmp_path.iterdir())
     assert packed.problems() == []
 
 

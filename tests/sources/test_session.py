@@ -20,6 +20,7 @@ import pytest
 
 from builders import Builder, Document, file_of
 from spanview.index.store import Store
+from spanview.index.summary import summary_of
 from spanview.model.problems import NoSuchPathError, ProblemKind
 from spanview.sources import session, tail
 from spanview.sources.descriptors import read_at
@@ -411,7 +412,7 @@ def test_cut_to_a_part_and_grown_again(tmp_path: Path) -> None:
         append(path, spans("d"))
         made.look()
         assert sorted(made.names) == ["a", "b", "c", "d"]
-        assert made.store.summary().duplicates == 2
+        assert summary_of(made.store).duplicates == 2
         # They can be looked at again, at the place where they are now.
         assert made.lost_details == ["c"]
 
@@ -430,7 +431,7 @@ def test_file_that_comes_back_goes_on(tmp_path: Path) -> None:
             append(path, spans(f"{number} back"))
             made.look()
         assert made.names == ["a", *(f"{number} {where}" for number in range(3) for where in ("away", "back"))]
-        assert made.store.summary().duplicates == 0
+        assert summary_of(made.store).duplicates == 0
 
 
 def test_renamed_file_has_its_spans_once(tmp_path: Path) -> None:
@@ -453,7 +454,7 @@ def test_renamed_file_has_its_spans_once(tmp_path: Path) -> None:
         assert sorted(made.names) == sorted(expected)
         # Read before the following began, so that nobody kept it when its file was overwritten.
         assert made.lost_details == ["a"]
-        assert made.store.summary().duplicates == 0
+        assert summary_of(made.store).duplicates == 0
         assert made.kinds == []
 
 

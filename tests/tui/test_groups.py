@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from builders import EPOCH_NS, MICROSECOND, Builder, Document
 from span_graphs import graphs
+from spanview.index.trace import traces_of
 from spanview.model.times import NO_TIME
 from spanview.tui.app.feed import FeedState
 from spanview.tui.flame.flame_screen import FlameScreen
@@ -82,11 +83,11 @@ def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRo
     """Return the groups of a store, counted from its spans in the simplest way."""
     groups: dict[str | None, GroupRow] = {}
     members: dict[str | None, list[int]] = {}
-    for trace in growing.store.traces:
+    for trace in traces_of(growing.store):
         roots = [node.span for node in trace.roots if node.span is not None and node.span.parent_id is None]
         members.setdefault(roots[0].name if roots else None, []).append(trace._number)
     for name, numbers in members.items():
-        traces = [trace for trace in growing.store.traces if trace._number in numbers]
+        traces = [trace for trace in traces_of(growing.store) if trace._number in numbers]
         known = [trace.duration_ns for trace in traces if trace.duration_ns is not None and trace.duration_ns >= 0]
         p50_ns, p95_ns, p99_ns = (slow_percentile(known, percent) for percent in (50, 95, 99))
         groups[name] = GroupRow(

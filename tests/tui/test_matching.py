@@ -9,6 +9,7 @@ from unittest.mock import patch
 import pytest
 
 from builders import Builder
+from one_by_one import matches_trace
 from spanview.analysis.query import matches
 from spanview.analysis.query.query import parse_query
 from spanview.tui.traces.matching import TraceMatcher
@@ -66,7 +67,7 @@ def test_while_it_grows(text: str) -> None:
             )
         )
         matcher.look_at(data.store.take_changed())
-    expected = {trace for trace in range(13) if query.matches_trace(data.store, trace)}
+    expected = {trace for trace in range(13) if matches_trace(query, data.store, trace)}
     finding.end()
     assert finding.found >= expected
     assert finding.left == 0

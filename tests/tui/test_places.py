@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from builders import Builder
 from spanview.tui.app.opening import Opening
-from spanview.tui.traces import places
 from viewers import Growing, looking_at
 
 RAY, OWN, SERVE = DEFAULTS = ("/tmp/ray/logs/spans", "/tmp/spans", "/tmp/ray/logs/serve/spans")  # noqa: S108
@@ -20,10 +17,8 @@ def filled(*paths: str) -> Growing:
     return data
 
 
-@pytest.mark.parametrize("numpy_from", [1, 1000])
-async def test_the_title_names_the_places_that_have_spans(numpy_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_title_names_the_places_that_have_spans() -> None:
     """Where spans come to another place it is named too, or the places are counted where there is no room."""
-    monkeypatch.setattr(places, "_NUMPY_FROM_SPANS", numpy_from)
     async with looking_at(data=filled(f"{OWN}/7.txt"), opening=Opening(DEFAULTS)) as look:
         assert f" {OWN} " in look.header
         assert "ray" not in look.header

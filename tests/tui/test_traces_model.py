@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder
+from one_by_one import matches_trace
 from span_graphs import graphs
 from spanview.analysis import failures
 from spanview.analysis.query.query import parse_query
@@ -195,7 +196,7 @@ def test_what_matches(data: Growing, model: TracesModel) -> None:
     model.refresh(anew=True)
     assert names(model) == []
     query = parse_query("status=ERROR")
-    model.add_matching(trace for trace in range(5) if query.matches_trace(data.store, trace))
+    model.add_matching(trace for trace in range(5) if matches_trace(query, data.store, trace))
     model.refresh()
     assert names(model) == ["(no root)", "beta"]
     model.add_matching(model.order)

@@ -25,7 +25,6 @@ from spanview.analysis.query.values import values_of
 from spanview.analysis.query.words import gather
 from spanview.analysis.query.written import literally, quoted, written_value
 from spanview.analysis.telling import unheard
-from spanview.index.table import NUMPY_FROM_SPANS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -163,9 +162,6 @@ def _having(key: str) -> Query:
 
 def matches_any(store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard) -> bool:
     """Return whether a span matches, of these traces if they are given."""
-    if len(store.spans) < NUMPY_FROM_SPANS:
-        chosen = range(len(store.trace_table)) if traces is None else traces
-        return any(query.matches_trace(store, trace) for trace in chosen)
     from spanview.analysis.query.matches import matching_traces
 
     for matching, _ in matching_traces(store, query, [*(range(len(store.trace_table)) if traces is None else traces)]):

@@ -68,12 +68,6 @@ class Query:
         """Return whether a span matches and the trace terms hold for its trace."""
         return self.holds(store, store.spans.trace[row]) and self.matches(store, row)
 
-    def matches_trace(self, store: Store, trace: int) -> bool:
-        """Return whether the trace terms hold for a trace, and a span in it matches all others."""
-        if not self.holds(store, trace):
-            return False
-        return not self.span_terms or any(self.matches(store, row) for row in store.rows_of_trace(trace))
-
     def holds(self, store: Store, trace: int) -> bool:
         """Return whether the trace terms hold for a trace."""
         subject = Subject(store, self._facts, trace)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.query.since import ended_after
 from spanview.analysis.query.values import REQUEST_ID_KEYS, UUID
-from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.ids import TRACE_ID_DIGITS, format_trace_id
 from spanview.model.problems import TraceNotFoundError
 
@@ -113,8 +112,6 @@ def selected_traces(
     ]
     if query is None or query.is_empty:
         return chosen
-    if len(store.spans) < NUMPY_FROM_SPANS:
-        return [number for number in chosen if query.matches_trace(store, number)]
     from spanview.analysis.query.matches import matching_traces
 
     matching = {number for batch, _ in matching_traces(store, query, chosen) for number in batch}
@@ -140,8 +137,6 @@ def selected_rows(
         rows = [row for row in rows if store.spans.trace[row] in chosen]
     if query is None or query.is_empty:
         return rows
-    if len(store.spans) < NUMPY_FROM_SPANS:
-        return [row for row in rows if query.keeps(store, row)]
     from spanview.analysis.query.matches import rows_that_match
 
     return rows_that_match(store, query, rows)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.index.store import Store
-
-_NUMPY_FROM_SPANS: Final = 50_000
 
 
 class PlacesWithSpans:
@@ -45,14 +43,6 @@ class PlacesWithSpans:
         """Return the numbers of the files that have spans since this was asked."""
         column, first = self._store.spans.source, self._row_count
         self._row_count = end = len(self._store.spans)
-        if end - first < _NUMPY_FROM_SPANS:
-            sources = {*column[first:end]}
-        else:
-            import numpy as np
-
-            from spanview.index.arrays import copy_of
-
-            sources = {*np.flatnonzero(np.bincount(copy_of(column)[first:end])).tolist()}
-        new = sources - self._sources
+        new = {*column[first:end]} - self._sources
         self._sources |= new
         return new

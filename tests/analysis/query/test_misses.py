@@ -6,12 +6,10 @@ GET /cart   http.route /cart, on resource deployment.zone eu     charge   tries 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-from unittest.mock import patch
 
 import pytest
 
 from builders import Builder, store_of
-from spanview.analysis.query import misses
 from spanview.analysis.query.misses import (
     Miss,
     Misspelled,
@@ -67,9 +65,8 @@ MISSES = [
 ]
 
 
-@pytest.mark.parametrize("numpy_from", [0, 10_000])
 @pytest.mark.parametrize(("text", "expected"), MISSES)
-def test_misses(text: str, expected: list[Miss], numpy_from: int) -> None:
+def test_misses(text: str, expected: list[Miss]) -> None:
     """A missing attribute, with one that is near, and a text that is inside of another or has another case."""
     build = Builder()
     zone = {"deployment.zone": "eu"}
@@ -79,8 +76,7 @@ def test_misses(text: str, expected: list[Miss], numpy_from: int) -> None:
         build.span("charge", trace=2, parent=1, attributes={"tries": 2}, events=[event]),
     )
     query = parse_query(text)
-    with patch.object(misses, "NUMPY_FROM_SPANS", numpy_from):
-        assert misses_of(store, query) == expected
+    assert misses_of(store, query) == expected
 
 
 def test_misses_of_one_trace() -> None:

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, MemoryReader, file_of, own_line, store_of, store_of_files, trace_row
+from one_by_one import matches_trace
 from span_graphs import graphs
 from spanview.analysis.query.matches import rows_that_match
 from spanview.analysis.query.query import parse_query
@@ -236,7 +237,7 @@ def test_matching_traces(text: str, names: list[str]) -> None:
     """A trace matches exactly where one of its spans is kept."""
     store, query = make_store(), parse_query(text)
     expected = [not {*CART}.isdisjoint(names), "charge" in names]
-    assert [query.matches_trace(store, trace_row(store, number)) for number in (10, 11)] == expected
+    assert [matches_trace(query, store, trace_row(store, number)) for number in (10, 11)] == expected
 
 
 @settings(max_examples=150, deadline=None)
@@ -287,7 +288,7 @@ def test_a_time_of_day_is_one_of_the_data() -> None:
 def test_terms_hold_on_one_span() -> None:
     """A trace in which two spans hold a term each doesn't match."""
     store = make_store()
-    assert not parse_query("cart duration=2ms").matches_trace(store, trace_row(store, 10))
+    assert not matches_trace(parse_query("cart duration=2ms"), store, trace_row(store, 10))
 
 
 def test_trace_terms_ask_nothing_of_a_span() -> None:
@@ -349,15 +350,15 @@ def test_a_trace_that_grows() -> None:
     documents = builder.draw("a 0-9\n  b 1-2")
     query = parse_query("trace.complete=true depth=1")
     partial = store_of(documents[1])
-    assert not query.matches_trace(partial, 0)
+    assert not matches_trace(query, partial, 0)
     whole = store_of(*documents)
-    assert query.matches_trace(whole, 0)
+    assert matches_trace(query, whole, 0)
     reader = MemoryReader()
     growing = store_of_files({"b.json": file_of(documents[1:])}, reader=reader)
-    assert not query.matches_trace(growing, 0)
+    assert not matches_trace(query, growing, 0)
     reader.files.append(file_of(documents[:1]))
     _feed(growing, reader)
-    assert query.matches_trace(growing, 0)
+    assert matches_trace(query, growing, 0)
 
 
 def test_self_time_of_a_trace_that_grows() -> None:

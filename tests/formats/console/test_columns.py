@@ -32,6 +32,7 @@ from spanview.formats.console.columns import columns_of, fields_of, is_span, len
 from spanview.formats.console.spans import span_of
 from spanview.formats.rows import SpanColumns
 from spanview.formats.tracestate import parse_trace_state
+from spanview.index.summary import summary_of
 from spanview.model.codes import known_kind
 from spanview.model.problems import Warnings
 from spanview.model.span import Event, Link, Resource, Source, Span, Status
@@ -459,4 +460,4 @@ def test_parts_of_a_span_are_no_spans() -> None:
     build = Builder()
     event: Document = {"name": "e", "timestamp": time_text(0), "attributes": {}}
     store = store_of(build.span("a"), event, {"context": build.span()["context"], "attributes": {}})
-    assert (store.summary().spans, store.summary().skipped) == (1, 2)
+    assert (summary_of(store).spans, summary_of(store).skipped) == (1, 2)

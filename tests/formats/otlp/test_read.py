@@ -32,6 +32,7 @@ from spanview.formats.otlp import read as otlp
 from spanview.formats.otlp.fields import ENUMS, Kind, snake_case
 from spanview.formats.own.write import dumps_span, span_value
 from spanview.formats.tracestate import format_trace_state_header, parse_trace_state_header
+from spanview.index.summary import summary_of
 from spanview.model.problems import ProblemKind, Warnings
 from spanview.model.span import BytesText, Scope, Source
 from spanview.sources.loading import load_store
@@ -357,7 +358,7 @@ def test_metrics_and_logs_are_skipped() -> None:
     """A collector's file has lines of metrics and logs between those of spans: they are counted."""
     metrics, logs = b'{"resourceMetrics":[{"scopeMetrics":[]}]}\n', b'{"resourceLogs":[{"scopeLogs":[]}]}\n'
     store = store_of_files({"a.jsonl": metrics + lines_of(0) + logs + lines_of(1) + metrics})
-    summary = store.summary()
+    summary = summary_of(store)
     assert (summary.spans, summary.skipped, summary.torn) == (4, 3, 0)
     assert [problem.kind for problem in store.problems()] == [ProblemKind.SKIPPED]
 
@@ -388,7 +389,7 @@ def test_doubles_in_two_spellings() -> None:
     """The same spans in hex and in base64 are doubles."""
     value = document({"traceId": TRACE_ID, "spanId": SPAN_ID, "kind": 2, "startTimeUnixNano": "5"})
     store = store_of(value, _as_protobuf(value), value)
-    assert (len(store.spans), store.summary().duplicates) == (1, 2)
+    assert (len(store.spans), summary_of(store).duplicates) == (1, 2)
 
 
 def test_three_spellings_of_a_recording() -> None:

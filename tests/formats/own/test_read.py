@@ -18,6 +18,8 @@ from spanview.exports.jsonl import line_of
 from spanview.formats.jsontext import loads_exact
 from spanview.formats.own import read as own
 from spanview.formats.own.write import span_value
+from spanview.index.summary import summary_of
+from spanview.index.trace import traces_of
 from spanview.model.problems import Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Scope, Source, Span, Status
 from spanview.sources.loading import load_store
@@ -47,14 +49,14 @@ def test_recordings(recording: str, output: str, tmp_path: Path) -> None:
     assert run("export", str(folder), "--format", output, "-o", str(path)).status == 0
     before, after = load_store([str(folder)]), load_store([str(path)])
     assert spans_of(after) == spans_of(before)
-    counts, again = before.summary(), after.summary()
+    counts, again = summary_of(before), summary_of(after)
     assert (again.spans, again.traces, again.roots) == (counts.spans, counts.traces, counts.roots)
     assert (again.missing_parents, again.torn, again.skipped) == (counts.missing_parents, 0, 0)
     if recording in {"made", "otlp-json"}:
         # Where ids are doubled, the order in the file decides which span is the parent, and that is another one now.
         return
-    assert [[node.span_id for node, _ in trace.walk()] for trace in after.traces] == [
-        [node.span_id for node, _ in trace.walk()] for trace in before.traces
+    assert [[node.span_id for node, _ in trace.walk()] for trace in traces_of(after)] == [
+        [node.span_id for node, _ in trace.walk()] for trace in traces_of(before)
     ]
 
 
@@ -95,7 +97,7 @@ def _tree(store: Store) -> list[bytes]:
     from spanview.exports.trace_tree import trace_tree_chunks
 
     traces = store.traces_in_order()
-    return [*trace_tree_chunks(store, traces, summary=store.summary(), problems=store.problems())]
+    return [*trace_tree_chunks(store, traces, summary=summary_of(store), problems=store.problems())]
 
 
 FULL: Final = Span(

@@ -170,7 +170,7 @@ def _of_files(files: dict[str, list[Record]], texts: dict[str, str], counts: Cou
         begun = sum(int(times or 1) for times in begins) - len(files[name]) if is_log else 0
         if begun:
             counts["deduplicated" if marks else "prefixed"] += marks or begun
-        printed = text.count("instrumentationScope: {")
+        printed = max(text.count("instrumentationScope: {"), text.count("\n  traceId: '"))
         counts["javascript"] += printed
         counts["foreign"] += bool(text and not files[name] and not begun and not printed)
     counts["all_empty"] = len(files) if files and not any(texts.values()) else 0

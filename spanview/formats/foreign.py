@@ -47,12 +47,12 @@ _BY_KEY: Final = {
 }
 """Keys at the top of documents by which their formats are recognized."""
 _WANTED: Final = {
-    "context": "OpenTelemetry SDK",
-    "resourceSpans": "OTLP",
-    "data": "Jaeger",
-    "traceId": "Zipkin",
+    "OpenTelemetry SDK": ("context",),
+    "OTLP": ("resourceSpans",),
+    "Jaeger": ("data",),
+    "Zipkin": ("traceId", "id", "timestamp"),
 }
-"""The key by which most documents of a format are recognized."""
+"""The keys by which most documents of a format are recognized."""
 _MAX_KEYS: Final = 5
 """Keys that are shown of a document of another kind."""
 _MAX_KEY_LENGTH: Final = 40
@@ -86,14 +86,17 @@ def _module(name: str) -> Format:
 
 
 def what_it_lacks(value: Any) -> str:
-    """Return the first keys of a document without spans, or of the first one in a list, and those that it lacks.
+    """Return the first keys of a document without spans, or of the first one in a list, and what it lacks.
+
+    That is the first key of each format that it hasn't.
 
     Returns:
         `its keys are id, name, without context (OpenTelemetry SDK), …`; empty for what has no keys.
     """
     keys = [*next(_objects(value), {})]
     known = ", ".join(key[:_MAX_KEY_LENGTH] for key in keys[:_MAX_KEYS]) + (", …" if len(keys) > _MAX_KEYS else "")
-    lacking = ", ".join(f"{key} ({name})" for key, name in _WANTED.items() if key not in keys)
+    missing = {name: [key for key in wanted if key not in keys] for name, wanted in _WANTED.items()}
+    lacking = ", ".join(f"{of_format[0]} ({name})" for name, of_format in missing.items() if of_format)
     return f"its keys are {known}" + (f", without {lacking}" if lacking else "") if keys else ""
 
 

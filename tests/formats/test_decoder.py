@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PLACE = Source("spans/1.json", 7, 11)
 
+FOREIGN: Final = "without context (OpenTelemetry SDK), resourceSpans (OTLP), data (Jaeger)"
 LACKING: Final = "resourceSpans (OTLP), data (Jaeger), traceId (Zipkin)"
 FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
 
@@ -50,17 +51,44 @@ def test_batch() -> None:
     assert batch.has_text
 
 
+PRINTED: Final = (FIXTURES / "javascript" / "console.txt").read_bytes()
+PRINTED_BEFORE: Final = b"""\
+{
+  traceId: '9f35bbaad5b1d76d9b275ba3d0a1593c',
+  parentId: 'b61f471bfc1d7e76',
+  traceState: undefined,
+  name: 'charge',
+  id: '2867b6c79a73e2c5',
+  kind: 0,
+  timestamp: 1795503053386000,
+  duration: 462.458,
+  attributes: {},
+  status: { code: 0 },
+  events: [],
+  links: [
+    {
+      context: {
+        traceId: '7ab5bbaad5b1d76d9b275ba3d0a15111',
+        spanId: '58fb6c79a73e2c12'
+      }
+    }
+  ]
+}
+"""
+"""As release 1.0 prints a span."""
+
+
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 10_000])
-def test_what_javascript_prints(size: int) -> None:
+@pytest.mark.parametrize(("printed", "count"), [(PRINTED, 2), (PRINTED_BEFORE, 1)])
+def test_what_javascript_prints(printed: bytes, count: int, size: int) -> None:
     """It is text, not torn, in pieces of any size; its spans are counted, and what is beside it is read."""
     build = Builder()
-    printed = (FIXTURES / "javascript" / "console.txt").read_bytes()
     data = printed + dump(build.span("a"), indent=4) + b"\n{ route: '/cart', n: 1 }\n" + printed + dump(build.span("b"))
     decoder = Decoder()
     batches = [decoder.feed(data[first : first + size]) for first in range(0, len(data), size)] + [decoder.close()]
     assert [name for batch in batches for name in batch.columns.names] == ["a", "b"]
     assert [gap for batch in batches for gap in batch.gaps] == []
-    assert sum(batch.inspected for batch in batches) == 4
+    assert sum(batch.inspected for batch in batches) == 2 * count
 
 
 @pytest.mark.parametrize(
@@ -80,6 +108,14 @@ def test_what_javascript_prints(size: int) -> None:
         (
             [{"data": 1}],
             "its keys are data, without context (OpenTelemetry SDK), resourceSpans (OTLP), traceId (Zipkin)",
+        ),
+        (
+            [{"traceId": "1", "id": "obs-1", "type": "SPAN", "name": "chat", "startTime": "…", "metadata": {}}],
+            f"its keys are traceId, id, type, name, startTime, …, {FOREIGN}, timestamp (Zipkin)",
+        ),
+        (
+            {"traceId": "1", "spanId": "2", "startTimeUnixNano": "3"},
+            f"its keys are traceId, spanId, startTimeUnixNano, {FOREIGN}, id (Zipkin)",
         ),
         ([1], ""),
     ],

@@ -71,8 +71,15 @@ REPEATED: Final = b"x across cluster]"
 FRAGMENT: Final = b'"trace_id": "0x'
 """In the beginning of a span."""
 _INSPECTED_SCOPE: Final = b"instrumentationScope: {"
-"""In a span that the exporter of OpenTelemetry for JavaScript prints."""
-_LOG_MARKS: Final = (("repeated", REPEATED), ("fragments", FRAGMENT), ("inspected", _INSPECTED_SCOPE))
+_INSPECTED_TRACE: Final = b"\n  traceId: '"
+"""In a span that the exporter of OpenTelemetry for JavaScript prints: early releases leave the scope out, and a log's
+prefixes are before the blanks."""
+_LOG_MARKS: Final = (
+    ("repeated", REPEATED),
+    ("fragments", FRAGMENT),
+    ("_scopes", _INSPECTED_SCOPE),
+    ("_traces", _INSPECTED_TRACE),
+)
 _MAX_MARK_BYTES: Final = max(len(mark) for _, mark in _LOG_MARKS)
 
 _BRACE, _LF, _NUL = b"{\n\x00"
@@ -135,15 +142,17 @@ def find_partial(data: bytes, position: int, *, in_text: bool) -> tuple[int, boo
 class LogMarks:
     """What the text between documents says of a console log, counted in pieces of any size."""
 
-    __slots__ = ("_before", "fragments", "inspected", "repeated")
+    __slots__ = ("_before", "_inspected", "_scopes", "_traces", "fragments", "repeated")
 
     def __init__(self) -> None:
         self.repeated = 0
         """Marks of Ray's de-duplication for lines that it left out."""
         self.fragments = 0
         """Beginnings of spans in text."""
-        self.inspected = 0
-        """Spans that JavaScript has printed."""
+        self._scopes = self._traces = 0
+        """Marks of spans that JavaScript has printed, in all: each has one of them, or both."""
+        self._inspected = 0
+        """Such spans that were told."""
         self._before = b""
 
     def count(self, data: bytes, start: int, end: int, *, goes_on: bool) -> None:
@@ -167,6 +176,8 @@ class LogMarks:
 
     def take(self) -> tuple[int, ...]:
         """Return what was counted since the last call: repetitions, fragments, inspected spans."""
-        counts = self.repeated, self.fragments, self.inspected
-        self.repeated = self.fragments = self.inspected = 0
+        inspected = max(self._scopes, self._traces)
+        counts = self.repeated, self.fragments, inspected - self._inspected
+        self.repeated = self.fragments = 0
+        self._inspected = inspected
         return counts

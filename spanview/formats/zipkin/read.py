@@ -53,6 +53,11 @@ __all__ = ["is_document", "spans_of", "value_of"]
 
 _Record: TypeAlias = dict[str, Any]
 _V1_KEY: Final = "binaryAnnotations"
+_ONLY_ZIPKINS: Final = frozenset(("localEndpoint", "remoteEndpoint", "annotations", "shared"))
+_KEYS: Final = _ONLY_ZIPKINS | {
+    *("traceId", "parentId", "id", "kind", "name", "timestamp", "duration", "debug", "tags")
+}
+"""All keys of a span, and those that tell one from a record of another kind."""
 _DESCRIBES_NOTHING: Final = ("", "true", "false")
 _ENDPOINT_KEYS: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
 _MAX_LINKS: Final = 128
@@ -66,7 +71,11 @@ def is_document(value: Any) -> bool:
 
 
 def _is_span(value: Any) -> bool:
-    return isinstance(value, dict) and "traceId" in value and "id" in value and _V1_KEY not in value
+    """Tell whether a value is a span of Zipkin's: others' records have both ids, too, and write their times as text."""
+    if not isinstance(value, dict) or "traceId" not in value or "id" not in value or _V1_KEY in value:
+        return False
+    keys = value.keys()
+    return keys <= _KEYS or not keys.isdisjoint(_ONLY_ZIPKINS) or isinstance(value.get("timestamp"), int | float)
 
 
 def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:

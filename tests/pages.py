@@ -19,7 +19,7 @@ from spanview.commands.completion import Option, options_of
 from spanview.docs import PAGES
 from spanview.reports.kinds import COMMANDS, empty_reports
 from spanview.reports.report import schema_of
-from spanview.tui.keys import KEYS, On
+from spanview.tui.keys import KEYS, On, screen_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,21 +41,6 @@ RECIPES: Final = {
     if block["mark"] == "recipe"
 }
 """The text of each recipe by its name."""
-_SCREENS: Final = (
-    (On.TRACES, "Traces"),
-    (On.TRACE, "Trace"),
-    (On.SPAN, "Span"),
-    (On.STATS, "Statistics"),
-    (On.SPANS, "Spans"),
-    (On.FLAME, "Flame"),
-    (On.DIFF, "Comparison"),
-    (On.CALLS, "Calls"),
-    (On.WORKERS, "Workers"),
-    (On.SERVE, "Requests"),
-    (On.LOG, "Log"),
-    (On.CHECK, "Check"),
-    (On.PAIRS, "Compare"),
-)
 
 
 def blocks(text: str) -> list[re.Match[str]]:
@@ -92,7 +77,7 @@ def keys_table() -> str:
     """Return all keys, what they do, and on which screens."""
     lines = []
     for key in KEYS:
-        where = "" if key.on == On.EVERYWHERE else ", ".join(name for screen, name in _SCREENS if key.on & screen)
+        where = "" if key.on == On.EVERYWHERE else screen_names(key.on)
         lines.append((_code(key.shown.split()), key.text, where))
     return _table("| keys | | where |", lines)
 

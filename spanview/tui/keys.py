@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum, Flag, auto
+from functools import reduce
+from operator import or_
 from typing import Final, NamedTuple
 
 
@@ -26,6 +28,24 @@ class On(Flag):
     EVERYWHERE = (
         TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | LOG | CHECK | HELP | PAIRS
     )
+
+
+_SCREENS: Final = {
+    On.TRACES: "Traces",
+    On.TRACE: "Trace",
+    On.SPAN: "Span",
+    On.STATS: "Statistics",
+    On.SPANS: "Spans",
+    On.FLAME: "Flame",
+    On.DIFF: "Comparison",
+    On.CALLS: "Calls",
+    On.WORKERS: "Workers",
+    On.SERVE: "Requests",
+    On.LOG: "Log",
+    On.CHECK: "Check",
+    On.PAIRS: "Compare",
+}
+"""What screens are called."""
 
 
 class KeyGroup(Enum):
@@ -289,6 +309,24 @@ KEYS: Final = (
 def keys_on(screen: On) -> list[Key]:
     """Return the keys of a screen, in the order of the help."""
     return [key for key in KEYS if screen & key.on]
+
+
+def screen_names(screens: On) -> str:
+    """Return what some screens are called: `Traces, Trace, Log`."""
+    return ", ".join(name for screen, name in _SCREENS.items() if screen & screens)
+
+
+def elsewhere_text(pressed: str, screen: On) -> str:
+    """Return on which screens a key does something that does nothing on this one; empty where it does, or never does.
+
+    Args:
+        pressed: As Textual names it.
+    """
+    keys = [key for key in KEYS if pressed in key.keys.split(",")]
+    if not keys or any(key.on & screen for key in keys):
+        return ""
+    where = screen_names(reduce(or_, (key.on for key in keys)))
+    return f"{keys[0].shown.split()[0]} does nothing here; it works in {where}"
 
 
 _SPELT: Final = {"⏎": "Enter", "␣": "Space", "↑": "Up", "↓": "Down", "←": "Left", "→": "Right"}

@@ -239,3 +239,38 @@ async def test_one_failure_of_a_row_after_the_other() -> None:
             opened.append(look.data.store.trace_table.trace_id(look.screen.trace))
             await look.press("escape")
         assert opened == [3, 2, 1, 4, 3]
+
+
+@pytest.mark.parametrize(
+    ("view", "key", "text"),
+    [
+        ("L", "slash", "/ does nothing here; it works in Traces, Trace, Log, Compare"),
+        ("t", "m", "m does nothing here; it works in Trace"),
+        ("A", "d", "d does nothing here; it works in Traces, Trace"),
+        ("L", "Z", ""),
+        ("L", "j", ""),
+    ],
+)
+async def test_a_key_of_other_screens_says_where_it_works(view: str, key: str, text: str) -> None:
+    """One that no screen has says nothing, and one that does something here says that."""
+    async with looking_at(Builder().span("f ray.remote", kind="PRODUCER"), size=(120, 30)) as look:
+        await look.press(view)
+        await look.until(lambda: not isinstance(look.screen, TracesScreen))
+        await look.press(key)
+        await look.pilot.pause()
+        assert look.app.said == text
+
+
+async def test_what_a_key_did_is_said_until_the_next_one() -> None:
+    """But what was said because of what was read stays for its time."""
+    async with looking_at(Builder().span("alpha"), size=(120, 30)) as look:
+        await look.press("slash", "a", "escape")
+        assert look.app.said == "filter cleared"
+        await look.press("slash", "b")
+        assert look.app.said == ""
+        look.app.say("alpha was lost")
+        await look.press("escape")
+        assert look.app.said == "filter cleared"
+        look.app.say("alpha was lost")
+        await look.press("down")
+        assert look.app.said == "alpha was lost"

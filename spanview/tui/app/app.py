@@ -29,6 +29,7 @@ from spanview.tui.app.terminal import careful, drawn_on
 from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
 from spanview.tui.app.views import Views
 from spanview.tui.app.warm import TIDY_INTERVAL_S, Tidy, import_screens
+from spanview.tui.keys import elsewhere_text
 from spanview.tui.shims import ALONE, CLOSED, PLAIN
 from spanview.tui.traces.traces_model import NUMPY_FROM_TRACES
 from spanview.tui.traces.traces_screen import TracesScreen
@@ -126,6 +127,8 @@ class SpanviewApp(App[None]):
         self.said = ""
         """What the last key did."""
         self._said_timer: Timer | None = None
+        self._key_acts = self._was_said_by_key = False
+        """Whether a key is acting, and whether what is said was said then, and not because of what was read."""
         self._spoke: Screen[Any] | None = None
         """The screen on which that key was pressed."""
         self.tidy = Tidy()
@@ -197,15 +200,25 @@ class SpanviewApp(App[None]):
         elif isinstance(event, Key) and not event.is_forwarded and event.key not in _FOR_TEXTUAL:
             self.app_focus = True
             self.tidy.key_was_pressed()
+            said = self._said_timer if self._was_said_by_key else None
+            self._key_acts = True
             await super(App, self).on_event(event)
+            self._key_acts = False
+            if said is not None and said is self._said_timer:
+                # What an earlier key did is over.
+                said.stop()
+                self._fall_silent()
         else:
             await super().on_event(event)
 
     def on_key(self, event: Key) -> None:
         """Take what is typed where something is typed; all other keys are bound to actions."""
         if not isinstance(self.focused, Input):
-            return
-        if event.is_printable and event.character:
+            screen = self.screen
+            text = elsewhere_text(event.key, screen.ON) if isinstance(screen, BaseScreen) else ""
+            if text and event.key not in screen.active_bindings:
+                self.say(text)
+        elif event.is_printable and event.character:
             event.prevent_default()
             self._type(event.character)
         elif event.key == "ctrl+v":
@@ -434,6 +447,7 @@ class SpanviewApp(App[None]):
             self._said_timer.stop()
         self.said = sanitise(text, _MAX_NOTICE_LENGTH)
         self._spoke = self.screen
+        self._was_said_by_key = self._key_acts
         self._said_timer = self.set_timer(_NOTICE_DURATION_S, self._fall_silent)
         self.refresh_frame()
 
@@ -442,7 +456,7 @@ class SpanviewApp(App[None]):
         return self.said if screen is self._spoke else ""
 
     def _fall_silent(self) -> None:
-        self.said = ""
+        self.said, self._was_said_by_key = "", False
         self.refresh_frame()
 
     def copy(self, text: str, what: str) -> None:

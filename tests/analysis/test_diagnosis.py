@@ -744,20 +744,20 @@ def test_what_runs_is_no_finding_and_what_was_killed_is_a_warning() -> None:
     build, worker = Builder(), "2f" * 28
     attempt = build.span("Stock.reserve ray.remote_worker", duration=None, attributes={"ray.worker_id": worker})
     store = store_of(attempt, build.span("job", duration=None), build.span("old", duration=None))
-    runs, late = Unended(Fate.RUNS, "its process, pid 8, is alive", 8), Unended(Fate.RUNS, "came since", 8)
+    runs, late = Unended(Fate.RUNS, "its process (pid 8) is alive", 8), Unended(Fate.RUNS, "came since", 8)
     report = diagnose(store, unended={0: runs, 1: runs, 2: runs, 3: late})
     assert report.findings == []
     assert report.running == 3
-    lost = Unended(Fate.LOST, "its process, pid 7, has ended, as Ray says: SYSTEM_ERROR", 7)
+    lost = Unended(Fate.LOST, "its process (pid 7) has ended, as Ray says: SYSTEM_ERROR", 7)
     report = diagnose(store, unended={0: lost, 1: runs})
     (finding,) = report.findings
     assert (finding.count, finding.severity, report.running) == (2, Severity.WARNING, 1)
     assert finding.detail == (
         "2 records have no end: 1 lost with its process. "
-        "Stock.reserve: lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR."
+        "Stock.reserve: lost: its process (pid 7) has ended, as Ray says: SYSTEM_ERROR."
     )
     assert finding.evidence[0].row == 0
-    assert finding.advice.startswith("Process 7 ended before Stock.reserve: likely killed")
+    assert finding.advice.startswith("Process 7 ended while Stock.reserve was running: it was likely killed")
     assert finding.setting == f"tail /tmp/ray/session_latest/logs/worker-{worker}-*"
     assert "Ray's logs (RAY_TMPDIR and _temp_dir move them)" in finding.advice
 
@@ -766,13 +766,13 @@ def test_what_was_ended_in_order_is_an_info() -> None:
     """It isn't a loss, and there is nothing to look for; beside one that was lost, it is counted."""
     build = Builder()
     store = store_of(*(build.span("A.listen ray.remote_worker", duration=None) for _ in range(2)))
-    stopped = Unended(Fate.STOPPED, "Ray ended its process, pid 7, because its job had finished", 7)
+    stopped = Unended(Fate.STOPPED, "Ray ended its process (pid 7) because its job had finished", 7)
     report = diagnose(store, unended={0: stopped, 1: stopped})
     (finding,) = report.findings
     assert (finding.severity, report.is_bad) == (Severity.INFO, False)
     assert finding.detail == "2 records have no end: 2 whose processes were ended in order."
     assert finding.advice.startswith("Nothing went wrong")
-    lost = Unended(Fate.LOST, "its process, pid 8, has ended", 8)
+    lost = Unended(Fate.LOST, "its process (pid 8) has ended", 8)
     (finding,) = diagnose(store, unended={0: stopped, 1: lost}).findings
     assert finding.severity is Severity.WARNING
     assert "1 lost with its process, 1 whose process was ended in order." in finding.detail

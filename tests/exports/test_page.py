@@ -223,8 +223,8 @@ def test_what_has_become_of_spans_without_an_end(windows: Windows, tmp_path: Pat
     build = Builder()
     store = store_of(*build.draw("run 0-?\n  read 10-?\n  write 20-?\n  sum 30-40"))
     fates = {
-        0: Unended(Fate.RUNS, "its process, pid 7, is running"),
-        1: Unended(Fate.LOST, "its process, pid 8, has ended", is_likely=True),
+        0: Unended(Fate.RUNS, "its process (pid 7) is running"),
+        1: Unended(Fate.LOST, "its process (pid 8) has ended", is_likely=True),
     }
     path = tmp_path / "page.html"
     path.write_bytes(b"".join(html_chunks(store, store.traces_in_order(), Losses("html"), lambda _: fates)))
@@ -232,7 +232,7 @@ def test_what_has_become_of_spans_without_an_end(windows: Windows, tmp_path: Pat
         assert [row[1] for row in look.rows()] == ["running", "lost", "no end", "10 µs"]
         assert look.page.locator(".row .open[d^=M]").count() == 3
         look.press("j")
-        assert "lost, likely: its process, pid 8, has ended" in look.texts(".details td")
+        assert "lost, likely: its process (pid 8) has ended" in look.texts(".details td")
 
 
 # -- finding one's way -------------------------------------------------------------------------------------------------
@@ -484,8 +484,8 @@ def test_nothing_is_too_long(windows: Windows, tmp_path: Path) -> None:
     (tmp_path / "1.json").write_bytes(file_of(spans))
     path = tmp_path / "page.html"
     done = spanview("export", "--format", "html", "-o", path, tmp_path / "1.json", "--trace", f"{1:032x}")
-    assert "html: texts of more than 32,768 characters cut: 2" in done.notices
-    assert "html: names of more than 1,000 characters cut: 1" in done.notices
+    assert "html: shortened 2 texts of more than 32,768 characters" in done.notices
+    assert "html: shortened 1 name of more than 1,000 characters" in done.notices
     assert path.stat().st_size < 400_000
     with shown(windows, path) as look:
         look.press("G")

@@ -87,10 +87,10 @@ async def test_a_trace_says_what_the_list_says(host: FakeHost) -> None:
         host.end({7})
         await look.until_shown("1 process   incomplete", "it has not ended yet, or its record is lost")
         assert "pid 7" not in look.text
-        await look.until_shown("it is lost, likely: its process has ended", "pid 7, which wrote its children")
+        await look.until_shown("it is likely lost, because its process has ended", "pid 7, which wrote its children")
         assert "!" in look.lines[look.line_of("? probably job")]
         await look.press("j", "e")
-        await look.until_shown("silent failure: lost, likely: its process has ended")
+        await look.until_shown("silent failure: likely lost because its process has ended")
         await look.press("escape")
         await look.until_shown("! ? parent not seen", "lost parent")
 
@@ -253,15 +253,15 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         await look.tell(FeedState(loading=False, following=following))
         await look.until_shown("● job  running")
         await look.press("enter")
-        await look.until_shown("● 1 running", "running: its process, pid 7, is alive", "▒▒▒▒")
+        await look.until_shown("● 1 running", "running: its process (pid 7) is alive", "▒▒▒▒")
         await look.until_shown("so far 1,", "nearly all in job")
         assert "…" in look.lines[look.line_of("▾ job")]
         host.end({7})
-        await look.until_shown("1 lost", "lost: its process, pid 7, has ended", "╌╌╌╌", "at least ")
+        await look.until_shown("1 lost", "lost: its process (pid 7) has ended", "╌╌╌╌", "at least ")
         # The times of these spans are years ago, and the process was alive a moment ago.
         assert re.search(r"‹ job   ≥ [0-9,]+ d ", look.header)
         await look.press("e")
-        await look.until_shown("silent failure: lost: its process, pid 7, has ended")
+        await look.until_shown("silent failure: lost because its process (pid 7) has ended")
         await look.press("escape")
         await look.until_shown("! job  lost span", "≥ ")
         await look.press("f")
@@ -307,7 +307,7 @@ async def test_a_killed_worker_is_a_failure_at_once(host: FakeHost, size: tuple[
         await look.until_shown("● job  running", "● f  running", "✖ 1 error")
         assert "lost" not in look.text
         host.end({7})
-        await look.until_shown("✖ f was lost: its process, pid 7, has ended; e opens it", "✖ 1 error, 1 lost")
+        await look.until_shown("✖ f was lost: its process (pid 7) has ended; e opens it", "✖ 1 error, 1 lost")
         await look.until_shown("● job  running, lost span")
         await look.press("f")
         await look.until_shown("only what failed: 2 traces")
@@ -315,11 +315,13 @@ async def test_a_killed_worker_is_a_failure_at_once(host: FakeHost, size: tuple[
         await look.until(lambda: re.search(r"● job +1 +1 ", look.text) is not None)
         assert re.search(r"● f +1 +(?!1 )", look.text)
         await look.press("r", "e")
-        await look.until_shown("‹ job", "silent failure: lost: its process, pid 7, has ended", "● 1 running, 1 lost")
+        await look.until_shown(
+            "‹ job", "silent failure: lost because its process (pid 7) has ended", "● 1 running, 1 lost"
+        )
         await look.press("e")
         await look.until_shown("‹ older", "error 1 of 1")
         host.end({8})
-        await look.until_shown("✖ f was lost: its process, pid 8, has ended")
+        await look.until_shown("✖ f was lost: its process (pid 8) has ended")
         assert "e opens it" not in look.text
 
 
@@ -352,7 +354,7 @@ async def test_calls_that_run_and_calls_that_are_lost(host: FakeHost) -> None:
         await look.press("enter")
         await look.until_shown("✖ lost", "  running")
         await look.press("escape", "e")
-        await look.until_shown("‹ job", "silent failure: lost: its process, pid 7, has ended")
+        await look.until_shown("‹ job", "silent failure: lost because its process (pid 7) has ended")
 
 
 async def test_the_page_has_the_failures_of_the_viewer(host: FakeHost) -> None:
@@ -570,7 +572,7 @@ async def test_a_call_whose_attempt_runs_and_is_lost(host: FakeHost) -> None:
     async with looking_at(data=data, size=(140, 40)) as look:
         await look.tell(FOLLOWING)
         await look.press("A", "enter")
-        await look.until_shown("1 call", "running", "its process, pid 7, is alive", "…")
+        await look.until_shown("1 call", "running", "its process (pid 7) is alive", "…")
         host.end({7})
-        await look.until_shown("lost: its process, pid 7, has ended")
+        await look.until_shown("lost: its process (pid 7) has ended")
         assert "ended:" not in look.text

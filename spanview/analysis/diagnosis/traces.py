@@ -120,7 +120,10 @@ def _advice_of_lost(facts: Facts, row: int) -> str:
     """Return what to do about a span that was lost with its process, whose log is known where it is Ray's worker."""
     owner = owner_in(facts.store.span(row), facts.place(row).file)
     pid = facts.unended[row].pid
-    happened = f"Process {pid} ended before {_function(facts, row)}: likely killed, out of memory, or crashed. "
+    happened = (
+        f"Process {pid} ended while {_function(facts, row)} was running: it was likely killed, ran out of memory, or "
+        "crashed. "
+    )
     if not _WORKER_ID.fullmatch(owner.worker_id):
         return f"{happened}Look at the last lines that it printed."
     return (

@@ -115,6 +115,11 @@ def ran_until(unended: Mapping[int, Unended]) -> RanUntil:
     return RanUntil(now_ns, max(known_until(lost).values(), default=0))
 
 
+def why_lost(unended: Unended) -> str:
+    """Return why a span without an end is lost, as the end of a sentence; to be sanitised."""
+    return f"{'likely ' if unended.is_likely else ''}lost because {unended.reason}"
+
+
 def unended_text(unended: Unended) -> str:
     """Return what has become of a span without an end, in words; to be sanitised."""
     return f"{unended.fate.value}{', likely' if unended.is_likely else ''}: {unended.reason}"
@@ -167,7 +172,7 @@ class UnendedSpans:
         writer = self._writers.facts_of(row).writer
         if writer is None:
             return Unended(Fate.UNKNOWN, "not known which process it is of")
-        who = f"its process, pid {writer.pid},"
+        who = f"its process (pid {writer.pid})"
         life = self._writers.life(row, writer)
         if life.is_alive:
             return Unended(Fate.RUNS, f"{who} is alive", writer.pid, seen_ns=now_ns)

@@ -197,9 +197,9 @@ class Failures:
         before = sum(position in silent for position in positions[:number])
         if positions[number] not in silent:
             return f"error {number - before + 1:,} of {errors:,}"
-        node, text = stitched.order[positions[number]], "lost, likely: its process has ended"
+        node, text = stitched.order[positions[number]], "likely lost because its process has ended"
         if not stitched.tree.is_missing(node):
-            text = self._explained(node) or self._missing.unended_text(stitched.tree.rows[node])
+            text = self._explained(node) or self._missing.why_lost(stitched.tree.rows[node])
         which = f" {before + 1:,} of {len(silent):,}" if len(silent) > 1 else ""
         return f"silent failure{which}: {text}"
 

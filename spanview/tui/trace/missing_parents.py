@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.names import call_names
-from spanview.analysis.ray.unended import ran_until, unended_text
+from spanview.analysis.ray.unended import ran_until, unended_text, why_lost
 from spanview.display.sanitise import sanitise
 from spanview.model.times import NO_TIME
 from spanview.tui.widgets.work import Work
@@ -132,6 +132,10 @@ class MissingParents:
         unended = self._rows.appearance.unended.get(row)
         return "" if unended is None else sanitise(unended_text(unended), _LONGEST_GUESS)
 
+    def why_lost(self, row: int) -> str:
+        """Return why a span is lost, as the end of a sentence that is safe to print."""
+        return sanitise(why_lost(self._rows.appearance.unended[row]), _LONGEST_GUESS)
+
     def lines_of(self, span_id: int) -> list[tuple[str, str]]:
         """Return what is known of a missing parent, as names and values that are safe to print."""
         guess, lines = self._rows.appearance.guesses.get(span_id), list[tuple[str, str]]()
@@ -151,5 +155,5 @@ class MissingParents:
         if span_id in self._alive:
             return "it has not ended yet, likely"
         if span_id in self.ended:
-            return "it is lost, likely: its process has ended"
+            return "it is likely lost, because its process has ended"
         return "it has not ended yet, or its record is lost"

@@ -9,7 +9,7 @@ from textual.content import Content
 from textual.geometry import Size
 from textual.widget import Widget
 
-from spanview.display.cells import in_lines
+from spanview.display.cells import in_lines, name_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, size
 from spanview.tui.widgets.paint import fixed
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _BAR = 12
 _GAP = "   "
+_SHORTEST_NAME = 24
+"""Cells that a title's name keeps, where it is longer; else facts behind it go."""
 _SHORTEST_PATH = 8
 """Cells of a path that still says something."""
 _LOOKING: Final = ("looking for silent failures …", "looking …", "…")
@@ -111,6 +113,18 @@ def state_text(state: FeedState, *, paused: bool) -> str:
     return ""
 
 
+def title_in(title: str, room: int) -> str:
+    """Return a title in so many cells: a long name loses its middle, what stands behind it is cut between two facts."""
+    if cell_len(title) <= room:
+        return fixed(title, room)
+    name, *facts = title.split(_GAP)
+    rest = "".join(f"{_GAP}{fact}" for fact in facts)
+    if cell_len(rest) <= room - _SHORTEST_NAME:
+        return fixed(name_text(name, room - cell_len(rest)) + rest, room)
+    end = max(title.rfind(between, 0, room - 2 + len(between)) for between in (_GAP, ", "))
+    return fixed(f"{title[:end].rstrip()} …" if end >= len(name) else title, room)
+
+
 class TwoSided(Widget):
     """One line with a text at each end; the right one is whole, the left one gives way."""
 
@@ -129,7 +143,7 @@ class TwoSided(Widget):
         room = self.size.width - 2
         if self._right:
             room = max(room - cell_len(self._right) - 2, 10)
-        text = f" {fixed(self._left, room)}" + (f"  {self._right}" if self._right else "")
+        text = f" {title_in(self._left, room)}" + (f"  {self._right}" if self._right else "")
         return Content(fixed(text, self.size.width))
 
 

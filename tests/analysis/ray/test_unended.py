@@ -94,38 +94,38 @@ def said(store: Store, host: FakeHost) -> str:
 @pytest.mark.parametrize(
     ("resource", "host", "text"),
     [
-        (HERE, FakeHost({7}), "running: its process, pid 7, is alive"),
+        (HERE, FakeHost({7}), "running: its process (pid 7) is alive"),
         (
             HERE,
             FakeHost({7}, began_ns={7: EPOCH_NS + 10**10}, written={ENDED: LAST_NS}),
-            "lost, likely: its process, pid 7, isn't running",
+            "lost, likely: its process (pid 7) isn't running",
         ),
-        (HERE, FakeHost(written={ENDED: LAST_NS + 10**9}), "lost, likely: its process, pid 7, isn't running"),
+        (HERE, FakeHost(written={ENDED: LAST_NS + 10**9}), "lost, likely: its process (pid 7) isn't running"),
         (
             HERE,
             FakeHost(written={ENDED: LAST_NS, STARTED: LAST_NS + 3 * 10**9}),
-            "no end: its process, pid 7, isn't running here, but the file may be a copy",
+            "no end: its process (pid 7) isn't running here, but the file may be a copy",
         ),
         (
             HERE | {"ray.worker_id": "2f9c"},
             FakeHost(written={ENDED: LAST_NS}, exits={"2f9c": WorkerExit("SYSTEM_ERROR, End of file")}),
-            "lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR, End of file",
+            "lost: its process (pid 7) has ended, as Ray says: SYSTEM_ERROR, End of file",
         ),
         (
             HERE | {"ray.worker_id": "2f9c"},
             FakeHost(exits={"2f9c": WorkerExit("its job had finished", is_in_order=True)}),
-            "stopped: Ray ended its process, pid 7, because its job had finished",
+            "stopped: Ray ended its process (pid 7) because its job had finished",
         ),
         (
             HERE | {"ray.worker_id": "2f9c", "host.name": "elsewhere"},
             FakeHost({7}, exits={"2f9c": WorkerExit("its node was stopped", is_in_order=True)}),
-            "stopped: Ray ended its process, pid 7, because its node was stopped",
+            "stopped: Ray ended its process (pid 7) because its node was stopped",
         ),
-        (HERE, FakeHost(), "no end: its process, pid 7, isn't running here, but the file may be a copy"),
+        (HERE, FakeHost(), "no end: its process (pid 7) isn't running here, but the file may be a copy"),
         (
             HERE | {"host.name": "elsewhere"},
             FakeHost({7}, written={ENDED: LAST_NS}),
-            "no end: not known whether its process, pid 7, on elsewhere is alive",
+            "no end: not known whether its process (pid 7) on elsewhere is alive",
         ),
     ],
 )
@@ -149,7 +149,7 @@ def test_a_process_that_was_seen_alive() -> None:
     assert [unended.fate for unended in spans.all().values()] == [Fate.RUNS]
     clock.now = 0.6
     (unended,) = spans.all().values()
-    assert unended_text(unended) == "lost: its process, pid 7, has ended"
+    assert unended_text(unended) == "lost: its process (pid 7) has ended"
     assert fates_text([unended]) == "1 lost"
 
 
@@ -232,12 +232,12 @@ def test_when_a_file_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("function", "exits", "text"),
     [
-        ("ServeController.listen_for_change", {}, "stopped, likely: its process, pid 7, isn't running"),
-        ("Controller.listen_for_change", {}, "lost, likely: its process, pid 7, isn't running"),
+        ("ServeController.listen_for_change", {}, "stopped, likely: its process (pid 7) isn't running"),
+        ("Controller.listen_for_change", {}, "lost, likely: its process (pid 7) isn't running"),
         (
             "ServeController.listen_for_change",
             {"2f9c": WorkerExit("SYSTEM_ERROR, End of file")},
-            "lost: its process, pid 7, has ended, as Ray says: SYSTEM_ERROR, End of file",
+            "lost: its process (pid 7) has ended, as Ray says: SYSTEM_ERROR, End of file",
         ),
     ],
 )
@@ -359,9 +359,9 @@ def test_a_process_that_the_span_names() -> None:
 @pytest.mark.parametrize(
     ("pid", "age_s", "said"),
     [
-        (os.getpid(), 0, "running: its process, pid {}, is alive"),
-        (2**31 - 1, 0, "lost, likely: its process, pid {}, isn't running"),
-        (2**31 - 1, 60, "no end: its process, pid {}, isn't running here, but the file may be a copy"),
+        (os.getpid(), 0, "running: its process (pid {}) is alive"),
+        (2**31 - 1, 0, "lost, likely: its process (pid {}) isn't running"),
+        (2**31 - 1, 60, "no end: its process (pid {}) isn't running here, but the file may be a copy"),
     ],
     ids=["alive", "gone", "copied"],
 )
@@ -388,7 +388,8 @@ def test_commands_say_it(tmp_path: Path, pid: int, age_s: int, said: str) -> Non
         assert "no_end" not in check
     else:
         assert f"{'warning' if fate == 'lost' else 'info'}: no_end: 1 record has no end: {words[fate]}." in check
-        assert (f"Process {pid} ended before job: likely killed" in " ".join(check.split())) == (fate == "lost")
+        advice = f"Process {pid} ended while job was running: it was likely killed"
+        assert (advice in " ".join(check.split())) == (fate == "lost")
     exported = spanview("export", path).text
     assert '"end_time":null' in exported
     assert '"warnings":["no_end"]' in exported

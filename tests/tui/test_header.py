@@ -1,0 +1,37 @@
+"""Titles: what gives way where there is no room for all."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from spanview.tui.widgets.header import title_in
+
+CALLS = "‹ Ray calls of 35 traces   127 calls of 26 functions, 4 cold starts (together 6.10 s)"
+
+
+@pytest.mark.parametrize(
+    ("title", "room", "shown"),
+    [
+        (CALLS, 90, CALLS),
+        (CALLS, 77, "‹ Ray calls of 35 traces   127 calls of 26 functions …"),
+        (CALLS, 50, "‹ Ray calls of 35 traces …"),
+        (CALLS, 20, "‹ Ray calls of 35 t…"),
+        (
+            "‹ ServeReplica:application:Recommendation.check_health   12 ms   3 spans",
+            50,
+            "‹ ServeRep…endation.check_health   12 ms   3 spans",
+        ),
+    ],
+)
+def test_titles(title: str, room: int, shown: str) -> None:
+    """A long name keeps its ends and what is behind it; else facts go, not parts of them."""
+    assert title_in(title, room) == shown.ljust(room)
+
+
+@given(st.text(st.sampled_from("ab ,日")), st.integers(1, 60))
+def test_a_title_fills_its_room(title: str, room: int) -> None:
+    """Whatever it is made of."""
+    assert cell_len(title_in(title, room)) == room

@@ -956,8 +956,8 @@ def test_losses_are_told(folder: Path) -> None:
     done = spanview("export", "--format", "jaeger", "odd.json", "-o", "out.json", folder=folder)
     assert (done.status, done.output) == (0, b"")
     assert done.notices.splitlines() == [
-        "spanview: jaeger: attributes of links left out: 2",
-        "spanview: jaeger: values of other types than Jaeger has written as text: 1",
+        "spanview: jaeger: dropped 2 link attributes",
+        "spanview: jaeger: wrote 1 value of types that Jaeger lacks as text",
     ]
     (trace,) = json.loads((folder / "out.json").read_bytes())["data"]
     assert [span["operationName"] for span in trace["spans"]] == ["odd"]

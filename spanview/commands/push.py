@@ -307,7 +307,7 @@ def _summary(push: _Push, where: str) -> str:
     if unsent.known:
         parts.append(f"{unsent.known:,} sent before")
     if unsent.unended:
-        parts.append(f"{unsent.unended:,} without an end left out: still running, or lost with their processes")
+        parts.append(f"{unsent.unended:,} without an end skipped: still running, or lost with their processes")
     if left := push.total - sender.finished:
         how = "the same command goes on from there" if push.has_state else "with --state FILE it could go on from there"
         parts.append(f"{left:,} left; {how}")

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 _COUNTING: Final = "counting …"
 _WARNING_TEXTS: Final = {
-    Warnings.DUPLICATE_ID: "another record has the same ids and other contents",
-    Warnings.CYCLE: "its chain of parents is a circle, which is cut here",
+    Warnings.DUPLICATE_ID: "another record has the same ids but different contents",
+    Warnings.CYCLE: "its parents form a circle, which is cut here",
     Warnings.NO_END: "the record has no end time",
     Warnings.NEGATIVE_DURATION: "it ends before it starts",
-    Warnings.BAD_ID: "the trace id, span id or parent id is unusable",
-    Warnings.CLOCK_SKEW: "it starts before its parent: the clocks differ",
+    Warnings.BAD_ID: "the trace id, span id or parent id is invalid",
+    Warnings.CLOCK_SKEW: "it starts before its parent because clocks differ",
     Warnings.DETAIL_LOST: "its record can't be read again: the file was truncated, replaced or removed",
     Warnings.ODD_VALUE: "a field has a value of the wrong type",
 }
@@ -117,7 +117,7 @@ def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Det
     yield from _of_parts(subject, facts)
     yield from _of_trace(subject)
     if facts is None:
-        yield DetailPart("in its name", _COUNTING, "")
+        yield DetailPart("same name", _COUNTING, "")
     elif facts.among is not None and facts.among.count > 1 and facts.generator is None:
         yield from _of_name(facts.among, subject.span.duration_ns or 0)
     parent = subject.tree.parents[subject.node]
@@ -163,19 +163,19 @@ def _of_wait(subject: SpanInTree, reason: str) -> Iterator[DetailPart]:
             # The actor lived until then.
             return
         most = start - spans.start_ns[previous]
-        text = f"since the previous attempt was lost, at most {duration(most)}: that one has no end"
+        text = f"at most {duration(most)} after the previous attempt, which has no end"
         yield DetailPart("waited", text, str(most))
         return
     if not wait:
         return
     if spans.kind[subject.row] != CONSUMER:
-        yield DetailPart("queued", f"{duration(wait)}, from the start of its routing to its own", str(wait))
+        yield DetailPart("queued", f"{duration(wait)} from the start of the routing to its own start", str(wait))
         return
     if previous != NO_ROW:
         retry = max(0, start - spans.end_ns[previous])
-        yield DetailPart("waited", f"{duration(retry)} since the previous attempt ended", str(retry))
+        yield DetailPart("waited", f"{duration(retry)} after the previous attempt ended", str(retry))
         return
-    yield DetailPart("waited", f"{duration(wait)} before it ran, after it was submitted", str(wait))
+    yield DetailPart("waited", f"{duration(wait)} from its submission to its start", str(wait))
     if reason:
         yield DetailPart("", reason, reason)
 
@@ -211,7 +211,7 @@ def _of_trace(subject: SpanInTree) -> Iterator[DetailPart]:
         return
     after = span.start_ns - origin
     share = _share(span.duration_ns, end - origin, "the trace") if end != NO_TIME else ""
-    yield DetailPart("in the trace", f"+{duration(after)} after its start{share}", str(after))
+    yield DetailPart("in the trace", f"starts {duration(after)} after the trace{share}", str(after))
 
 
 def _of_name(among: AmongName, length: int) -> Iterator[DetailPart]:
@@ -220,8 +220,8 @@ def _of_name(among: AmongName, length: int) -> Iterator[DetailPart]:
     share = f"{among.quicker / others:.0%}"
     text = f"slower than {share} of {others:,} spans with this name"
     if others == 1:
-        text = f"{'slower' if among.quicker else 'not slower'} than the one other span with this name"
-    yield DetailPart("in its name", text, share)
+        text = f"{'slower' if among.quicker else 'not slower'} than the only other span with this name"
+    yield DetailPart("same name", text, share)
     figures = (("p50", among.p50_ns), ("p95", among.p95_ns), ("max", among.max_ns))
     text = "   ".join(f"{name} {duration(ns)}" for name, ns in figures)
     yield DetailPart("", text, text)
@@ -233,7 +233,7 @@ def _of_name(among: AmongName, length: int) -> Iterator[DetailPart]:
 def _of_parent(subject: SpanInTree, parent: int) -> Iterator[DetailPart]:
     span, span_id = subject.span, format_span_id(subject.tree.span_id(parent))
     if subject.tree.is_missing(parent):
-        yield DetailPart("parent", f"{span_id}, not seen: not ended yet, or lost", span_id)
+        yield DetailPart("parent", f"{span_id}, not seen: still running, or lost", span_id)
         return
     row = subject.tree.rows[parent]
     spans = subject.store.spans
@@ -244,10 +244,10 @@ def _of_parent(subject: SpanInTree, parent: int) -> Iterator[DetailPart]:
         gap = span.start_ns - start
         share = _share(span.duration_ns, end - start, "its parent") if end != NO_TIME else ""
         yield DetailPart(
-            "", f"starts {duration(abs(gap))} {'after' if gap >= 0 else 'before'} its parent's start{share}", str(gap)
+            "", f"starts {duration(abs(gap))} {'after' if gap >= 0 else 'before'} its parent{share}", str(gap)
         )
     if end != NO_TIME and span.end_ns is not None and span.end_ns > end:
-        yield DetailPart("", f"ends {duration(span.end_ns - end)} after its parent's end", str(span.end_ns - end))
+        yield DetailPart("", f"ends {duration(span.end_ns - end)} after its parent", str(span.end_ns - end))
 
 
 def _share(length: int | None, whole: int, what: str) -> str:

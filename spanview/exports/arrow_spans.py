@@ -57,8 +57,8 @@ _DETAILS: Final = (
 )
 """The columns of what records hold besides attributes."""
 _FAR_NS: Final = 2**63
-_FAR_TIMES: Final = "durations of more than 292 years left out"
-_EXTRA_OF_PARTS: Final = "fields of events, links, resources and scopes that only other formats have left out"
+_FAR_TIMES: Final = "dropped {duration} of more than 292 years"
+_EXTRA_OF_PARTS: Final = "dropped {field} of events, links, resources and scopes that only other formats have"
 
 
 def arrow() -> Any:

@@ -38,7 +38,7 @@ def _spans(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> 
             if value is None:
                 continue
             if value["id"] in ids and "shared" not in value:
-                lose("spans with the id of another one, which Zipkin shows as one")
+                lose("wrote {span} with the id of another span, which Zipkin shows as one")
             ids.add(value["id"])
             if above is Above.CIRCLE and value.pop("parentId", None) is not None:
                 lose(CIRCLES)

@@ -110,16 +110,16 @@ class ChromeDrafts:
         if duration_ns is None:
             return self._timed(_start_of(span), {"ph": "B", **event})
         if duration_ns < 0:
-            self._lose("negative durations written as 0")
+            self._lose("wrote {negative duration} as 0")
         return self._timed(_start_of(span), {"ph": "X", **event}, max(duration_ns, 0))
 
     def _instant(self, event: Event, span: Span) -> bytes:
         time = event.timestamp_ns
         if time is None:
-            self._lose("events without a time written at their span's start")
+            self._lose("moved {event} without a time to the start of the span")
             time = _start_of(span)
         elif time < self._base_ns:
-            self._lose("events before all spans written at the first one's start")
+            self._lose("moved {event} before all spans to the start of the first span")
             time = self._base_ns
         args = {"attributes": dict(event.attributes), "span_id": span.span_id, **_extra(event)}
         return self._timed(
@@ -145,13 +145,13 @@ class ChromeDrafts:
             for link in span.links:
                 linked = by_id.get(link.span_id) if link.trace_id == span.trace_id else None
                 if linked is None:
-                    self._lose("links to spans of other traces, or of none, written without an arrow")
+                    self._lose("wrote {link} to spans outside the trace without arrows")
                 else:
                     pairs.append((linked, b"link"))
             for source, name in pairs:
                 if source > index:
                     # Readers take events by time, and know no flow that ends before it begins.
-                    self._lose("arrows back in time left out: readers don't draw them")
+                    self._lose("dropped {arrow} back in time, which readers don't draw")
                 else:
                     arrows.append((source, index, name))
         return arrows

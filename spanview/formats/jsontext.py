@@ -22,7 +22,7 @@ _CHARACTER_CLASSES: Final = bytes(
 _LONG_INTEGER: Final = b" " + b"0" * 19
 _NOTHING: Final = object()
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}".encode()
-INVALID_TEXT: Final = "invalid Unicode replaced in texts"
+INVALID_TEXT: Final = "replaced invalid Unicode in {text}"
 """What is lost of such texts in any JSON."""
 
 

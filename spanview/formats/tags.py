@@ -34,7 +34,7 @@ _RESERVED: Final = frozenset(
 )
 """Names of tags for parts of a span."""
 _DROPPED_LIMIT: Final = 2**32
-EVENTS_AT_ZERO: Final = "events without a time written at 1970"
+EVENTS_AT_ZERO: Final = "wrote {event} without a time as of 1970"
 _LONG_CODE: Final = "STATUS_CODE_"
 
 
@@ -85,7 +85,7 @@ def micros_of(ns: int | None, lose: Callable[[str], None]) -> int:
     if ns is None:
         return 0
     if ns % NS_PER_MICROSECOND:
-        lose("times cut to whole microseconds")
+        lose("rounded {time} down to microseconds")
     return ns // NS_PER_MICROSECOND
 
 
@@ -185,7 +185,7 @@ def shared_tags(span: Span, lose: Callable[[str], None]) -> list[tuple[str, Any]
         if parse_state(header) == span.trace_state:
             pairs.append((_TRACE_STATE, header))
         else:
-            lose("trace states that don't fit a header left out")
+            lose("dropped {trace state} unfit for a header")
     for field, key in DROPPED.items() if span.extra else ():
         count = dropped_in(span.extra, field)
         if count is not None:
@@ -210,7 +210,7 @@ def lose_reserved(
         tags.take(STATUS_CODE, status_named)
         tags.take_text(STATUS_DESCRIPTION)
         for _ in reserved.keys() - dict(tags.pairs):
-            lose("attributes whose names are tags that stand for a part of the span")
+            lose("wrote {attribute} with names that readers take for parts of the span")
 
 
 def lose_unsupported(span: Span, own: str, lose: Callable[[str], None]) -> None:
@@ -220,12 +220,12 @@ def lose_unsupported(span: Span, own: str, lose: Callable[[str], None]) -> None:
         own: The format's name, under which `Span.extra` has what only that format has.
     """
     if span.resource.schema_url:
-        lose("schema URLs of resources left out")
+        lose("dropped {resource schema URL}")
     if span.scope is not None:
         if span.scope.schema_url:
-            lose("schema URLs of scopes left out")
+            lose("dropped {scope schema URL}")
         for _ in span.scope.attributes:
-            lose("attributes of scopes left out")
+            lose("dropped {scope attribute}")
         lose_extra(span.scope.extra, own, lose)
     if span.extra:
         lose_extra({key: part for key, part in span.extra.items() if key not in DROPPED}, own, lose)
@@ -236,4 +236,4 @@ def lose_extra(extra: Mapping[str, Any], own: str, lose: Callable[[str], None], 
     """Report the fields of an `extra` that aren't written."""
     for key in extra:
         if key != own and key not in known:
-            lose("fields that only other formats have left out")
+            lose("dropped {field} that only other formats have")

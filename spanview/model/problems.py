@@ -10,7 +10,7 @@ class Warnings(IntFlag):
     """What is wrong with one span; the store keeps it as one small integer a span."""
 
     DUPLICATE_ID = 1
-    """Another record has the same ids and other contents."""
+    """Another record has the same ids but different contents."""
     CYCLE = 2
     """The parent chain runs in a circle, which was cut above this span."""
     NO_END = 4
@@ -18,7 +18,7 @@ class Warnings(IntFlag):
     NEGATIVE_DURATION = 8
     """The end lies before the start."""
     BAD_ID = 16
-    """The trace id, span id or parent id is unusable."""
+    """The trace id, span id or parent id is invalid."""
     CLOCK_SKEW = 32
     """The span starts more than 2 µs before its parent."""
     DETAIL_LOST = 64

@@ -232,10 +232,10 @@ def test_timing() -> None:
         ("end", "2023-11-14 22:13:20.000120"),
         ("duration", "100 µs"),
         ("self time", "70 µs (70%)"),
-        ("in the trace", "+20 µs after its start   83.3% of the trace"),
+        ("in the trace", "starts 20 µs after the trace   83.3% of the trace"),
         ("parent", "a  (0000000000000001)"),
-        ("", "starts 20 µs after its parent's start   100.0% of its parent"),
-        ("", "ends 20 µs after its parent's end"),
+        ("", "starts 20 µs after its parent   100.0% of its parent"),
+        ("", "ends 20 µs after its parent"),
         ("trace id", f"{1:032x}"),
         ("span id", f"{2:016x}"),
         ("record", "spans/1.json @ 398, 413 bytes"),
@@ -249,10 +249,10 @@ def test_timing_of_a_call() -> None:
         builder.span(kind="PRODUCER", start=0, duration=10),
         builder.span(kind="CONSUMER", parent=1, start=60, duration=5),
     ]
-    said = ("waited", "50 µs before it ran, after it was submitted")
+    said = ("waited", "50 µs from its submission to its start")
     assert said in shown(lines_of("Timing", *documents, node=1, width=100))
     documents.append(builder.span(kind="CONSUMER", parent=1, start=95, duration=5))
-    assert ("waited", "30 µs since the previous attempt ended") in shown(
+    assert ("waited", "30 µs after the previous attempt ended") in shown(
         lines_of("Timing", *documents, node=2, width=100)
     )
 
@@ -260,7 +260,7 @@ def test_timing_of_a_call() -> None:
 def test_timing_of_a_call_whose_attempt_was_lost() -> None:
     """When that was isn't known, so it is said how long the next one waited at most; an actor lived in between."""
     for name, said in (
-        ("f", [("waited", "since the previous attempt was lost, at most 35 µs: that one has no end")]),
+        ("f", [("waited", "at most 35 µs after the previous attempt, which has no end")]),
         ("A.__init__", []),
     ):
         builder = Builder()
@@ -308,14 +308,14 @@ def test_timing_of_damaged_spans() -> None:
     ]
     no_end = dict(shown(lines_of("Timing", *documents, node=0, width=120)))
     assert no_end["end"] == no_end["duration"] == "–"
-    assert no_end["parent"] == "0000000000000009, not seen: not ended yet, or lost"
+    assert no_end["parent"] == "0000000000000009, not seen: still running, or lost"
     assert no_end["warning"] == "the record has no end time"
     backwards = shown(lines_of("Timing", *documents, node=1, width=120))
     assert ("duration", "-3 µs") in backwards
     assert ("span id", "unusable") in backwards
     assert [text for key, text in backwards if key == "warning"] == [
         "it ends before it starts",
-        "the trace id, span id or parent id is unusable",
+        "the trace id, span id or parent id is invalid",
     ]
 
 

@@ -15,11 +15,11 @@ FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 
 
 def test_lines() -> None:
-    """Each kind of loss is a line with its number, the most frequent first, then by the alphabet."""
+    """Each kind of loss is a line with its number in it, the most frequent first, then by the alphabet."""
     losses = Losses("jaeger")
-    for sentence in ("b", "a", "c", "c"):
+    for sentence in ("dropped {link}", "cut {text} short", "moved {entry}", "moved {entry}"):
         losses(sentence)
-    assert losses.lines() == ["jaeger: c: 2", "jaeger: a: 1", "jaeger: b: 1"]
+    assert losses.lines() == ["jaeger: moved 2 entries", "jaeger: cut 1 text short", "jaeger: dropped 1 link"]
 
 
 def test_nothing_lost() -> None:
@@ -41,10 +41,14 @@ def test_what_json_cannot_say(form: str, tmp_path: Path) -> None:
     path = tmp_path / "otlp.json"
     path.write_text(json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}))
     done = run("export", str(path), "--format", form)
-    told = ("NaN and infinities as text", "bytes as text, in base64", "invalid Unicode replaced in texts")
-    assert [f"spanview: {form}: {each}: 1" in done.notices for each in told] == [True] * 3
+    told = (
+        "wrote 1 non-finite number as text",
+        "wrote 1 bytes value as base64 text",
+        "replaced invalid Unicode in 1 text",
+    )
+    assert [f"spanview: {form}: {each}" in done.notices for each in told] == [True] * 3
     for other in ("jaeger", "zipkin", "chrome", "otlp"):
-        assert f"spanview: {other}: {told[2]}: 1" in run("export", str(path), "--format", other).notices
+        assert f"spanview: {other}: {told[2]}" in run("export", str(path), "--format", other).notices
 
 
 def test_clean_spans_lose_nothing() -> None:

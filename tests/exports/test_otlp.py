@@ -137,26 +137,30 @@ def _nested(levels: int) -> Any:
 
 _FINE: Final = Span(f"{7:032x}", f"{8:016x}", None, "a", 0, 1, 2, source=NOWHERE)
 _LOSSES: Final = [
-    ({"attributes": {"a": 2**63}}, "integers of more than 64 bits as text", {"attributes": {"a": str(2**63)}}),
-    ({"name": "a\ud800"}, "invalid Unicode replaced in texts", {"name": "a\ufffd"}),
-    ({"start_ns": 0}, "times before 1970 left out", {"start_ns": None}),
-    ({"start_ns": -5}, "times before 1970 left out", {"start_ns": None}),
+    ({"attributes": {"a": 2**63}}, "wrote {integer} of more than 64 bits as text", {"attributes": {"a": str(2**63)}}),
+    ({"name": "a\ud800"}, "replaced invalid Unicode in {text}", {"name": "a\ufffd"}),
+    ({"start_ns": 0}, "dropped {time} before 1970", {"start_ns": None}),
+    ({"start_ns": -5}, "dropped {time} before 1970", {"start_ns": None}),
     (
         {"span_id": None, "warnings": Warnings.BAD_ID},
-        "unusable ids left out",
+        "dropped {unusable id}",
         {"span_id": None, "warnings": Warnings.BAD_ID},
     ),
-    ({"extra": {"parent_span_id": "x"}}, "unusable ids left out", {"extra": {}}),
-    ({"warnings": Warnings.ODD_VALUE}, "marks of spans with a malformed field left out", {"warnings": Warnings(0)}),
+    ({"extra": {"parent_span_id": "x"}}, "dropped {unusable id}", {"extra": {}}),
     (
-        {"warnings": Warnings.DETAIL_LOST},
-        "spans whose details their files don't hold any more",
+        {"warnings": Warnings.ODD_VALUE},
+        "dropped the warning of {span} with a malformed field",
         {"warnings": Warnings(0)},
     ),
-    ({"extra": {"shared": True}}, "parts with fields that only other formats have left out", {"extra": {}}),
-    ({"extra": {"flags": "x"}}, "parts with fields that only other formats have left out", {"extra": {}}),
-    ({"trace_state": {"a": "1,2"}}, "trace states that W3C's form can't hold left out", {"trace_state": {}}),
-    ({"resource": Resource({}, "", {"x": 1})}, "parts with fields that only other formats have left out", {}),
+    (
+        {"warnings": Warnings.DETAIL_LOST},
+        "lost the details of {span}, which are no longer in the files",
+        {"warnings": Warnings(0)},
+    ),
+    ({"extra": {"shared": True}}, "dropped fields of {span part} that only other formats have", {"extra": {}}),
+    ({"extra": {"flags": "x"}}, "dropped fields of {span part} that only other formats have", {"extra": {}}),
+    ({"trace_state": {"a": "1,2"}}, "dropped {trace state} invalid in W3C's format", {"trace_state": {}}),
+    ({"resource": Resource({}, "", {"x": 1})}, "dropped fields of {span part} that only other formats have", {}),
 ]
 
 
@@ -178,7 +182,7 @@ def test_what_nests_too_deep() -> None:
     assert (read(documents)[0].events, lost) == (events[:1], {})
     documents, lost = written([replace(_FINE, events=events)])
     assert message_of(documents[0])
-    assert lost == {"values that nest too deep for protobuf as text": 2}
+    assert lost == {"wrote {value} as text, nested too deeply for protobuf": 2}
 
 
 def test_odd_shapes_of_own_lines() -> None:
@@ -265,7 +269,7 @@ def test_odd_recordings(recording: str, tmp_path: Path) -> None:
     """Of spans with all that can be wrong, none is missing, and what was lost is told on standard error."""
     folder, path = FIXTURES / recording / "spans", tmp_path / "again.jsonl"
     done = run("export", folder, "--format", "otlp", "-o", path)
-    assert "spanview: otlp: invalid Unicode replaced in texts: " in done.notices
+    assert "spanview: otlp: replaced invalid Unicode in " in done.notices
     messages = [message_of(json.loads(line)) for line in path.read_bytes().splitlines()]
     assert len(parts_of(*messages)) == len(load_store(str(folder)).spans)
 

@@ -174,9 +174,9 @@ def test_values_are_exact(tmp_path: Path) -> None:
     assert unended["warnings"] == ["no_end"]
     assert odd["attributes"] == {"big": 2**70, "nan": "NaN", "deep": json.loads(deep), "text": "a\ufffd"}
     assert losses.lines() == [
-        "parquet: invalid Unicode replaced in texts: 4",
-        "parquet: fields of events, links, resources and scopes that only other formats have left out: 2",
-        "parquet: NaN and infinities as text: 1",
+        "parquet: replaced invalid Unicode in 4 texts",
+        "parquet: dropped 2 fields of events, links, resources and scopes that only other formats have",
+        "parquet: wrote 1 non-finite number as text",
     ]
 
 
@@ -187,7 +187,7 @@ def test_long_durations() -> None:
     losses = Losses("parquet")
     rows = rows_in(written(store_of(far, build.span("near", duration=5)), losses))
     assert [(row["name"], row["duration_ns"]) for row in rows] == [("far", None), ("near", 5_000)]
-    assert losses.lines() == ["parquet: durations of more than 292 years left out: 2"]
+    assert losses.lines() == ["parquet: dropped 2 durations of more than 292 years"]
 
 
 def test_row_groups(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

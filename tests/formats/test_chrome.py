@@ -162,7 +162,7 @@ def test_flows() -> None:
     nested(events)
     flows = [(event["ph"], event["name"], event["id"], event["ts"]) for event in events if event["ph"] in "sf"]
     assert flows == [("s", "message", 1, 0), ("f", "message", 1, 20), ("s", "link", 2, 20), ("f", "link", 2, 40)]
-    assert lost == ["links to spans of other traces, or of none, written without an arrow"]
+    assert lost == ["wrote {link} to spans outside the trace without arrows"]
 
 
 def test_no_arrow_goes_back_in_time() -> None:
@@ -172,7 +172,7 @@ def test_no_arrow_goes_back_in_time() -> None:
     events = events_of([replace(early, links=(Link(TRACE, late.span_id),)), late], lost=lost)
     nested(events)
     assert not [event for event in events if event["ph"] in "sf"]
-    assert lost == ["arrows back in time left out: readers don't draw them"]
+    assert lost == ["dropped {arrow} back in time, which readers don't draw"]
 
 
 def test_no_digit_is_lost() -> None:
@@ -194,9 +194,9 @@ def test_events_and_what_is_odd() -> None:
     instants = [(event["name"], event["ts"], event["args"].get("attributes")) for event in events if event["ph"] == "i"]
     assert instants == [("e", Decimal("12.5"), {"k": 1}), (NO_NAME, 10, {}), ("x", 0, {})]
     assert lost == [
-        "events without a time written at their span's start",
-        "events before all spans written at the first one's start",
-        "negative durations written as 0",
+        "moved {event} without a time to the start of the span",
+        "moved {event} before all spans to the start of the first span",
+        "wrote {negative duration} as 0",
         "spans without a start left out",
     ]
 

@@ -299,9 +299,9 @@ async def test_among_its_name(counted_soon: int) -> None:
     with patch.object(details, "_SOON_COUNTED", counted_soon):
         async with looking_at(*documents, size=(120, 40)) as look:
             await look.press("enter", "j", "enter", "w", "w", "w", "tab", "tab")
-            await look.until_shown("in its name")
+            await look.until_shown("same name")
             await look.until_shown("slower than 100% of 3 spans", "p50 2 µs   p95 500 µs   max 500 µs")
-            assert "starts 10 µs after its parent's start   50.0% of its parent" in look.text
+            assert "starts 10 µs after its parent   50.0% of its parent" in look.text
             at = look.line_of("histogram, powers of ten")
             assert look.lines[at].index("█") == look.lines[at + 1].index("µs")
             assert look.lines[at + 2].index("▴") == look.lines[at].index("█") + 2
@@ -398,4 +398,4 @@ async def test_what_an_error_says_has_the_rest_of_the_headline() -> None:
         await look.press("enter")
         assert f"call ✖ {words.strip()}" in look.text
         await look.press(*["tab"] * 2)
-        await look.until_shown("slower than the one other span with this name")
+        await look.until_shown("slower than the only other span with this name")

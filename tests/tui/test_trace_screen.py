@@ -512,7 +512,7 @@ async def test_sections() -> None:
         await look.press("tab")
         await look.until_shown("✖ OSError: gone   +70 µs", 'File "a.py", line 3')
         await look.press("tab", "tab")
-        await look.until_shown("in the trace", "+120 µs after its start")
+        await look.until_shown("in the trace", "starts 120 µs after the trace")
         await look.press("o")
         await look.until_shown('"name": "read"')
         await look.press("o")

@@ -762,12 +762,12 @@ async def test_a_mistake_is_told_whole() -> None:
     async with looking_at(*documents(), size=(60, 24)) as look:
         await look.press("slash")
         await look.type("trace.size>1 ")
-        await look.until_shown("query, character 1: expected one of", "is asked for")
+        await look.until_shown("query, character 1: expected one of", "with the quotes")
         at, heads = look.line_of("query, character 1"), look.line_of("DURATION")
         assert heads - at > 1
         told = " ".join(" ".join(look.lines[at:heads]).split())
         assert told == look.screen.query_one(Prompt)._result
-        assert told.endswith('is asked for with "trace.size" in quotes')
+        assert told.endswith('write "trace.size" with the quotes')
 
 
 async def test_the_preview() -> None:

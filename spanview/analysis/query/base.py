@@ -187,7 +187,10 @@ def text_term(
 
 def fail_without_size(raw: RawTerm) -> NoReturn:
     """Raise the error for comparing the size of a key that has none."""
-    fail(raw.operator_start, f"expected =, != or ~ after {raw.key}, which has no size{child_hint(raw)}")
+    fail(
+        raw.operator_start,
+        f"expected =, != or ~ after {raw.key}, which can't be compared with {raw.operator}{child_hint(raw)}",
+    )
 
 
 def child_hint(raw: RawTerm) -> str:

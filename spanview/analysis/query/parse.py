@@ -119,7 +119,7 @@ def parse_parts(text: str) -> list[RawPart]:
     """
     parts, position = _alternatives(text, end_of(_BLANK, text, 0), 0)
     if position < len(text):
-        fail(position, 'expected a ( before this ), or what has it in quotes: "…"')
+        fail(position, 'expected a ( before this ); if it is part of a word, quote the word: "…"')
     return parts
 
 
@@ -147,11 +147,11 @@ def _alternatives(text: str, position: int, depth: int) -> tuple[list[RawPart], 
     alternatives = []
     while _OR.match(text, position):
         if not parts:
-            fail(position, 'expected a term before OR; the word itself is put in quotes: "OR"')
+            fail(position, 'expected a term before OR; to search for the word, quote it: "OR"')
         alternatives.append(_joined(parts))
         parts, position = _all(text, end_of(_BLANK, text, position + len("OR")), depth)
     if not parts:
-        fail(position, 'expected a term after OR; the word itself is put in quotes: "OR"')
+        fail(position, 'expected a term after OR; to search for the word, quote it: "OR"')
     return [RawGroup(False, True, (*alternatives, _joined(parts)))], position
 
 
@@ -190,7 +190,7 @@ def _lineage(text: str, position: int, depth: int) -> tuple[RawPart, int]:
         if position == len(text) or text[position] == ")" or _OR.match(text, position):
             fail(position, f"expected a term after {arrow[0]}")
         if depth + len(generations) >= _MAX_DEPTH:
-            fail(position, f"expected no more than {_MAX_DEPTH} generations")
+            fail(position, f"expected at most {_MAX_DEPTH} generations")
         part, end = _part(text, position, depth + len(generations))
         generations.append(part)
         arrows.append(arrow[0])
@@ -206,10 +206,10 @@ def _part(text: str, position: int, depth: int) -> tuple[RawPart, int]:
     if text[position : position + 1] != "(":
         return _term(text, position, negated=negated)
     if depth >= _MAX_DEPTH:
-        fail(position, f"expected no more than {_MAX_DEPTH} nested parentheses")
+        fail(position, f"expected at most {_MAX_DEPTH} nested parentheses")
     parts, end = _alternatives(text, end_of(_BLANK, text, position + 1), depth + 1)
     if end == len(text):
-        fail(position, "expected a ) that ends what begins here")
+        fail(position, "expected a ) to close this parenthesis")
     if not parts:
         fail(end, "expected a term in the parentheses")
     part = _joined(parts)
@@ -230,15 +230,18 @@ def _term(text: str, position: int, *, negated: bool) -> tuple[RawTerm, int]:
         if key == "OR" and not is_quoted:
             if not negated:
                 fail(position, f"expected a space before {text[position]}")
-            fail(key_start, 'expected a term right after the -; the word itself is put in quotes: -"OR"')
+            fail(key_start, 'expected a term directly after -; to search for the word, quote it: -"OR"')
         if key in {"AND", "NOT"} and not is_quoted:
-            instead = "a space means and" if key == "AND" else "a - right before the term means not"
-            fail(key_start, f'expected a term, not {key}: {instead}; the word itself is put in quotes: "{key}"')
+            instead = "a space means and" if key == "AND" else "a - directly before a term means not"
+            fail(key_start, f'expected a term, not {key}: {instead}; to search for the word, quote it: "{key}"')
         return RawTerm(negated, "", False, "", key, key_start, key_start, key_start), position
     if not key:
         if operator[0] == ">" and (lineage := _LINEAGE.match(text, key_start)) is not None:
             fail(key_start, f"expected a term before {lineage[0]}")
-        fail(key_start, f'expected a key before {operator[0]}, as in name{operator[0]}x, or the whole in quotes: "…"')
+        fail(
+            key_start,
+            f'expected a key before {operator[0]}, as in name{operator[0]}x; to search for the text, quote it: "…"',
+        )
     value, value_start, end = _value(text, operator, "" if is_quoted else key.lower())
     is_spaced = operator.start() > position and value_start > operator.end()
     return RawTerm(
@@ -279,7 +282,7 @@ def _key(text: str, position: int, *, negated: bool) -> tuple[str, bool, int]:
     if word is not None:
         return word[0], False, word.end()
     if negated and (position == len(text) or text[position].isspace() or text[position] == ")"):
-        fail(position, "expected a term right after the -, as in -status=ERROR")
+        fail(position, "expected a term directly after -, as in -status=ERROR")
     return "", False, position
 
 
@@ -296,9 +299,9 @@ def _value(text: str, operator: re.Match[str], key: str) -> tuple[str, int, int]
     value_match = _VALUE.match(text, position)
     if value_match is None:
         what = (
-            'what has parentheses in it is put in quotes: "…"'
+            'to use parentheses in a value, quote it: "…"'
             if text[position : position + 1] in {"(", ")"}
-            else 'an empty one is written ""'
+            else 'for an empty value, write ""'
         )
         fail(position, f"expected a value after {operator[0]}; {what}")
     if value_match[0][0] in "=<>~":
@@ -312,5 +315,5 @@ def _value(text: str, operator: re.Match[str], key: str) -> tuple[str, int, int]
 def _quoted(text: str, position: int) -> tuple[str, bool, int]:
     match = _QUOTED.match(text, position)
     if match is None:
-        fail(position, 'expected a second " that ends what begins here')
+        fail(position, 'expected a closing " for this one')
     return ESCAPED.sub(r"\1", match[1]), True, match.end()

@@ -94,7 +94,7 @@ def _single(raw: RawTerm) -> Term:
         return make(replace(raw, key=key))
     if key.startswith("trace.") and not raw.key_is_quoted:
         known = ", ".join(key for key in QUERY_KEYS if key.startswith("trace."))
-        quoted = f'an attribute of that name is asked for with "{raw.key}" in quotes'
+        quoted = f'for an attribute of that name, write "{raw.key}" with the quotes'
         fail(raw.key_start, f"expected one of {known}{_hint(raw)}; {quoted}")
     return _attribute_term(raw)
 
@@ -163,7 +163,7 @@ def _status_term(raw: RawTerm) -> Term:
 def _id_term(raw: RawTerm, digits: int, read: Callable[[Subject], str]) -> Term:
     prefix = raw.value.lower().removeprefix("0x")
     if raw.operator != "~" and not re.fullmatch(f"[0-9a-f]{{1,{digits}}}", prefix):
-        fail(raw.value_start, f"expected the first of the {digits} hex digits of an id")
+        fail(raw.value_start, f"expected the first hex digits of an id, at most {digits}")
     return text_term(raw, read, lambda text, _: text.startswith(prefix), column=raw.key)
 
 

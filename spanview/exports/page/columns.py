@@ -50,7 +50,7 @@ MISSING, CYCLE, SUBMITS, JOINED = 1, 2, 4, 8
 """Bits of a row: a placeholder; a circle of parents was cut above it; it submits a Ray call; and has one attempt, the \
 next row, so that the two can be shown as one."""
 _MAX_NAME_LENGTH: Final = 1_000
-_CUT_NAME: Final = f"names of more than {_MAX_NAME_LENGTH:,} characters cut"
+_CUT_NAME: Final = f"shortened {{name}} of more than {_MAX_NAME_LENGTH:,} characters"
 _MAX_GUESSED: Final = 100
 """Traces whose missing parents are guessed: every guess looks at all spans."""
 

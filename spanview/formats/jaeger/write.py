@@ -44,7 +44,7 @@ EVENT_DROPPED: Final = "otel.event.dropped_attributes_count"
 PARENT_TYPES: Final = ("CHILD_OF", "FOLLOWS_FROM")
 NO_END: Final = "spanview: no end time; the duration is unknown"
 """A warning of a span, for what Jaeger has no field for."""
-TAKEN_FOR_PARENT: Final = "links within the trace left out, of spans without a parent: they would be taken for it"
+TAKEN_FOR_PARENT: Final = "dropped {link} of spans without a parent, which Jaeger would take for the parent"
 _MAX_SAFE_INTEGER: Final = 2**53 - 1
 """The largest integer that the user interface holds exactly."""
 _PLAIN: Final = frozenset((str, int, bool))
@@ -99,18 +99,18 @@ def trace_of(spans: Iterable[Span], lose: Callable[[str], None] = ignore_loss) -
 def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any] | None:
     """Return one span, or None where it can't be written because an id is unusable."""
     if span.trace_id is None or span.span_id is None:
-        lose("spans without usable ids left out")
+        lose("dropped {span} without usable ids")
         return None
     own = own_extra(span.extra)
     lose_unsupported(span, FORMAT, lose)
     start, end = micros_of(span.start_ns, lose), micros_of(span.end_ns, lose)
     duration = 0 if span.duration_ns is None else end - start
     if span.start_ns is None:
-        lose("spans without a start written at 1970")
+        lose("wrote {span} without a start as starting in 1970")
         if span.end_ns is not None:
-            lose("ends of spans without a start left out")
+            lose("dropped the ends of {span} without a start")
     if span.duration_ns is not None and span.duration_ns < 0:
-        lose("negative durations written as 0")
+        lose("wrote {negative duration} as 0")
     kept, flags = own.get("duration"), own.get("flags")
     warnings = [text for text in texts_in(own.get("warnings")) if text != NO_END]
     if span.end_ns is None and not is_count(kept):
@@ -169,15 +169,15 @@ def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any
     references = [] if span.parent_id is None else [_reference("CHILD_OF", str(span.trace_id), span.parent_id)]
     for link in span.links:
         if link.trace_id is None or link.span_id is None:
-            lose("links without usable ids left out")
+            lose("dropped {link} without usable ids")
             continue
         if span.parent_id is None and link.trace_id == span.trace_id:
             lose(TAKEN_FOR_PARENT)
             continue
         for _ in link.attributes:
-            lose("attributes of links left out")
+            lose("dropped {link attribute}")
         if link.trace_state:
-            lose("trace states of links left out")
+            lose("dropped the trace states of {link}")
         lose_extra(link.extra, FORMAT, lose)
         references.append(_reference("FOLLOWS_FROM", link.trace_id, link.span_id))
     return references
@@ -219,7 +219,7 @@ def process_of(resource: Resource, lose: Callable[[str], None]) -> dict[str, Any
     attributes = dict(resource.attributes)
     service = attributes.pop("service.name", None)
     if service is not None and not isinstance(service, str):
-        lose("values of other types than Jaeger has written as text")
+        lose("wrote {value} of types that Jaeger lacks as text")
     tags = [tag_of(key, value, lose) for key, value in attributes.items()]
     return {"serviceName": as_text(service), "tags": apply_changes(tags, own_extra(resource.extra))}
 
@@ -237,7 +237,7 @@ def _tags(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
         pairs.append((STATUS_DESCRIPTION, span.status.description))
     attributes = {**span.attributes}
     if span.status.code_value != ERROR and attributes.get(ERROR_TAG) in (True, "true"):
-        lose("error attributes of spans that didn't fail left out")
+        lose("dropped {error attribute} of spans that didn't fail")
         del attributes[ERROR_TAG]
     lose_reserved(pairs, attributes, KINDS, lose)
     return [tag_of(key, value, lose) for key, value in (*pairs, *attributes.items())]
@@ -270,7 +270,7 @@ def tag_of(key: str, value: Any, lose: Callable[[str], None] = ignore_loss) -> d
             return {"key": key, "type": "int64", "value": value if abs(value) <= _MAX_SAFE_INTEGER else str(value)}
         case float():
             return {"key": key, "type": "float64", "value": value}
-    lose("values of other types than Jaeger has written as text")
+    lose("wrote {value} of types that Jaeger lacks as text")
     return {"key": key, "type": "string", "value": text_of(value)}
 
 

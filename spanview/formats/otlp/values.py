@@ -213,7 +213,7 @@ class OtlpValueWriter:
         if isinstance(value, int):
             if value in INT64:
                 return {"intValue": str(value)}
-            self.lose("integers of more than 64 bits as text")
+            self.lose("wrote {integer} of more than 64 bits as text")
             return {"stringValue": str(value)}
         if isinstance(value, float):
             return {"doubleValue": value if isfinite(value) else non_finite_name(value)}
@@ -221,7 +221,7 @@ class OtlpValueWriter:
 
     def _nested(self, value: Any, depth: int) -> dict[str, Any]:
         if depth == _MAX_DEPTH_WRITTEN:
-            self.lose("values that nest too deep for protobuf as text")
+            self.lose("wrote {value} as text, nested too deeply for protobuf")
             return {"stringValue": dumps_strict(value).decode()}
         if isinstance(value, dict):
             return {"kvlistValue": {"values": self.attributes(value, depth + 1)}}

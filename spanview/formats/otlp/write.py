@@ -32,12 +32,12 @@ _STATUSES: Final = ({}, *({"code": value} for value in range(1, len(STATUS_NAMES
 """Statuses without a message, by their codes."""
 _MAX_KNOWN: Final = 256
 """Resources and scopes whose ends are kept."""
-_BAD_IDS: Final = "unusable ids left out"
+_BAD_IDS: Final = "dropped {unusable id}"
 _PARTS: Final = {"Resource": (b"resource", b"scopeSpans"), "InstrumentationScope": (b"scope", b"spans")}
 """By message, what it is called where it stands, and what stands beside it."""
 _LOST_WARNINGS: Final = (
-    (Warnings.ODD_VALUE, "marks of spans with a malformed field left out"),
-    (Warnings.DETAIL_LOST, "spans whose details their files don't hold any more"),
+    (Warnings.ODD_VALUE, "dropped the warning of {span} with a malformed field"),
+    (Warnings.DETAIL_LOST, "lost the details of {span}, which are no longer in the files"),
 )
 
 
@@ -212,7 +212,7 @@ def _trace_state(writer: OtlpValueWriter, entries: Mapping[str, str]) -> str:
         return ""
     text = format_trace_state_header(entries)
     if text is None:
-        writer.lose("trace states that W3C's form can't hold left out")
+        writer.lose("dropped {trace state} invalid in W3C's format")
     return writer.text(text or "")
 
 
@@ -220,7 +220,7 @@ def _time(writer: OtlpValueWriter, ns: int | None) -> str | None:
     if ns is not None and ns > 0:
         return str(ns)
     if ns is not None:
-        writer.lose("times before 1970 left out")
+        writer.lose("dropped {time} before 1970")
     return None
 
 
@@ -272,7 +272,7 @@ def _in_extra(part: Any, message: str, writer: OtlpValueWriter) -> dict[str, Any
         elif name and value:
             result[name] = value
     if is_lost:
-        writer.lose("parts with fields that only other formats have left out")
+        writer.lose("dropped fields of {span part} that only other formats have")
     raw = part.extra.get("trace_state")
     if isinstance(raw, str) and message in {"Span", "Link"} and not part.trace_state:
         result["traceState"] = writer.text(raw)

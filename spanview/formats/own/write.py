@@ -77,9 +77,9 @@ def dumps_span(value: dict[str, Any], lose: Callable[[str], None] = ignore_loss)
 def _lost_of(part: Any) -> str:
     """Return what JSON can't represent of a value that isn't nested; "" if nothing."""
     if isinstance(part, float):
-        return "" if isfinite(part) else "NaN and infinities as text"
+        return "" if isfinite(part) else "wrote {non-finite number} as text"
     if isinstance(part, BytesText):
-        return "bytes as text, in base64"
+        return "wrote {bytes value} as base64 text"
     return INVALID_TEXT if isinstance(part, str) and not is_valid_text(part) else ""
 
 

@@ -54,7 +54,7 @@ _PORT_LIMIT: Final = 2**16
 def value_of(span: Span, lose: Callable[[str], None] = ignore_loss) -> dict[str, Any] | None:
     """Return one span, or None where it can't be written because an id is unusable."""
     if span.trace_id is None or span.span_id is None:
-        lose("spans without usable ids left out")
+        lose("dropped {span} without usable ids")
         return None
     own = span.extra.get(FORMAT)
     lose_unsupported(span, FORMAT, lose)
@@ -118,17 +118,17 @@ def short_trace_id(trace_id: str) -> str:
 def _times(span: Span, lose: Callable[[str], None]) -> dict[str, int | None]:
     if span.start_ns is None:
         if span.end_ns is not None:
-            lose("ends of spans without a start left out")
+            lose("dropped the ends of {span} without a start")
         return {"timestamp": None, "duration": None}
     start = micros_of(span.start_ns, lose)
     if span.end_ns is None:
         return {"timestamp": start, "duration": None}
     duration = micros_of(span.end_ns, lose) - start
     if duration < 0:
-        lose("negative durations left out")
+        lose("dropped {negative duration}")
         return {"timestamp": start, "duration": None}
     if not duration:
-        lose("durations of less than a microsecond written as one")
+        lose("rounded {duration} up to 1 µs")
     return {"timestamp": start, "duration": max(duration, 1)}
 
 
@@ -138,7 +138,7 @@ def _times(span: Span, lose: Callable[[str], None]) -> dict[str, int | None]:
 def _service(span: Span, lose: Callable[[str], None]) -> str:
     service = span.resource.attributes.get("service.name")
     if service is not None and not isinstance(service, str):
-        lose("attributes that aren't text written as text")
+        lose("wrote {attribute} as text")
     return as_text(service)
 
 
@@ -188,23 +188,23 @@ def _tags(span: Span, attributes: Mapping[str, Any], lose: Callable[[str], None]
     lose_reserved(tags.items(), attributes, ("internal",), lose)
     for key, value in attributes.items():
         if key in tags:
-            lose("attributes left out whose names are tags with a meaning of their own in Zipkin")
+            lose("dropped {attribute} with names reserved by Zipkin")
         elif key == ERROR_TAG:
-            lose("error attributes of spans that didn't fail left out")
+            lose("dropped {error attribute} of spans that didn't fail")
         else:
             tags[key] = value if type(value) is str else _text(value, lose)
     for key, value in span.resource.attributes.items():
         if key in tags:
-            lose("attributes of resources left out where the span has one of the same name")
+            lose("dropped {resource attribute} that spans have under the same name")
         elif key not in ("service.name", ERROR_TAG):
-            lose("attributes of resources written as the span's")
+            lose("moved {resource attribute} onto spans")
             tags[key] = value if type(value) is str else _text(value, lose)
     return tags
 
 
 def _text(value: Any, lose: Callable[[str], None]) -> str:
     if type(value) is not str:
-        lose("attributes that aren't text written as text")
+        lose("wrote {attribute} as text")
     return text_of(value)
 
 
@@ -221,7 +221,7 @@ def _status_tags(span: Span) -> dict[str, str]:
 def _usable(links: tuple[Link, ...], lose: Callable[[str], None]) -> list[Link]:
     usable = [link for link in links if link.trace_id is not None and link.span_id is not None]
     for _ in range(len(links) - len(usable)):
-        lose("links without usable ids left out")
+        lose("dropped {link} without usable ids")
     return usable
 
 
@@ -242,7 +242,7 @@ def _annotations(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]
             lose(EVENTS_AT_ZERO)
         time, text = micros_of(event.timestamp_ns, lose), annotation_of(event, lose)
         if (time, text) in annotations:
-            lose("duplicate events written once")
+            lose("dropped {duplicate event}")
         annotations[time, text] = {"timestamp": time, "value": text}
     return [*annotations.values()]
 
@@ -262,7 +262,7 @@ def annotation_of(event: Event, lose: Callable[[str], None] = ignore_loss) -> st
         text = f"{event.name}|{attributes}|{dropped}"
         if parse_annotation(text)[::2] == (event.name, dropped):
             return text
-        lose("counts of what events have dropped left out")
+        lose("dropped {count} of attributes that events had dropped")
     return f"{dumps_strict(event.name).decode()}: {attributes}"
 
 

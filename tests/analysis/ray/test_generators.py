@@ -126,7 +126,7 @@ def test_nothing_compares_the_times_of_generators(tmp_path: Path) -> None:
     """Details don't say how quick an attempt is among its like, and statistics by name say that its run isn't known."""
     data = file_of([attempt(), root(), attempt(10), root(15), attempt(20, "g"), attempt(40, "g", duration=20)])
     store = store_of_files({"1.txt": data})
-    compared = {name: "in its name" in timing_keys(store, f"{name} ray.remote_worker") for name in ("f", "g")}
+    compared = {name: "same name" in timing_keys(store, f"{name} ray.remote_worker") for name in ("f", "g")}
     assert compared == {"f": False, "g": True}
     (tmp_path / "1.txt").write_bytes(data)
     lines = spanview("stats", "--by", "name", str(tmp_path)).text.splitlines()

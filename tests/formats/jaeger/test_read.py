@@ -411,22 +411,22 @@ def test_losses() -> None:
     )
     trace_of([span, replace(span, span_id=None)], lost.append)
     assert sorted(lost) == [
-        "attributes of links left out",
-        "attributes of links left out",
-        "attributes of scopes left out",
-        "fields that only other formats have left out",
-        "fields that only other formats have left out",
-        "links without usable ids left out",
-        "negative durations written as 0",
-        "schema URLs of resources left out",
-        "schema URLs of scopes left out",
-        "spans without usable ids left out",
-        "times cut to whole microseconds",
-        "trace states of links left out",
-        "trace states that don't fit a header left out",
-        "values of other types than Jaeger has written as text",
-        "values of other types than Jaeger has written as text",
-        "values of other types than Jaeger has written as text",
+        "dropped the trace states of {link}",
+        "dropped {field} that only other formats have",
+        "dropped {field} that only other formats have",
+        "dropped {link attribute}",
+        "dropped {link attribute}",
+        "dropped {link} without usable ids",
+        "dropped {resource schema URL}",
+        "dropped {scope attribute}",
+        "dropped {scope schema URL}",
+        "dropped {span} without usable ids",
+        "dropped {trace state} unfit for a header",
+        "rounded {time} down to microseconds",
+        "wrote {negative duration} as 0",
+        "wrote {value} of types that Jaeger lacks as text",
+        "wrote {value} of types that Jaeger lacks as text",
+        "wrote {value} of types that Jaeger lacks as text",
     ]
 
 
@@ -439,8 +439,8 @@ def test_names_that_stand_for_parts() -> None:
     assert again.status == Status(1, "d")
     assert again.attributes == {"otel.scope.name": 7, "span.kind": "weird", "a": 1}
     assert lost == [
-        "error attributes of spans that didn't fail left out",
-        "attributes whose names are tags that stand for a part of the span",
+        "dropped {error attribute} of spans that didn't fail",
+        "wrote {attribute} with names that readers take for parts of the span",
     ]
 
 
@@ -450,7 +450,7 @@ def test_unknown_times() -> None:
     span = Span(WHOLE, "000000000000000b", None, "a", 0, None, None, events=(Event("e", None),))
     (again,) = spans_of(json.loads(dumps_strict(trace_of([span], lost.append))), SOURCE)
     assert (again.start_ns, again.end_ns, again.events) == (None, None, span.events)
-    assert lost == ["spans without a start written at 1970", "events without a time written at 1970"]
+    assert lost == ["wrote {span} without a start as starting in 1970", "wrote {event} without a time as of 1970"]
 
 
 def test_the_last_of_a_name_stays_the_last() -> None:

@@ -409,18 +409,18 @@ def test_losses() -> None:
     value_of(span, lost.append)
     value_of(replace(span, span_id=None), lost.append)
     assert sorted(lost) == [
-        "attributes left out whose names are tags with a meaning of their own in Zipkin",
-        "attributes of resources left out where the span has one of the same name",
-        "attributes of resources written as the span's",
-        "attributes that aren't text written as text",
-        "attributes whose names are tags that stand for a part of the span",
-        "duplicate events written once",
-        "durations of less than a microsecond written as one",
-        "error attributes of spans that didn't fail left out",
-        "events without a time written at 1970",
-        "fields that only other formats have left out",
-        "links without usable ids left out",
-        "spans without usable ids left out",
+        "dropped {attribute} with names reserved by Zipkin",
+        "dropped {duplicate event}",
+        "dropped {error attribute} of spans that didn't fail",
+        "dropped {field} that only other formats have",
+        "dropped {link} without usable ids",
+        "dropped {resource attribute} that spans have under the same name",
+        "dropped {span} without usable ids",
+        "moved {resource attribute} onto spans",
+        "rounded {duration} up to 1 µs",
+        "wrote {attribute} as text",
+        "wrote {attribute} with names that readers take for parts of the span",
+        "wrote {event} without a time as of 1970",
     ]
 
 

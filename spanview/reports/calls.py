@@ -74,7 +74,7 @@ _RETRIED: Final = _number("RETRIED", "retried", "calls with more than one attemp
 _NO_ATTEMPT: Final = _number(
     "NO ATTEMPT", "no_attempt", "calls without an error that were not seen to run", width=12, style="warning", goes=1
 )
-_RUNNING: Final = _number("RUNNING", "running", "calls whose last attempt runs, as its process shows", width=9)
+_RUNNING: Final = _number("RUNNING", "running", "calls whose last attempt is running, as its process shows", width=9)
 _LOST: Final = _number("LOST", "lost", "calls whose last attempt was lost with its process", width=7, style="error")
 _NO_END: Final = _number(
     "NO END", "no_end", "calls whose last attempt has no end, and no process shows whether it runs", width=9
@@ -105,11 +105,11 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _number("ATTEMPTS", "attempts", "how often they were seen to run", width=10, comes=10),
     _number("ERRORS", "errors", "attempts that failed", style="error", comes=10),
     _number("SUBMIT FAILED", "submit_errors", "calls that could not be submitted", width=15, style="error", comes=10),
-    _number("NOT TRACED", "untraced", "calls that likely ran, though tracing leaves them out", width=12, comes=11),
+    _number("NOT TRACED", "untraced", "calls that likely ran although tracing skips them", width=12, comes=11),
     _number("REPLICA FULL", "refused", "requests that a full replica of Serve refused", width=14, comes=11),
     _number("SHUT DOWN", "shut_down", "Serve's calls of its own actors while it shut down", width=11, comes=11),
     _number(
-        "ALREADY EXISTED", "existing", "constructors that constructed nothing, which are no calls", width=17, comes=11
+        "ALREADY EXISTED", "existing", "constructors that constructed nothing, so they aren't calls", width=17, comes=11
     ),
     timed(
         "TOTAL WAIT",
@@ -122,7 +122,12 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     ),
     TableColumn("LIKELY FOR", 36, waited_for_shares, gap=2, aligns_left=True, comes=8),
     counted(
-        "COLD", "cold_starts", "calls that came first to their worker", attrgetter("cold_starts"), width=_COUNT, comes=5
+        "COLD",
+        "cold_starts",
+        "calls that were first in their worker",
+        attrgetter("cold_starts"),
+        width=_COUNT,
+        comes=5,
     ),
     timed(
         "COLD WAIT",
@@ -164,7 +169,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     ),
     fact(
         "generator",
-        "whether spans end when a generator is made, so that runs aren't known",
+        "whether spans end when a generator is created, so run times aren't known",
         {"enum": [True, False, "likely"]},
         lambda function: "likely" if function.generator == "likely" else function.generator is not None,
     ),

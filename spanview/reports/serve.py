@@ -53,7 +53,7 @@ _PARTS: Final = {
     "QUEUE": ("queue", "how long it was in the deployment's own queue"),
     "HANDLING": ("handling", "how long the replica handled it"),
     "ROUTE": ("route", "how long choosing a replica took"),
-    "OTHER": ("other", "what is none of these"),
+    "OTHER": ("other", "the rest of the time"),
 }
 """Parts of a request's time by their heads: what JSON calls them, and what they are."""
 _TOTAL: Final = {
@@ -63,7 +63,7 @@ _TOTAL: Final = {
     "max": {"comes": 1, "width": _TIME},
 }
 _OBJECT: Final = {"type": "object", "additionalProperties": INTEGER}
-_NESTED_QUEUE: Final = "what of the handling went to the queues of other deployments"
+_NESTED_QUEUE: Final = "the handling time spent in the queues of other deployments"
 
 
 def _style(group: RequestGroup) -> str:
@@ -141,7 +141,7 @@ def serve_table(names: Mapping[RequestKey, Sequence[str]]) -> Table[RequestGroup
                 gap=1,
                 goes=5,
                 name="status",
-                meaning="how they ended, as Serve says it",
+                meaning="how they ended, as reported by Serve",
                 json=lambda group: group.key.status or None,
             ),
             counted("COUNT", "count", "how many requests", lambda group: group.count, width=7, goes=3),
@@ -242,10 +242,10 @@ def requests_table(store: Store) -> Table[Request]:
                 parts=id_and_places,
                 wants=lambda request: _ID + 1 + len(seen_text(request)),
                 name="request_id",
-                meaning="by which its log lines are found",
+                meaning="the id by which its log lines are found",
                 json=lambda request: request.request_id or None,
             ),
-            fact("seen", "which of its spans were seen", TEXT, seen_text),
+            fact("seen", "which of its spans are in the files", TEXT, seen_text),
             *(fact(name, f"its {name}", TEXT, partial(_text_of, name)) for name in RequestKey._fields),
             fact("trace_id", "its trace", TEXT, trace_id),
         ),

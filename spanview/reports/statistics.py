@@ -57,7 +57,7 @@ _KEY: Final[TableColumn[Group]] = fact(
     "key", "what the spans have in common", {"type": ["string", "null"]}, lambda group: group.key
 )
 _OF_SPANS: Final[Sequence[TableColumn[Group]]] = (
-    counted("COUNT", "count", "how many spans, those without an end among them", lambda group: group.count, goes=4),
+    counted("COUNT", "count", "number of spans, including those without an end", lambda group: group.count, goes=4),
     counted("ERRORS", "errors", "spans with status ERROR", lambda group: group.errors, style="error", goes=2),
     _TOTAL,
     _SELF,
@@ -70,12 +70,12 @@ _OF_SPANS: Final[Sequence[TableColumn[Group]]] = (
 )
 _OF_PATH: Final[Sequence[TableColumn[Group]]] = (
     counted("TRACES", "traces", "traces that have it on their critical path", lambda group: group.count, goes=4),
-    timed("TOTAL", "critical_ns.total", "what it takes of critical paths", lambda group: group.total_ns, goes=7),
-    timed("SELF", "critical_ns.self", "what of that it ran itself", lambda group: group.self_ns, goes=6),
+    timed("TOTAL", "critical_ns.total", "its time on critical paths", lambda group: group.total_ns, goes=7),
+    timed("SELF", "critical_ns.self", "the part of that in which it ran itself", lambda group: group.self_ns, goes=6),
     timed(
         "WAIT",
         "critical_ns.wait",
-        "what of that was before it, with nothing on the path running",
+        "the part of that before it, with nothing on the path running",
         lambda group: group.total_ns - group.self_ns,
         goes=5,
     ),

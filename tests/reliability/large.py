@@ -96,6 +96,6 @@ def _read(figures: Figures, path: Path, kind: str, large: _Large) -> None:
 
 
 ROWS: Final = (
-    Row("11a", "text without an end in a record", "MiB", 1024, 104, _huge_text),
-    Row("11b", "nesting without an end", "brackets", 10_000_000, 100_000, _deep_nesting),
+    Row("11a", "endless text in a record", "MiB", 1024, 104, _huge_text),
+    Row("11b", "endless nesting", "brackets", 10_000_000, 100_000, _deep_nesting),
 )

@@ -395,10 +395,10 @@ class TracesView {
     this.find.type = "search";
     this.find.placeholder = "words, name: service: status:error >1ms  ( / )";
     this.find.setAttribute("aria-label", "filter the traces");
-    this.find.title = "Words of names and services, or the beginning of an id; name:WORD, service:WORD, status:error, status:ok, >100ms, <2s. All of them have to match.";
+    this.find.title = "Words in names and services, or the beginning of an id; name:WORD, service:WORD, status:error, status:ok, >100ms, <2s. A trace must match all of them.";
     this.find.value = this.text;
     this.find.addEventListener("input", () => { this.text = this.find.value; this.apply(); });
-    this.failed = button("only failed", "only traces that failed (f)", () => this.toggle_failed());
+    this.failed = button("only failed", "list only failed traces (f)", () => this.toggle_failed());
     this.failed.setAttribute("aria-pressed", this.only_failed);
     this.counted = make("span.count");
     this.plot = draw("svg", { class: "plot", role: "img", "aria-label": "duration of the traces over time" });
@@ -751,7 +751,7 @@ class TraceView {
     const tools = [
       this.buttons.path, this.buttons.calls, this.buttons.details, this.buttons.color,
       button("−", "zoom out (-)", () => this.zoom(-1)), button("+", "zoom in (+)", () => this.zoom(1)),
-      button("fit", "fit the selected span (f)", () => this.fit()), button("whole", "the whole trace (0)", () => this.show(this.whole)),
+      button("fit", "fit the selected span (f)", () => this.fit()), button("whole", "show the whole trace (0)", () => this.show(this.whole)),
     ];
     this.said_path = make("p.dim");
     this.said_path.hidden = true;
@@ -1036,7 +1036,7 @@ class TraceView {
     this.color_by = COLOR_BY[(COLOR_BY.indexOf(this.color_by) + 1) % COLOR_BY.length];
     this.color();
     this.list.redraw();
-    say(`colours stand for the ${COLOR_NAMES[this.color_by]}`);
+    say(`coloured by ${COLOR_NAMES[this.color_by]}`);
   }
   toggle_path() {
     this.is_lit = !this.is_lit;
@@ -1164,12 +1164,12 @@ class TraceView {
     const facts = [], fact = (key, value) => { if (value !== "" && value !== null) facts.push([key, value]); };
     parts.push(make("div.tools",
       button("copy span id", id, () => copy(id, "span id")), button("copy trace id", trace_id, () => copy(trace_id, "trace id")),
-      button("copy link", "the address of this span in this page", () => copy(location.href.split("#")[0] + link, "link")),
+      button("copy link", "copy a link to this span on this page", () => copy(location.href.split("#")[0] + link, "link")),
     ));
     const start = rows.start[row], length = rows.length[row], submitted = this.submitted(row);
     if (span?.description) parts.push(make("p.error", `✖ ${lines(span.description)}`));
     if (rows.silent.has(row)) parts.push(make("p.warning", `! ${visible(rows.silent.get(row))}`));
-    if (rows.flags[row] & MISSING) fact("parent", "not ended, or lost: no file holds it");
+    if (rows.flags[row] & MISSING) fact("parent", "still running, or lost: it is in none of the files");
     else {
       fact("status", ["UNSET", "OK", "ERROR"][rows.status[row]]);
       fact("kind", data.kinds[rows.kind[row]] ?? "none");
@@ -1177,7 +1177,7 @@ class TraceView {
     }
     if (known(start)) {
       fact("start", moment(...this.absolute(start)));
-      fact("after", `${duration(start - this.whole[0])} after the trace began`);
+      fact("in the trace", `starts ${duration(start - this.whole[0])} after the trace`);
     }
     if (!(rows.flags[row] & MISSING)) {
       fact(this.joins && submitted !== row ? "run" : "duration", this.is_open(row) ? visible(rows.note.get(row) ?? "no end") : duration(length));
@@ -1215,7 +1215,7 @@ class TraceView {
   }
   link_to(trace, span) {
     const text = `${trace === data.traces.id[this.trace] ? "this trace" : trace ?? "unknown trace"} / ${span ?? "unknown span"}`;
-    if (!data.numbers.has(trace)) return make("span.mono", `${text}  (not in this page)`);
+    if (!data.numbers.has(trace)) return make("span.mono", `${text}  (not on this page)`);
     const element = make("a.mono", text);
     element.href = `#${trace}/${span}`;
     return element;
@@ -1429,7 +1429,7 @@ const KEYS = [
   ["", ["N"], "", on(TraceView, view => view.next_match(-1))],
   ["e E", ["e"], "next and previous failure; in the list: open the newest", () => current.next_error?.(1)],
   ["", ["E"], "", on(TraceView, view => view.next_error(-1))],
-  ["f", ["f"], "only traces that failed; in a trace: fit the selected span", () => (current instanceof TraceView ? current.fit() : current.toggle_failed?.())],
+  ["f", ["f"], "list only failed traces; in a trace: fit the selected span", () => (current instanceof TraceView ? current.fit() : current.toggle_failed?.())],
   ["← h", ["ArrowLeft", "h"], "collapse, or go to the parent", on(TraceView, view => view.collapse())],
   ["→ l", ["ArrowRight", "l"], "expand, or go to the first child", on(TraceView, view => view.expand())],
   ["[ ]", ["["], "collapse all, expand all", on(TraceView, view => view.collapse_all())],
@@ -1448,10 +1448,10 @@ const KEYS = [
   ["0", ["0"], "the whole trace", on(TraceView, view => view.show(view.whole))],
   ["s S", ["s"], "sort by the next column; reverse the order", () => next_order(1)],
   ["", ["S"], "", () => next_order(0)],
-  ["b", ["b"], "group by the next thing", on(StatisticsView, view => view.next_group())],
+  ["b", ["b"], "group by the next key", on(StatisticsView, view => view.next_group())],
   ["y", ["y"], "copy the span id, or the trace id", copy_id],
   ["t", ["t"], "statistics", () => { location.hash = current === views.stats ? "" : "stats"; }],
-  ["!", ["!"], "what check found", () => { location.hash = current === views.check ? "" : "check"; }],
+  ["!", ["!"], "findings and problems", () => { location.hash = current === views.check ? "" : "check"; }],
   ["T", ["T"], "light or dark", next_theme],
   ["?", ["?"], "these keys", show_help],
 ];
@@ -1476,7 +1476,7 @@ function show_help() {
   const help = document.getElementById("help");
   if (help.open) { help.close(); return; }
   const rows = KEYS.filter(([shown]) => shown).map(([shown, , text]) => make("tr", make("td", shown), make("td", text)));
-  const note = `One file, written by spanview ${data.version}: it fetches nothing, and works offline. Times are of this browser's time zone.`;
+  const note = `One file, written by spanview ${data.version}: it loads nothing else and works offline. Times are in this browser's time zone.`;
   help.replaceChildren(make("table", make("tbody", ...rows)), make("p.dim", note), button("close", "Esc", () => help.close()));
   help.showModal();
   help.scrollTop = 0;
@@ -1514,7 +1514,7 @@ function pressed(event) {
 
 function print(is_printing) {
   current?.list?.print(is_printing);
-  if (is_printing && current?.list?.count > MOST_PRINTED) say(`the first ${whole(MOST_PRINTED)} rows are printed`);
+  if (is_printing && current?.list?.count > MOST_PRINTED) say(`only the first ${whole(MOST_PRINTED)} rows are printed`);
 }
 async function begin() {
   await read_overview();

@@ -66,7 +66,7 @@ class ChromeDrafts:
         """Return the draft of one trace, whose spans are given with parents before their children."""
         timed = [index for index, span in enumerate(spans) if span.start_ns is not None]
         for _ in range(len(spans) - len(timed)):
-            self._lose("spans without a start left out")
+            self._lose("dropped {span} without a start")
         timed.sort(key=lambda index: _start_of(spans[index]))
         by_id = {spans[index].span_id: index for index in reversed(range(len(spans)))}
         by_id.pop(None, None)

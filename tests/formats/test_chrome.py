@@ -197,7 +197,7 @@ def test_events_and_what_is_odd() -> None:
         "moved {event} without a time to the start of the span",
         "moved {event} before all spans to the start of the first span",
         "wrote {negative duration} as 0",
-        "spans without a start left out",
+        "dropped {span} without a start",
     ]
 
 

@@ -30,6 +30,11 @@ _COLOR: Final = re.compile(r"\x1b\[[\d;]*m")
 """Ray colours the names of tasks in what it says of exceptions."""
 _CUT_TEXT: Final = f"shortened {{text}} of more than {MAX_TEXT_LENGTH:,} characters"
 _CUT_LIST: Final = f"cut {{list}} of more than {MAX_VALUES:,} attributes, events or links"
+_SHORT: Final = len(BEGINS)
+"""Shorter texts hold no stack trace."""
+_NOTHING: Final = b"[]"
+_MAX_KEPT, _MAX_KEPT_BYTES = 1024, 2048
+"""Resources that are remembered, and what of JSON each may need."""
 _PLAIN, _OWN, _DIM, _ERROR = range(4)
 """Tones of lines: of a program's own frames, of libraries', of what was raised."""
 

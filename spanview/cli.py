@@ -6,11 +6,12 @@ import io
 import os
 import re
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from spanview.commands.options import Options
 
@@ -50,8 +51,6 @@ _BY: Final = (
     "serve",
     "serve-request",
 )
-_PROTOCOLS: Final = ("http/json", "http/protobuf", "grpc")
-_COMPRESSIONS: Final = ("gzip", "none")
 _COLOR: Final = ("auto", "always", "never")
 _TAKES_QUERY: Final = {
     "-q": ("--query",),
@@ -61,14 +60,12 @@ _TAKES_QUERY: Final = {
 }
 _WITHOUT_PATHS: Final = frozenset(("collect", "receive"))
 _KEEP: Final = ("logs", "metrics", "all")
-_DEFAULT_WIDTH: Final = 100
-_MIN_WIDTH, _MAX_WIDTH = 40, 1000
-_MAX_PORT: Final = 65_535
-_MAX_BATCH: Final = 10_000
 _MIN_FOLDER_BYTES: Final = 4096
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+", re.IGNORECASE)
 """What browsers send of a page: no path, no slash at the end."""
 _NUMBER: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
+_SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
+"""`16MiB`, `16 mb`, `16m`, `500000`; each of them by powers of 1024."""
 _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
 _MIN_SIMILARITY: Final = 0.65
@@ -151,6 +148,8 @@ def _fill_standard_descriptors() -> None:
 
 
 def _answer(words: list[str]) -> int:
+    if words[:1] == ["--complete"]:
+        return _complete(words[1:])
     word, rest = _split(words)
     command = word if word in COMMANDS else None
     if command is None and rest[:1] in (["-h"], ["--help"]):
@@ -204,14 +203,36 @@ def _run(options: Options) -> int:
 def _print_completion(shell: str) -> int:
     if shell not in _SHELLS:
         return _complain(f"--completion {shell}: expected one of {', '.join(_SHELLS)}")
-    from spanview.commands.completion import Commands, Option, options_of, script
+    from spanview.commands.completion import SCRIPTS
+
+    return _print(SCRIPTS[shell])
+
+
+def _complete(words: list[str]) -> int:
+    """Print what the last of some words may become, for the scripts of shells."""
+    from spanview.commands.completion import FILES, Option, answer, options_of, taken_by
     from spanview.docs import PAGES
 
-    options = {command: options_of(_parser(command), _WORDS) for command in COMMANDS}
-    first = options["view"]
-    first.append(Option(("--completion",), "print a shell's completion script", "SHELL", _SHELLS))
-    first.append(Option(("--version",), "print the version", "", ()))
-    return _print(script(shell, Commands(COMMANDS, options, {"help": PAGES})))
+    # bash has the = of --option=value as a word of its own, the others have it all as one word.
+    *before, word = [word for word in words if word != "="] or [""]
+    if word.startswith("--") and "=" in word:
+        before.append(word.partition("=")[0])
+    first, is_path = _split(before)[0], "--" in before
+    command = first if first in COMMANDS else "view"
+    options = options_of(_parser(command), _WORDS)
+    if not first:
+        options.append(Option(("--completion",), "print a shell's completion script", "SHELL", _SHELLS))
+        options.append(Option(("--version",), "print the version", "", ()))
+    others = (option for other in COMMANDS for option in options_of(_parser(other), _WORDS))
+    taker = None if is_path or not before else taken_by(before[-1], chain(options, others))
+    if taker is not None:
+        return _print(answer(dict.fromkeys(taker.words, ""), has_files=taker.takes in FILES))
+    if word.startswith("-") and not is_path:
+        flags = [(flag, option.text) for option in options for flag in option.flags]
+        return _print(answer({flag: text for flag, text in flags if flag.startswith(word)}))
+    if command == "help":
+        return _print(answer(dict.fromkeys(PAGES, "")))
+    return _print(answer({} if first or is_path else COMMANDS, has_files=True))
 
 
 def _versions_text() -> str:
@@ -299,94 +320,64 @@ def _joined(words: list[str]) -> list[str]:
 
 
 def _options(command: str, words: list[str]) -> Options:
-    from spanview.commands.options import SERVED, Options, parse_size
+    from spanview.commands.options import SERVED, Options
 
     parser = _parser(command)
     # What follows -- is no option, which argparse forgets where PATHs and options are mixed.
     end = words.index("--") if "--" in words else len(words)
     given = vars(parser.parse_intermixed_args(_joined(words[:end])))
-    if command in _WITHOUT_PATHS:
-        if words[end + 1 :]:
-            parser.error(f"unrecognized arguments: {' '.join(words[end + 1 :])}")
-        check = _check_collecting if command == "collect" else _check_receiving
-        check(parser, given)
-        return Options(command=command, words=(command, *words), environment=dict(os.environ), **_fields(given))
-    paths, size = (*given.pop("paths"), *words[end + 1 :]), given.pop("max_span_size")
+    paths = (*given.pop("paths", ()), *words[end + 1 :])
     compared = 2 if command == "diff" else 0
-    try:
-        cap = parse_size(size)
-    except ValueError:
-        parser.error(f"--max-span-size {size}: expected a size such as 16MiB or 500000")
     if len(paths) < compared:
         parser.error("diff needs two traces, queries, or PATHs to compare")
-    if given.pop("demo"):
+    if command in _WITHOUT_PATHS and paths:
+        parser.error(f"unrecognized arguments: {' '.join(paths)}")
+    if given.pop("demo", False):
         from spanview.sources.places import DEMO
 
         if len(paths) > compared:
             parser.error(f"--demo replaces PATH: leave out {paths[compared]}")
         paths = (*paths, DEMO)
-    if given.get("ray") is not None and command in ("stats", "export"):
-        _check_cluster(parser, paths)
-    elif given.get("ray") is not None and paths:
-        parser.error(f"--ray replaces PATH: leave out {paths[0]}")
-    _check_together(parser, command, given)
-    given["queries"] = [query for query in given.get("queries", ()) if query.strip()]
-    return Options(
+    fields: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    fields["queries"] = tuple(query for query in given.get("queries", ()) if query.strip())
+    options = Options(
         command=command,
         paths=paths[compared:],
         sides=paths[:compared],
-        cap=cap,
         served=os.environ.get(SERVED),
+        words=(command, *words) if command in _WITHOUT_PATHS else (),
         environment=dict(os.environ),
-        **_fields(given),
+        **fields,
     )
+    for mistake, is_made in _mistakes(options).items():
+        if is_made:
+            parser.error(mistake)
+    return options
 
 
-def _check_together(parser: argparse.ArgumentParser, command: str, given: dict[str, Any]) -> None:
-    """Complain about options of which one needs the other, or can't have it."""
-    if command == "push" and given["follow"] and given["shift_to_now"]:
-        parser.error("--shift-to-now can't be combined with --follow")
-    if command == "tree" and given["width"] is not None and not given["bars"]:
-        parser.error("--width needs --bars")
-    if command == "view" and given["port"] is not None and not given["web"]:
-        parser.error("--port needs --web")
-
-
-def _check_cluster(parser: argparse.ArgumentParser, paths: tuple[str, ...]) -> None:
-    """Complain about what nodes can't read."""
-    if not paths or "-" in paths:
-        parser.error("--ray needs PATHs that every node of the cluster can read, not standard input")
-
-
-def _check_collecting(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:
-    if given["output"] is None:
-        parser.error("-o DIR is missing")
-    if given["dashboard"] is None:
-        given["address"] = given["address"] or "auto"
-    elif given["address"] is not None:
-        parser.error("--dashboard replaces --address: leave out one of them")
-    elif given["follow"]:
-        parser.error("--dashboard can't be combined with --follow, because it sends whole files: collect again instead")
-    elif given["node_paths"]:
-        parser.error("--dashboard can only read Ray's logs: leave out --path")
-
-
-def _check_receiving(parser: argparse.ArgumentParser, given: dict[str, Any]) -> None:
-    if given["output"] is None:
-        parser.error("--dir DIR is missing")
-    if given["http"] is None and given["grpc"] is None:
-        parser.error("--http off --grpc off leaves no port to receive on: leave out one of them")
-    if 0 < given["max_bytes"] < _MIN_FOLDER_BYTES:
-        parser.error(f"--max-bytes {given['max_bytes']}: expected {_MIN_FOLDER_BYTES:,} bytes or more")
-    for origin in given["cors"]:
-        if origin not in {"*", "null"} and not _ORIGIN.fullmatch(origin):
-            parser.error(f"--cors {origin}: expected an origin, such as http://localhost:3000, or *")
-
-
-def _fields(given: dict[str, Any]) -> dict[str, Any]:
-    """Return what was given, as `Options` has it."""
+def _mistakes(given: Options) -> dict[str, object]:
+    """Return for each way in which options need another one, or can't be combined with it, whether it is so here."""
+    command, paths, dashboard = given.command, given.paths, given.dashboard is not None
+    on_cluster = given.ray is not None and command in {"stats", "export"}
     return {
-        name: tuple(value) if isinstance(value, list) else value for name, value in given.items() if value is not None
+        "--ray needs PATHs that every node of the cluster can read, not standard input": (
+            on_cluster and (not paths or "-" in paths)
+        ),
+        f"--ray replaces PATH: leave out {(*paths, '')[0]}": given.ray is not None and not on_cluster and paths,
+        "--port needs --web": given.port is not None and not given.web,
+        "--width needs --bars": given.width is not None and not given.bars,
+        "--shift-to-now can't be combined with --follow": given.follow and given.shift_to_now,
+        "-o DIR is missing": command == "collect" and given.output is None,
+        "--dashboard replaces --address: leave out one of them": dashboard and given.address is not None,
+        "--dashboard can't be combined with --follow, because it sends whole files: collect again instead": (
+            dashboard and given.follow
+        ),
+        "--dashboard can only read Ray's logs: leave out --path": dashboard and given.node_paths,
+        "--dir DIR is missing": command == "receive" and given.output is None,
+        "--http off --grpc off leaves no port to receive on: leave out one of them": given.http is given.grpc is None,
+        f"--max-bytes {given.max_bytes}: expected {_MIN_FOLDER_BYTES:,} bytes or more": (
+            0 < given.max_bytes < _MIN_FOLDER_BYTES
+        ),
     }
 
 
@@ -412,12 +403,16 @@ def _parser(command: str) -> argparse.ArgumentParser:
             setattr(given, self.dest, value)
 
     parser = Parser(
-        prog=f"spanview {command}", description=f"spanview {command}: {COMMANDS[command]}", allow_abbrev=False
+        prog=f"spanview {command}",
+        description=f"spanview {command}: {COMMANDS[command]}",
+        allow_abbrev=False,
+        # What isn't given is as `Options` has it.
+        argument_default=argparse.SUPPRESS,
     )
     parser.register("action", "once", Once)
     add = parser.add_argument
     if command == "help":
-        add("page", metavar="PAGE", nargs="?", help="name of a page; without it, all pages are listed")
+        add("page", metavar="PAGE", nargs="?", default=None, help="name of a page; without it, all pages are listed")
         return parser
     if command == "diff":
         parser.usage = "spanview diff A B [PATH]... [OPTION]..."
@@ -427,8 +422,17 @@ def _parser(command: str) -> argparse.ArgumentParser:
         add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
     for commands, flags, how in _OPTIONS:
         if command in commands:
-            add(*flags, **how)
+            add(*flags, **{"action": _action_of(flags, how), **how})
     return parser
+
+
+def _action_of(flags: Sequence[str], how: dict[str, Any]) -> str:
+    """Return what argparse does with an option, by what `Options` has without it."""
+    from spanview.commands.options import Options
+
+    if Options._field_defaults.get(how.get("dest", flags[-1].strip("-").replace("-", "_"))) == ():
+        return "append"
+    return "store" if how.keys() & {"metavar", "choices"} else "store_true"
 
 
 def _near_option(message: str, options: Iterable[str]) -> str:
@@ -447,28 +451,18 @@ def _near_option(message: str, options: Iterable[str]) -> str:
     return ""
 
 
-def _output_format(name: str) -> str:
-    import argparse
+def _whole_number(least: int, most: int, expected: str) -> Callable[[str], int]:
+    """Return what reads a number from `least` to `most`."""
 
-    if name not in FORMATS:
-        raise argparse.ArgumentTypeError(f"{name}: expected {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
-    return name
+    def number(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and least <= int(text[:9]) <= most):
+            raise _unexpected(text, expected)
+        return int(text)
 
-
-def _width(text: str) -> int:
-    import argparse
-
-    if not (text.isascii() and text.isdigit() and _MIN_WIDTH <= int(text[:9]) <= _MAX_WIDTH):
-        raise argparse.ArgumentTypeError(f"{text}: expected {_MIN_WIDTH} to {_MAX_WIDTH} columns")
-    return int(text)
+    return number
 
 
-def _port(text: str) -> int:
-    import argparse
-
-    if not (text.isascii() and text.isdigit() and int(text[:9]) <= _MAX_PORT):
-        raise argparse.ArgumentTypeError(f"{text}: expected a port up to {_MAX_PORT}, or 0 for any free port")
-    return int(text)
+_port: Final = _whole_number(0, 65_535, "a port up to 65535, or 0 for any free port")
 
 
 def _port_or_off(text: str) -> int | None:
@@ -476,306 +470,199 @@ def _port_or_off(text: str) -> int | None:
 
 
 def _size(text: str) -> int:
-    import argparse
-
-    from spanview.commands.options import parse_size
-
-    try:
-        return parse_size(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text}: expected a size such as 64MiB or 500000") from None
+    """Return `16MiB`, `16m` or `16777216` as bytes."""
+    match = _SIZE.fullmatch(text.strip())
+    bytes_ = int(match[1]) * 1024 ** " kmg".index(match[2].lower() or " ") if match else 0
+    if not bytes_:
+        raise _unexpected(text, "a size such as 64MiB or 500000")
+    return bytes_
 
 
 def _positive(text: str) -> float:
-    import argparse
-
     number = float(text) if _NUMBER.fullmatch(text) else 0.0
     if not number:
-        raise argparse.ArgumentTypeError(f"{text}: expected a number above 0")
+        raise _unexpected(text, "a number above 0")
     return number
 
 
-def _batch(text: str) -> int:
+def _origin(text: str) -> str:
+    if text not in {"*", "null"} and not _ORIGIN.fullmatch(text):
+        raise _unexpected(text, "an origin, such as http://localhost:3000, or *")
+    return text
+
+
+def _unexpected(text: str, expected: str) -> Exception:
     import argparse
 
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:9]) <= _MAX_BATCH):
-        raise argparse.ArgumentTypeError(f"{text}: expected 1 to {_MAX_BATCH} spans")
-    return int(text)
+    return argparse.ArgumentTypeError(f"{text}: expected {expected}")
 
 
-def _option(commands: str, *flags: str, **how: Any) -> tuple[list[str], tuple[str, ...], dict[str, Any]]:
-    """Return which commands take an option, its names, and how argparse is to read it."""
-    return commands.split(), flags, how
+def _option(commands: str, usage: str, text: str, **how: Any) -> tuple[list[str], list[str], dict[str, Any]]:
+    """Return which commands take an option, its names, and how argparse is to read it.
+
+    Args:
+        usage: Its names; then that of its value in the help, if it has one.
+    """
+    words = usage.split()
+    flags = [word for word in words if word.startswith("-")]
+    value = {} if words == flags else {"metavar": words[-1]}
+    return commands.split(), flags, how | value | {"help": text}
+
+
+def _any_of(words: Sequence[str]) -> str:
+    return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 _ASKING: Final = "view tree spans export stats check push"
 _READING: Final = f"{_ASKING} diff"
-_QUERIES: Final[dict[str, Any]] = {"action": "append", "default": [], "metavar": "QUERY"}
 _OPTIONS: Final = (
+    _option("view tree spans collect push", "-f --follow", "keep watching for new spans, files and folders"),
+    _option(_ASKING, "-q --query QUERY", "keep matching spans; repeat to require all", dest="queries"),
     _option(
-        "view tree spans collect push",
-        "-f",
-        "--follow",
-        action="store_true",
-        help="keep watching for new spans, files and folders",
-    ),
-    _option(_ASKING, "-q", "--query", **_QUERIES, dest="queries", help="keep matching spans; repeat to require all"),
-    _option(
-        _ASKING,
-        "--since",
-        metavar="WHEN",
-        help="keep traces that ended after a time: 10m, 2h, an ISO time, or last for the newest run",
+        _ASKING, "--since WHEN", "keep traces that ended after a time: 10m, 2h, an ISO time, or last for the newest run"
     ),
     _option(
         "view tree spans export check push",
-        "--trace",
+        "--trace ID",
+        "select one trace; a unique prefix is enough; repeat for several. For a Serve request: -q request_id=ID",
         dest="traces",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="select one trace; a unique prefix is enough; repeat for several. For a Serve request: -q request_id=ID",
     ),
+    _option("export", "--format FORMAT", f"{_any_of(FORMATS)} (default {FORMATS[0]})", choices=FORMATS),
     _option(
         "export",
-        "--format",
-        type=_output_format,
-        default=FORMATS[0],
-        metavar="FORMAT",
-        help=f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]} (default {FORMATS[0]})",
-    ),
-    _option(
-        "export",
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write to a file, completely or not at all; with --ray, DIR/ writes parts into a folder",
+        "-o --output FILE",
+        "write to a file, completely or not at all; with --ray, DIR/ writes parts into a folder",
     ),
     _option(
         "collect",
-        "--address",
-        metavar="ADDRESS",
-        help="address of the cluster, from one of its machines: HOST:PORT of the head node, or auto (default auto)",
+        "--address ADDRESS",
+        "address of the cluster, from one of its machines: HOST:PORT of the head node, or auto (default auto)",
     ),
+    _option("collect", "-o --output DIR", "folder to copy into; an earlier collection there is continued"),
     _option(
         "collect",
-        "-o",
-        "--output",
-        metavar="DIR",
-        help="folder to copy into; an earlier collection there is continued",
-    ),
-    _option(
-        "collect",
-        "--path",
-        dest="node_paths",
-        action="append",
-        default=[],
-        metavar="GLOB",
-        help="file, folder or glob to read on each node, where $VARIABLES are resolved, instead of the default places; "
+        "--path GLOB",
+        "file, folder or glob to read on each node, where $VARIABLES are resolved, instead of the default places; "
         "repeatable",
+        dest="node_paths",
     ),
     _option(
         "collect",
-        "--dashboard",
-        metavar="URL",
-        help="read through the dashboard, from outside the cluster: only files in the log folders of Ray",
+        "--dashboard URL",
+        "read through the dashboard, from outside the cluster: only files in the log folders of Ray",
     ),
-    _option("receive", "--dir", dest="output", metavar="DIR", help="folder to write span files into"),
+    _option("receive", "--dir DIR", "folder to write span files into", dest="output"),
     _option(
         "receive",
-        "--http",
+        "--http PORT",
+        "port for OTLP over HTTP (default 4318): 0 for any free port, off for none",
         type=_port_or_off,
-        default=4318,
-        metavar="PORT",
-        help="port for OTLP over HTTP (default 4318): 0 for any free port, off for none",
     ),
     _option(
         "receive",
-        "--grpc",
+        "--grpc PORT",
+        "port for OTLP over gRPC (default 4317): 0 for any free port, off for none",
         type=_port_or_off,
-        default=4317,
-        metavar="PORT",
-        help="port for OTLP over gRPC (default 4317): 0 for any free port, off for none",
     ),
+    _option("receive", "--host HOST", "address to listen on (default localhost); 0.0.0.0 lets other machines send"),
+    _option("receive", "--view", "open the viewer on the received spans"),
     _option(
         "receive",
-        "--host",
-        default="localhost",
-        metavar="HOST",
-        help="address to listen on (default localhost); 0.0.0.0 lets other machines send",
-    ),
-    _option("receive", "--view", action="store_true", help="open the viewer on the received spans"),
-    _option(
-        "receive",
-        "--keep",
+        "--keep WHAT",
+        "also keep logs, metrics or all, in the hidden folders .logs and .metrics of DIR",
         choices=_KEEP,
-        action="append",
-        default=[],
-        metavar="WHAT",
-        help="also keep logs, metrics or all, in the hidden folders .logs and .metrics of DIR",
     ),
     _option(
         "receive",
-        "--max-body",
+        "--max-body SIZE",
+        "size limit of a request, both compressed and decompressed (default 64MiB)",
         type=_size,
-        default="64MiB",
-        metavar="SIZE",
-        help="size limit of a request, both compressed and decompressed (default 64MiB)",
     ),
+    _option("receive", "--max-file SIZE", "start a new file at this size (default 256MiB)", type=_size),
+    _option(
+        "receive", "--max-bytes SIZE", "remove the oldest files when the received spans take more than this", type=_size
+    ),
+    _option("receive", "--fsync", "acknowledge spans only when they are on disk"),
     _option(
         "receive",
-        "--max-file",
-        type=_size,
-        default="256MiB",
-        metavar="SIZE",
-        help="start a new file at this size (default 256MiB)",
-    ),
-    _option(
-        "receive",
-        "--max-bytes",
-        type=_size,
-        default=0,
-        metavar="SIZE",
-        help="remove the oldest files when the received spans take more than this",
-    ),
-    _option("receive", "--fsync", action="store_true", help="acknowledge spans only when they are on disk"),
-    _option(
-        "receive",
-        "--cors",
-        action="append",
-        default=[],
-        metavar="ORIGIN",
-        help="let web pages of this origin send, such as http://localhost:3000; * for any; repeatable",
+        "--cors ORIGIN",
+        "let web pages of this origin send, such as http://localhost:3000; * for any; repeatable",
+        type=_origin,
     ),
     _option(
         "push",
-        "--endpoint",
-        metavar="URL",
-        help="where to send spans, such as http://localhost:4318 (default $OTEL_EXPORTER_OTLP_ENDPOINT)",
+        "--endpoint URL",
+        "where to send spans, such as http://localhost:4318 (default $OTEL_EXPORTER_OTLP_ENDPOINT)",
     ),
     _option(
         "push",
-        "--protocol",
-        choices=_PROTOCOLS,
-        metavar="NAME",
-        help=f"{', '.join(_PROTOCOLS[:-1])} or {_PROTOCOLS[-1]} (default {_PROTOCOLS[0]})",
+        "--protocol NAME",
+        "http/json, http/protobuf or grpc (default http/json)",
+        choices=("http/json", "http/protobuf", "grpc"),
     ),
+    _option("push", "--header K=V", "header to send with each request, such as an API key; repeatable", dest="headers"),
+    _option("push", "--compression NAME", "gzip or none (default none)", choices=("gzip", "none")),
+    _option("push", "--timeout S", "seconds to wait for a response (default 10)", type=_positive),
     _option(
         "push",
-        "--header",
-        dest="headers",
-        action="append",
-        default=[],
-        metavar="K=V",
-        help="header to send with each request, such as an API key; repeatable",
+        "--batch N",
+        "maximum spans per request (default 512)",
+        type=_whole_number(1, 10_000, "1 to 10000 spans"),
     ),
-    _option(
-        "push",
-        "--compression",
-        choices=_COMPRESSIONS,
-        metavar="NAME",
-        help=f"{' or '.join(_COMPRESSIONS)} (default {_COMPRESSIONS[-1]})",
-    ),
-    _option("push", "--timeout", type=_positive, metavar="S", help="seconds to wait for a response (default 10)"),
-    _option("push", "--batch", type=_batch, default=512, metavar="N", help="maximum spans per request (default 512)"),
-    _option("push", "--rate", type=_positive, metavar="N", help="maximum spans per second"),
-    _option(
-        "push",
-        "--shift-to-now",
-        action="store_true",
-        help="shift all times by the same amount, so that the newest span ends now",
-    ),
-    _option(
-        "push",
-        "--state",
-        metavar="FILE",
-        help="record in FILE what has been sent; the same command continues from there",
-    ),
-    _option(
-        "view tree",
-        "--ray",
-        metavar="ADDRESS",
-        help="read all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT",
-    ),
-    _option(
-        "stats",
-        "--ray",
-        metavar="ADDRESS",
-        help="count on a Ray cluster whose nodes can all read the PATHs: auto, or HOST:PORT",
-    ),
+    _option("push", "--rate N", "maximum spans per second", type=_positive),
+    _option("push", "--shift-to-now", "shift all times by the same amount, so that the newest span ends now"),
+    _option("push", "--state FILE", "record in FILE what has been sent; the same command continues from there"),
+    _option("view tree", "--ray ADDRESS", "read all nodes of a Ray cluster, instead of a PATH: auto, or HOST:PORT"),
+    _option("stats", "--ray ADDRESS", "count on a Ray cluster whose nodes can all read the PATHs: auto, or HOST:PORT"),
     _option(
         "export",
-        "--ray",
-        metavar="ADDRESS",
-        help="export jsonl, otlp or parquet on a Ray cluster whose nodes can all read the PATHs: auto, or HOST:PORT",
+        "--ray ADDRESS",
+        "export jsonl, otlp or parquet on a Ray cluster whose nodes can all read the PATHs: auto, or HOST:PORT",
     ),
-    _option(
-        "view", "--web", action="store_true", help="show the viewer in a browser on this machine; prints the address"
-    ),
-    _option("view", "--port", type=_port, metavar="N", help="port for --web (default: any free port)"),
-    _option("tree", "--svg", metavar="FILE", help="write the waterfall as an SVG picture, completely or not at all"),
-    _option("export tree", "--force", action="store_true", help="overwrite an existing file"),
-    _option("tree", "--bars", action="store_true", help="draw the waterfall as text, for a chat or a ticket"),
+    _option("view", "--web", "show the viewer in a browser on this machine; prints the address"),
+    _option("view", "--port N", "port for --web (default: any free port)", type=_port),
+    _option("tree", "--svg FILE", "write the waterfall as an SVG picture, completely or not at all"),
+    _option("export tree", "--force", "overwrite an existing file"),
+    _option("tree", "--bars", "draw the waterfall as text, for a chat or a ticket"),
     _option(
         "tree",
-        "--width",
-        type=_width,
-        metavar="N",
-        help=f"width of --bars in columns (default {_DEFAULT_WIDTH})",
+        "--width N",
+        "width of --bars in columns (default 100)",
+        type=_whole_number(40, 1000, "40 to 1000 columns"),
     ),
     _option(
         "view tree stats check diff",
-        "--color",
+        "--color MODE",
+        f"use colours: {_any_of(_COLOR)} (default {_COLOR[0]}: on a terminal, unless NO_COLOR is set)",
         choices=_COLOR,
-        default=_COLOR[0],
-        metavar="MODE",
-        help=f"use colours: {', '.join(_COLOR[:-1])} or {_COLOR[-1]} (default {_COLOR[0]}: on a terminal, unless "
-        "NO_COLOR is set)",
     ),
-    _option(
-        "stats",
-        "--by",
-        action="once",
-        default="name",
-        metavar="KEY",
-        help=f"group by {', '.join(_BY)} or any attribute",
-    ),
+    _option("stats", "--by KEY", f"group by {', '.join(_BY)} or any attribute", action="once"),
     _option(
         "diff",
         "--by",
+        "compare call paths, span names or Ray functions (default path)",
         action="once",
         default="path",
         choices=("path", "name", "ray"),
-        help="compare call paths, span names or Ray functions (default path)",
     ),
     _option(
         "stats check",
         "--format",
+        f"print the table as {_any_of(TABLE_FORMATS)} (default {TABLE_FORMATS[0]})",
+        default="text",
         choices=TABLE_FORMATS,
-        default=TABLE_FORMATS[0],
-        help="print the table as text, json, csv or markdown (default text)",
     ),
-    _option("stats check", "--json", dest="format", action="store_const", const="json", help="short for --format json"),
-    _option("diff", "--json", action="store_true", help="print JSON"),
-    _option("check", "--fail-on", **_QUERIES, help="exit with status 1 if a span matches; repeat to fail on any"),
+    _option("stats check", "--json", "short for --format json", dest="format", action="store_const", const="json"),
+    _option("diff", "--json", "print JSON"),
+    _option("check", "--fail-on QUERY", "exit with status 1 if a span matches; repeat to fail on any"),
     _option(
         "check",
         "--allow-empty",
-        action="store_true",
-        help="let --fail-on pass where no span could match: no spans, or none that its terms with = select",
+        "let --fail-on pass where no span could match: no spans, or none that its terms with = select",
     ),
-    _option(
-        _READING,
-        "--max-span-size",
-        metavar="N",
-        default="16MiB",
-        help="maximum size of a record in bytes (default 16MiB)",
-    ),
-    _option(
-        _READING, "--demo", action="store_true", help="show a recording that ships with spanview, instead of a PATH"
-    ),
-    _option(
-        _READING, "--no-cache", dest="use_cache", action="store_false", help="neither read nor write the cached index"
-    ),
+    _option(_READING, "--max-span-size N", "maximum size of a record in bytes (default 16MiB)", dest="cap", type=_size),
+    _option(_READING, "--demo", "show a recording that ships with spanview, instead of a PATH"),
+    _option(_READING, "--no-cache", "neither read nor write the cached index", dest="use_cache", action="store_false"),
 )
 """Which commands take which options. A value is a field of `Options` by its name, or its `dest`."""
 _TAKES_VALUE: Final = {"-fq", *(flag for _, flags, how in _OPTIONS if "metavar" in how for flag in flags)}

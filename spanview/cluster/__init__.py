@@ -7,7 +7,6 @@ tasks         a task for each node of a Ray cluster
 dashboard     the same through the dashboard, which has the logs of all nodes
 shared_files  files that every node can read
 span_rows     spans on their way between processes
-choice        which spans are taken
 shuffle       spans of many files brought together by their traces
 statistics    statistics of spans
 parts         where exports go

@@ -70,7 +70,7 @@ class ClusterExport:
         counts, *shares = zip(*divided, strict=True)
         self._shares = [[*references] for references in shares]
         """References to what each task writes."""
-        if not job.choice.is_everything:
+        if not job.selection.is_everything:
             self.spans = sum(map(tasks.take, counts))
 
     def chunks(self) -> Iterator[bytes]:
@@ -147,10 +147,10 @@ def _by_file(job: Job, *rows: Sequence[SpanRows]) -> Any:
             joined = joined_rows(partition)
             store = store_of(joined, reader)
             numbers = np.unique(joined.columns["source"]).tolist()
-            taken = job.choice.rows(store)
+            taken = range(len(store.spans)) if job.selection.is_everything else job.selection.rows(store)
             own, warnings = map(np.array, known_by_trees(store, taken))
             decided = rows_of(store, numbers, joined.packed).with_columns(self_time_ns=own, of_trees=warnings)
-            parts.append(decided if job.choice.is_everything else decided.taken(taken))
+            parts.append(decided if job.selection.is_everything else decided.taken(taken))
     # As many groups for each partition; the last ones may have none.
     groups = np.repeat(np.arange(len(job.groups)), [len(group) for group in job.groups])
     return _divided(job, parts, [groups[part.columns["source"]] * _count(job) // len(job.groups) for part in parts])
@@ -162,7 +162,7 @@ def _by_start(job: Job, bounds: Sequence[int], *rows: Sequence[SpanRows]) -> Any
     Those without a start or an id come last.
     """
     parts = [joined_rows(partition) for partition in zip(*rows, strict=True)]
-    if not job.choice.is_everything:
+    if not job.selection.is_everything:
         with reader_of(job) as reader:
             parts = [_taken(job, part, reader) for part in parts]
     limits = np.array(bounds, np.int64)
@@ -172,7 +172,7 @@ def _by_start(job: Job, bounds: Sequence[int], *rows: Sequence[SpanRows]) -> Any
 def _taken(job: Job, rows: SpanRows, reader: SharedReader) -> SpanRows:
     """Return the rows of the traces that are asked for."""
     store = store_of(rows, reader)
-    return rows.of_traces([*map(store.trace_table.trace_id, job.choice.traces(store) or ())])
+    return rows.of_traces([*map(store.trace_table.trace_id, job.selection.traces(store))])
 
 
 def _starts_of_traces(rows: SpanRows) -> Places:

@@ -20,11 +20,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
-from spanview.cluster.choice import runs_in
+from spanview.analysis.query.parse import parse_parts, terms_in
+from spanview.analysis.query.select import id_test, only_trace
+from spanview.analysis.query.since import end_before_latest, runs_of, runs_of_spans
+from spanview.analysis.query.timetext import parse_clock
 from spanview.cluster.shared_files import SharedReader
 from spanview.cluster.span_rows import joined_rows, partitions_of, store_of, undecided_rows_of
 from spanview.index.store import Store
-from spanview.model.problems import CollectError, ProblemKind, SpanviewError
+from spanview.model.problems import CollectError, ProblemKind, QueryError, SpanviewError
 from spanview.model.times import NO_TIME
 from spanview.sources.details import RecordReader
 from spanview.sources.discover import Listing
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.query.selection import Selection
     from spanview.analysis.query.since import Run
-    from spanview.cluster.choice import TraceChoice
     from spanview.cluster.shared_files import SharedFile
     from spanview.cluster.span_rows import SpanRows
 
@@ -163,7 +166,7 @@ class Job:
     """Bytes of the longest record that is kept."""
     quick_from: int
     """As in `ReadOptions`."""
-    choice: TraceChoice
+    selection: Selection
     """Which of the spans are taken."""
     version: str = __version__
 
@@ -176,7 +179,7 @@ class ReadReport(NamedTuple):
     starts_ns: list[int]
     """The starts of some spans, evenly chosen, in order."""
     trace_ids: list[int]
-    """As `TraceChoice.trace_ids` returns them; empty for all."""
+    """Those of the traces that are asked for by their ids; empty for all."""
 
 
 class ReadGroups(NamedTuple):
@@ -189,7 +192,22 @@ class ReadGroups(NamedTuple):
     """References to the rows of each share, one from each group: lists of `SpanRows`, one for each partition."""
 
 
-def job_of(files: Sequence[SharedFile], cap: int, choice: TraceChoice) -> Job:
+def decidable(selection: Selection) -> Selection:
+    """Return a selection for partitions, each of which has whole traces: what matches may be in another file.
+
+    Raises:
+        QueryError: A query asks for what only all spans together show.
+    """
+    for term in terms_in(chain.from_iterable(map(parse_parts, selection.queries)), negated=True):
+        key = "" if term.key_is_quoted else term.key.lower()
+        if key == "finding":
+            raise QueryError("finding needs all spans in one process: leave it out with --ray")
+        if key == "start" and parse_clock(term.value) is not None:
+            raise QueryError(f"the day of {term.value} is unknown on a cluster: with --ray, give start a date")
+    return replace(selection, is_partial=True)
+
+
+def job_of(files: Sequence[SharedFile], cap: int, selection: Selection) -> Job:
     """Return how some files are read."""
     size = sum(file.content for file in files)
     shares = min(1 + size // _SHARE_BYTES, _MAX_SHARES)
@@ -201,7 +219,7 @@ def job_of(files: Sequence[SharedFile], cap: int, choice: TraceChoice) -> Job:
         cap=cap,
         # Every group is read as one machine would read all.
         quick_from=0 if size >= SCAN_FROM_BYTES else sys.maxsize,
-        choice=choice,
+        selection=selection,
     )
 
 
@@ -226,10 +244,13 @@ def read_on(tasks: Tasks, job: Job) -> ReadGroups:
     answers = [tasks.start(_read, shared, number, answers=1 + job.shares) for number in range(len(job.groups))]
     reports = [tasks.take(report) for report, *_ in answers]
     shares = [[*rows] for rows in zip(*answers, strict=True)][1:]
-    job.choice.check_traces(chain.from_iterable(report.trace_ids for report in reports))
-    if job.choice.needs_runs:
+    there = {trace_id for report in reports for trace_id in report.trace_ids}
+    for prefix in job.selection.prefixes:
+        only_trace({*filter(id_test(prefix), there)}, prefix)
+    if job.selection.needs_newest_run:
         runs = [tasks.start(_runs, shared, *rows)[0] for rows in shares]
-        shared = tasks.share(replace(job, choice=job.choice.settled(chain.from_iterable(map(tasks.take, runs)))))
+        cutoff_ns = end_before_latest(runs_of(chain.from_iterable(map(tasks.take, runs))))
+        shared = tasks.share(replace(job, selection=job.selection.settled(cutoff_ns)))
     return ReadGroups(shared, reports, shares)
 
 
@@ -239,11 +260,12 @@ def _read(job: Job, number: int) -> list[ReadReport | list[SpanRows]]:
         raise CollectError(f"a node has spanview {__version__}, but here it is {job.version}: install the same version")
     with group_of(job, number) as group:
         rows, count = undecided_rows_of(group.store, group.numbers, group.packed), job.shares * job.partitions
-        trace_ids = job.choice.trace_ids(group.store)
-        if trace_ids is not None:
+        named = job.selection.named_traces(group.store)
+        trace_ids = [*map(group.store.trace_table.trace_id, named or ())]
+        if named is not None:
             rows = rows.of_traces(trace_ids)
         starts = _some_of(rows.columns["start_ns"])
-        report = ReadReport(group.store.tallies.state([*ProblemKind]), starts, trace_ids or [])
+        report = ReadReport(group.store.tallies.state([*ProblemKind]), starts, trace_ids)
         parts = rows.divided(partitions_of(rows, count), count)
         return [report, *(parts[first : first + job.partitions] for first in range(0, count, job.partitions))]
 
@@ -251,7 +273,8 @@ def _read(job: Job, number: int) -> list[ReadReport | list[SpanRows]]:
 def _runs(job: Job, *rows: Sequence[SpanRows]) -> list[Run]:
     """Return the runs of a share's spans."""
     with reader_of(job) as reader:
-        return [run for part in zip(*rows, strict=True) for run in runs_in(store_of(joined_rows(part), reader))]
+        stores = (store_of(joined_rows(part), reader) for part in zip(*rows, strict=True))
+        return [run for store in stores for run in runs_of_spans(store.spans)]
 
 
 class FileGroup(NamedTuple):

@@ -56,7 +56,8 @@ def _count(job: Job, by: str, *rows: Sequence[SpanRows]) -> list[GroupPart]:
     with reader_of(job) as reader:
         for partition in zip(*rows, strict=True):
             store = store_of(joined_rows(partition), reader)
-            counted = parts_of(store, column_of(store, by), job.choice.traces(store))
+            traces = None if job.selection.is_everything else job.selection.traces(store)
+            counted = parts_of(store, column_of(store, by), traces)
             parts += [replace(part, durations=_packed(part.durations)) for part in counted]
     return parts
 

@@ -7,7 +7,6 @@ beside          another spanview that runs beside what is shown
 from_cluster    what --ray shows, collected meanwhile
 piped           whether standard input is read
 reading         from options to a store that is read
-selection       from options to traces and spans
 output          the way out to standard output
 tables          reports as text, JSON, csv or Markdown
 following       following without the viewer

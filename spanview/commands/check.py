@@ -15,7 +15,6 @@ from spanview.analysis.query.query import parse_query
 from spanview.commands.coloring import paint_for
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
-from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.tables import JSON, TEXT, print_report
 from spanview.display.finding_text import SEVERITIES, finding_lines
@@ -54,7 +53,7 @@ def run(options: Options) -> int:
     Returns:
         0 where all is well, 1 where something was found or a span matches `--fail-on`, else 2 where none could match.
     """
-    selection = Selection(options)
+    selection = options.selection()
     gates = [_gate(text) for text in options.fail_on]
     store = read_all(options, decodes_all=True)
     if selection.is_everything:

@@ -24,9 +24,9 @@ def run(options: Options) -> int:
     with ExitStack() as stack:
         stack.enter_context(quiet_libraries())
         if options.dashboard is None:
-            from spanview.cluster.tasks import collect, connected
+            from spanview.cluster.tasks import AUTO, collect, connected
 
-            if stack.enter_context(connected(str(options.address))):
+            if stack.enter_context(connected(options.address or AUTO)):
                 say("this version of Ray also traces collecting: spans named spanview.cluster.node_files.new_bytes")
             # Ray has set handlers of its own.
             stop = stack.enter_context(until_interrupted())

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TextIO
 
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
-from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
 from spanview.exports.by_name import chunks_of
 from spanview.exports.files import check_target, write_atomically
@@ -20,6 +19,7 @@ from spanview.telemetry import stage
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
     from spanview.index.store import Store
 
@@ -30,7 +30,7 @@ def run(options: Options) -> int:
         _check_parquet(options)
     if options.ray is not None:
         return _run_on_cluster(options, options.ray)
-    selection = Selection(options)
+    selection = options.selection()
     store = read_all(options)
     notice(store.tallies, places(options))
     with stage("export"):
@@ -46,7 +46,7 @@ def _run_on_cluster(options: Options, address: str) -> int:
     from spanview.cluster.export import FORMATS, ClusterExport
     from spanview.cluster.parts import check_behind, part_folder, write_behind
     from spanview.cluster.shared_files import is_uri, search
-    from spanview.cluster.shuffle import RayTasks, job_of
+    from spanview.cluster.shuffle import RayTasks, decidable, job_of
     from spanview.cluster.tasks import connected, watched
 
     if options.format not in FORMATS:
@@ -61,10 +61,10 @@ def _run_on_cluster(options: Options, address: str) -> int:
     elif target is not None:
         check = check_behind if is_uri(target) else check_target
         check(target, force=options.force)
-    losses, choice = Losses(options.format), Selection(options).choice
+    losses, selection = Losses(options.format), decidable(options.selection())
     files, problems = search(options.paths)
     with quiet_libraries() as standard_output, connected(address), watched():
-        export = ClusterExport(RayTasks(), job_of(files, options.cap, choice), options.format, losses)
+        export = ClusterExport(RayTasks(), job_of(files, options.cap, selection), options.format, losses)
         for problem in problems:
             export.tallies.add_problem(problem)
         notice(export.tallies, options.paths)

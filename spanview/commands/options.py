@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
+import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from spanview.analysis.query.selection import Selection
+
 SERVED: Final = "SPANVIEW_SERVED"
 """The variable that tells a viewer that it is one of a browser's tabs."""
 INTERNAL_ERROR: Final = 70
 """The exit status of an error of spanview's own; 1 says that `check` found something."""
-_SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
-"""`16MiB`, `16 mb`, `16m`, `500000`; each of them by powers of 1024."""
 
 
 class Options(NamedTuple):
@@ -39,8 +39,8 @@ class Options(NamedTuple):
     """The file that a picture goes to; `-` for standard output."""
     bars: bool = False
     """Whether trees are printed with bars."""
-    width: int = 100
-    """Columns of a tree with bars."""
+    width: int | None = None
+    """Columns of a tree with bars; None for 100."""
     color: str = "auto"
     """`auto`, `always` or `never`."""
     by: str = "name"
@@ -54,7 +54,7 @@ class Options(NamedTuple):
     sides: tuple[str, ...] = ()
     """What `diff` compares, two as given; empty for the other commands."""
     address: str | None = None
-    """The Ray cluster that is collected from: `auto`, or host and port of its head."""
+    """The Ray cluster that is collected from: host and port of its head, or None and `auto` for this machine's."""
     dashboard: str | None = None
     """The URL of the dashboard that is collected from instead."""
     node_paths: tuple[str, ...] = ()
@@ -67,9 +67,9 @@ class Options(NamedTuple):
     """Where they find it; 0 or None for any port that is free."""
     served: str | None = None
     """None for a viewer at a terminal. One in a tab of a browser has the descriptor of what is piped in, or nothing."""
-    http: int | None = None
+    http: int | None = 4318
     """The port for OTLP over HTTP: 0 for any that is free, None for none."""
-    grpc: int | None = None
+    grpc: int | None = 4317
     """The port for OTLP over gRPC: 0 for any that is free, None for none."""
     host: str = "localhost"
     """Where is listened."""
@@ -81,9 +81,9 @@ class Options(NamedTuple):
     """What the viewer shows while there is no span; empty for how to turn tracing on."""
     keep: tuple[str, ...] = ()
     """What is kept besides spans: `logs`, `metrics` or `all`."""
-    max_body: int = 0
+    max_body: int = 64 * 1024**2
     """Bytes of the longest request that is taken."""
-    max_file: int = 0
+    max_file: int = 256 * 1024**2
     """Bytes from which a received file is followed by a new one."""
     max_bytes: int = 0
     """Bytes of all received files; 0 for any number."""
@@ -111,15 +111,15 @@ class Options(NamedTuple):
     """The file that says what has been sent."""
     environment: Mapping[str, str] = {}
 
+    def selection(self) -> Selection:
+        """Return which traces and spans are asked for; with `follow`, of those that are there already.
 
-def parse_size(text: str) -> int:
-    """Return `16MiB`, `16m` or `16777216` as bytes.
+        Raises:
+            QueryError: A query or the time can't be understood.
+            TraceNotFoundError: No trace's id can begin with a given one.
+        """
+        from spanview.analysis.query.selection import Selection
+        from spanview.analysis.query.since import parse_since
 
-    Raises:
-        ValueError: It is no size, or zero.
-    """
-    match = _SIZE.fullmatch(text.strip())
-    bytes_ = int(match[1]) * 1024 ** " kmg".index(match[2].lower() or " ") if match else 0
-    if not bytes_:
-        raise ValueError(text)
-    return bytes_
+        since = None if self.since is None else parse_since(self.since, time.time_ns())
+        return Selection(self.queries, since, self.traces, is_partial=self.follow)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import begin, places, read_all
-from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.units import count, duration, size
 from spanview.exports.losses import Losses
@@ -25,6 +24,7 @@ from spanview.otlp.unsent import Unsent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
     from spanview.formats.otlp.write import Form
     from spanview.index.store import Store
@@ -54,7 +54,7 @@ def run(options: Options) -> int:
     """
     given = EndpointOptions(options.endpoint, options.protocol, options.headers, options.timeout, options.compression)
     endpoint = endpoint_of(given, options.environment)
-    selection = Selection(options)
+    selection = options.selection()
     with ExitStack() as stack:
         state = None if options.state is None else stack.enter_context(Acknowledged(options.state, endpoint.shown))
         transport = _transport(endpoint)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.query.since import end_before_latest, runs_of_spans
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all, read_options, standard_input
-from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.exports.jsonl import jsonl_chunks, line_of
 from spanview.formats.decoder import DIGEST_SIZE, digest_of
@@ -24,6 +24,7 @@ from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.session import Session
 
 if TYPE_CHECKING:
+    from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
     from spanview.formats.rows import Batch
     from spanview.model.span import Span
@@ -34,7 +35,7 @@ _ENTRY_SIZE: Final = DIGEST_SIZE + _MARK_SIZE
 
 def run(options: Options) -> int:
     """Print the spans that match: all at once by path and offset, or as they come."""
-    selection = Selection(options)
+    selection = options.selection()
     if options.follow:
         return _follow(options, selection)
     store = read_all(options)
@@ -54,7 +55,7 @@ def _follow(options: Options, selection: Selection) -> int:
     if selection.needs_newest_run:
         if STANDARD_INPUT in options.paths:
             raise QueryError("in a pipe, the newest run is known only at the end: leave out --follow")
-        selection.settle_newest_run(read_all(options))
+        selection = selection.settled(end_before_latest(runs_of_spans(read_all(options).spans)))
     details = RecordReader()
     printer = SpanPrinter(details, selection)
     how = read_options(options, keep_details=False)

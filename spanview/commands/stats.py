@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray.unended import fates_text
 from spanview.commands.reading import places, read_all
-from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
 from spanview.commands.tables import JSON, print_report
 from spanview.model.problems import QueryError
@@ -31,7 +30,7 @@ def run(options: Options) -> int:
     """Print the statistics of all spans, or of those in the traces that match."""
     if options.ray is not None:
         return _run_on_cluster(options, options.ray)
-    selection = Selection(options)
+    selection = options.selection()
     store = read_all(options)
     notice(store.tallies, places(options))
     traces = None if selection.is_everything else selection.traces(store)
@@ -47,17 +46,17 @@ def run(options: Options) -> int:
 def _run_on_cluster(options: Options, address: str) -> int:
     """Have a Ray cluster count, and print the statistics."""
     from spanview.cluster.shared_files import search
-    from spanview.cluster.shuffle import RayTasks, job_of
+    from spanview.cluster.shuffle import RayTasks, decidable, job_of
     from spanview.cluster.statistics import BY, statistics_on_cluster
     from spanview.cluster.tasks import connected, watched
     from spanview.reports.statistics import report_of
 
     if options.by not in BY:
         raise QueryError(f"can't group by {options.by!r} on a cluster; there are {', '.join(BY)}")
-    choice = Selection(options).choice
+    selection = decidable(options.selection())
     files, problems = search(options.paths)
     with quiet_libraries(), connected(address), watched():
-        groups, tallies = statistics_on_cluster(RayTasks(), job_of(files, options.cap, choice), options.by)
+        groups, tallies = statistics_on_cluster(RayTasks(), job_of(files, options.cap, selection), options.by)
     for problem in problems:
         tallies.add_problem(problem)
     notice(tallies, options.paths)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from spanview.commands.coloring import paint_for
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import begin, places, read_all
-from spanview.commands.selection import Selection
 from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.display.tree_text import trace_title, tree_lines
 from spanview.model.problems import ExportError
@@ -20,12 +19,14 @@ from spanview.sources.unended import unended_in
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
     from spanview.index.store import Store
 
 _QUIET_S: Final = 2.0
 """A complete trace is printed when it has been quiet for so long."""
 _INCOMPLETE_QUIET_S: Final = 10.0
+_DEFAULT_WIDTH: Final = 100
 
 
 def run(options: Options) -> int:
@@ -34,7 +35,7 @@ def run(options: Options) -> int:
     Raises:
         ExportError: The picture can't be drawn, or its file can't be written.
     """
-    selection = Selection(options)
+    selection = options.selection()
     if options.svg is not None and options.follow:
         raise ExportError("--svg can't be combined with --follow")
     if not options.follow:
@@ -74,7 +75,7 @@ def _lines(store: Store, trace: int, options: Options) -> Iterator[str]:
     if options.bars:
         from spanview.commands.pictures import bar_lines
 
-        yield from bar_lines(store, trace, options.width, paint_for(options))
+        yield from bar_lines(store, trace, options.width or _DEFAULT_WIDTH, paint_for(options))
     else:
         tree = store.tree(trace)
         paint, unended = paint_for(options), unended_in(store, trace, latest_session(options.environment))

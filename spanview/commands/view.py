@@ -171,9 +171,7 @@ def _choice(options: Options) -> Callable[[Store], set[int] | None] | None:
     several = options.traces if len(options.traces) > 1 else ()
     if options.since is None and not several:
         return None
-    from spanview.commands.selection import Selection
-
-    selection = Selection(options._replace(queries=(), traces=several))
+    selection = options._replace(queries=(), traces=several).selection()
     return lambda store: {*selection.traces(store)}
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import orjson
 
 from spanview.commands.options import Options
-from spanview.commands.selection import Selection
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.index.summary import summary_of
@@ -86,7 +85,7 @@ def _query_seconds(folder: str, rounds: int) -> list[float]:
 
 def _rows(store: Store, text: str) -> list[int]:
     """Return the rows that a query keeps, as the commands find them."""
-    selection = Selection(Options("spans", queries=(text,)))
+    selection = Options("spans", queries=(text,)).selection()
     return selection.rows(store)
 
 

@@ -28,10 +28,9 @@ from spanview.analysis.diagnosis.finding import OF_SPANS
 from spanview.analysis.stats import statistics
 from spanview.cluster import shared_files
 from spanview.cluster.export import FORMATS, ClusterExport
-from spanview.cluster.shuffle import job_of
+from spanview.cluster.shuffle import decidable, job_of
 from spanview.cluster.statistics import statistics_on_cluster
 from spanview.commands.options import Options
-from spanview.commands.selection import Selection
 from spanview.exports.by_name import chunks_of
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from clusters import Cluster
+    from spanview.analysis.query.selection import Selection
     from spanview.index.store import Store
 
 CAP: Final = 16 << 20
@@ -81,7 +81,7 @@ QUERIES: Final = (
 
 def selection_of(**given: Any) -> Selection:
     """Return what options ask for."""
-    return Selection(Options("export", **given))
+    return Options("export", **given).selection()
 
 
 def here(store: Store, selection: Selection, form: str) -> tuple[Any, bytes]:
@@ -96,8 +96,8 @@ def here(store: Store, selection: Selection, form: str) -> tuple[Any, bytes]:
 def there(folder: Path, selection: Selection, form: str) -> tuple[Any, bytes]:
     """Return what tasks answer."""
     files, _ = shared_files.search([str(folder)])
-    groups, _ = statistics_on_cluster(TasksHere(), job_of(files, CAP, selection.choice), "name")
-    export = ClusterExport(TasksHere(), job_of(files, CAP, selection.choice), form, Losses(form))
+    groups, _ = statistics_on_cluster(TasksHere(), job_of(files, CAP, decidable(selection)), "name")
+    export = ClusterExport(TasksHere(), job_of(files, CAP, decidable(selection)), form, Losses(form))
     return groups, b"".join(export.chunks())
 
 
@@ -182,8 +182,8 @@ def test_what_no_part_shows(query: str, said: str) -> None:
     """What only all spans together show is refused; an attribute may have such a name."""
     query = query.replace("slow_start", next(iter(OF_SPANS)))
     with pytest.raises(QueryError, match=said):
-        _ = selection_of(queries=(query,)).choice
-    assert selection_of(queries=('"start">11',)).choice.queries
+        decidable(selection_of(queries=(query,)))
+    assert decidable(selection_of(queries=('"start">11',))).queries
 
 
 # -- a cluster ---------------------------------------------------------------------------------------------------------

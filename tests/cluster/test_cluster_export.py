@@ -25,8 +25,8 @@ from pages import ROOT
 from quick.folders import make, quick_from
 from ray_sessions import need
 from seeds import seeds
+from spanview.analysis.query.selection import Selection
 from spanview.cluster import shared_files, shuffle
-from spanview.cluster.choice import TraceChoice
 from spanview.cluster.export import FORMATS, ClusterExport
 from spanview.cluster.parts import part_folder
 from spanview.exports.by_name import chunks_of
@@ -54,7 +54,7 @@ def here(store: Store, form: str, losses: Losses) -> bytes:
 def there(paths: list[str], form: str, losses: Losses) -> ClusterExport:
     """Return an export of a cluster that is this process."""
     files, _ = shared_files.search(paths)
-    return ClusterExport(TasksHere(), shuffle.job_of(files, CAP, TraceChoice()), form, losses)
+    return ClusterExport(TasksHere(), shuffle.job_of(files, CAP, Selection()), form, losses)
 
 
 def check(folder: Path) -> int:

@@ -15,7 +15,7 @@ import pytest
 from clusters import TasksHere
 from quick.folders import make
 from ray_sessions import need
-from spanview.cluster.choice import TraceChoice
+from spanview.analysis.query.selection import Selection
 from spanview.cluster.export import FORMATS, ClusterExport
 from spanview.cluster.parts import check_behind, part_folder, write_behind
 from spanview.cluster.shared_files import search
@@ -94,7 +94,7 @@ def put(s3: Any, folder: Path) -> None:
 
 def exported(path: str, form: str) -> ClusterExport:
     """Return an export of what is below a PATH."""
-    return ClusterExport(TasksHere(), job_of(search([path])[0], CAP, TraceChoice()), form, Losses(form))
+    return ClusterExport(TasksHere(), job_of(search([path])[0], CAP, Selection()), form, Losses(form))
 
 
 def content_of(s3: Any, path: str) -> bytes:
@@ -113,7 +113,7 @@ def test_reading_and_writing(s3: Any, tmp_path: Path) -> None:
     put(s3, spans)
     uri = "s3://bucket/spans"
     here, there = (
-        statistics_on_cluster(TasksHere(), job_of(search([path])[0], CAP, TraceChoice()), "name")
+        statistics_on_cluster(TasksHere(), job_of(search([path])[0], CAP, Selection()), "name")
         for path in (str(spans), uri)
     )
     assert here[0] == there[0]

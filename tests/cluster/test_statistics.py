@@ -23,10 +23,10 @@ from pages import ROOT
 from quick.folders import make, quick_from
 from ray_sessions import need
 from seeds import seeds
+from spanview.analysis.query.selection import Selection
 from spanview.analysis.stats import GroupPart, joined, statistics
 from spanview.cluster import shared_files, shuffle
 from spanview.cluster import statistics as counting
-from spanview.cluster.choice import TraceChoice
 from spanview.model.problems import CollectError
 from spanview.sources.loading import load_store
 from spanview.version import __version__
@@ -44,9 +44,7 @@ def check(folder: Path) -> int:
     files, problems = shared_files.search([str(folder)])
     store = load_store(folder)
     for by in counting.BY:
-        groups, tallies = counting.statistics_on_cluster(
-            TasksHere(), shuffle.job_of(files, 16 << 20, TraceChoice()), by
-        )
+        groups, tallies = counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 16 << 20, Selection()), by)
         for problem in problems:
             tallies.add_problem(problem)
         assert groups == statistics(store, by)
@@ -126,7 +124,7 @@ def test_uris(tmp_path: Path) -> None:
     uri = folder.as_uri()
     files, _ = shared_files.search([f"{uri}/", f"{uri}/in/2.json"])
     assert [file.shown for file in files] == [f"{uri}/{name}" for name in ("1 %20#?.json", "4.json.gz", "in/2.json")]
-    groups, tallies = counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, TraceChoice()), "name")
+    groups, tallies = counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, Selection()), "name")
     assert sorted(str(group.key) for group in groups) == ["1 %20#?.json", "4.json.gz", "in/2.json"]
     assert (tallies.files, tallies.problems()) == (3, [])
 
@@ -141,7 +139,7 @@ def test_a_file_that_a_node_does_not_have(tmp_path: Path) -> None:
     with pytest.raises(
         CollectError, match=r"1\.json: can't be read on .*, but every node must be able to: No such file"
     ):
-        counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, TraceChoice()), "name")
+        counting.statistics_on_cluster(TasksHere(), shuffle.job_of(files, 1 << 20, Selection()), "name")
 
 
 # -- a cluster ---------------------------------------------------------------------------------------------------------

@@ -109,9 +109,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run spanview and return its exit status.
 
     0 all well, 1 `check` found something, 2 it can't be carried out, 70 an error of spanview's own.
-
-    Args:
-        arguments: The words after the program's name; those of the process where none are given.
     """
     _fill_standard_descriptors()
     if sys.stdout is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pages import ROOT
 from ray_sessions import RaySession, need
+from spanview.cluster.shuffle import Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,10 +50,16 @@ sys.exit(main())
 """
 
 
-class TasksHere:
+class TasksHere(Tasks):
     """Tasks that are done at once in this process, each with values of its own."""
 
-    at_once = 2
+    def __init__(self) -> None:
+        """Need no Ray."""
+
+    @property
+    def at_once(self) -> int:
+        """How many run at the same time."""
+        return 2
 
     def share(self, value: Any) -> bytes:
         """Return a value as it travels."""

@@ -36,9 +36,6 @@ _APPEND: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW"
 class Collection:
     """What was collected, in a folder that nobody else writes to meanwhile; a context that ends it.
 
-    Args:
-        folder: DIR; it is made where it isn't there.
-
     Raises:
         CollectError: It can't be made or written, or another call of `collect` writes to it.
     """
@@ -85,9 +82,6 @@ class Collection:
 
     def add(self, node: ClusterNode, pieces: Sequence[Piece], content: bytes) -> None:
         """Append what is new to a node's files.
-
-        Args:
-            content: The bytes of all pieces.
 
         Raises:
             CollectError: A file can't be written, or isn't as long any more as it was.

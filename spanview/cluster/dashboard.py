@@ -74,7 +74,6 @@ class Dashboard:
 
     Args:
         url: Where it is, as `http://head:8265`.
-        environment: The process's environment, in which Ray's token may be.
 
     Raises:
         CollectError: It doesn't answer, or is none.

@@ -40,9 +40,6 @@ _PIECE_BYTES: Final = 4 * 1024 * 1024
 class ClusterExport:
     """Files, read and divided, which are then written.
 
-    Args:
-        form: One of `FORMATS`.
-
     Raises:
         CollectError: A node can't read a file, or has another spanview, or none.
         TraceNotFoundError: The trace that is asked for isn't there, or isn't the only one.
@@ -99,9 +96,6 @@ class ClusterExport:
 
     def write_parts(self, folder: PartFolder) -> None:
         """Have each task write a part of its own into a folder: `part-00000.jsonl` and so on.
-
-        Args:
-            folder: Parts of another export, which it may have, are replaced.
 
         Raises:
             ExportError: It can't be written.

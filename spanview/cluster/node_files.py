@@ -73,8 +73,6 @@ def new_bytes(places: list[str], known: list[Known], *, follow: bool) -> Generat
 
     Args:
         places: Files, folders and globs, in which `~` and `$VARIABLE` are the node's; empty for the default places.
-        known: What was collected before.
-        follow: Whether to go on with what is written later.
     """
     files = _NodeFiles(known)
     yield files.message(0, [])

@@ -14,7 +14,7 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from spanview.cluster.shared_files import arrow_reason, file_system_of, is_uri
 from spanview.exports.by_name import ENDINGS
@@ -23,48 +23,6 @@ from spanview.model.problems import ExportError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-
-class PartFolder(Protocol):
-    """A folder of parts, as tasks get to know it."""
-
-    def parts(self, form: str) -> list[str]:
-        """Return the names of the parts that it has of exports in a format.
-
-        Raises:
-            ExportError: It can't be looked at.
-        """
-
-    def make(self) -> None:
-        """Make the folder where it isn't there.
-
-        Raises:
-            ExportError: It can't be made.
-        """
-
-    def write(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Write a part, on any node.
-
-        Raises:
-            ExportError: It can't be written.
-        """
-
-    def finish(self, names: Sequence[str]) -> None:
-        """Let parts be there, which all are written.
-
-        Raises:
-            ExportError: One of them isn't.
-        """
-
-    def give_up(self, names: Sequence[str]) -> None:
-        """Remove what was written of some parts."""
-
-    def remove(self, name: str) -> None:
-        """Remove a part.
-
-        Raises:
-            ExportError: It can't be removed.
-        """
 
 
 def part_folder(path: str) -> PartFolder | None:
@@ -118,23 +76,29 @@ def check_behind(uri: str, *, force: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _SharedFolder:
+    """A folder that all nodes see; what can't be done there is an `ExportError`."""
+
     path: str
     hidden: str
     """How names begin meanwhile; hidden from all that reads the folder, this program included."""
 
     def parts(self, form: str) -> list[str]:
+        """Return the names of the parts that it has of exports in a format."""
         return glob.glob(f"part-*.{ENDINGS[form]}", root_dir=self.path)
 
     def make(self) -> None:
+        """Make the folder where it isn't there."""
         try:
             os.makedirs(self.path, exist_ok=True)
         except OSError as error:
             raise ExportError(f"can't write {self.path}: {error.strerror or error}") from None
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
+        """Write a part, on any node."""
         write_atomically(os.path.join(self.path, self.hidden + name), chunks, force=False)
 
     def finish(self, names: Sequence[str]) -> None:
+        """Let parts be there, which all are written."""
         try:
             for name in names:
                 os.replace(os.path.join(self.path, self.hidden + name), os.path.join(self.path, name))
@@ -144,11 +108,13 @@ class _SharedFolder:
             ) from None
 
     def give_up(self, names: Sequence[str]) -> None:
+        """Remove what was written of some parts."""
         for name in names:
             with suppress(OSError):
                 os.unlink(os.path.join(self.path, self.hidden + name))
 
     def remove(self, name: str) -> None:
+        """Remove a part."""
         try:
             os.unlink(os.path.join(self.path, name))
         except OSError as error:
@@ -157,6 +123,8 @@ class _SharedFolder:
 
 @dataclass(frozen=True, slots=True)
 class _RemoteFolder:
+    """A folder behind a URI, with the same methods."""
+
     uri: str
 
     def parts(self, form: str) -> list[str]:
@@ -206,6 +174,10 @@ class _RemoteFolder:
     def _at(self, name: str) -> tuple[Any, str]:
         system, top = _system_of(self.uri)
         return system, f"{top.rstrip('/')}/{name}"
+
+
+PartFolder: TypeAlias = _SharedFolder | _RemoteFolder
+"""A folder of parts, as tasks get to know it."""
 
 
 def _divided(uri: str) -> tuple[_RemoteFolder, str]:

@@ -142,7 +142,6 @@ class SharedReader:
 
     Args:
         files: By the numbers that they have everywhere.
-        folder: What is copied goes there.
     """
 
     def __init__(self, files: Sequence[SharedFile], folder: str) -> None:

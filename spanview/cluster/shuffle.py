@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -59,11 +59,22 @@ _MAX_STARTS: Final = 512
 """Starts of spans that a group reports."""
 
 
-class Tasks(Protocol):
-    """What runs functions elsewhere; what they answer is asked for by references."""
+class Tasks:
+    """The tasks of the Ray cluster that this process is connected to; their values are asked for by references."""
+
+    def __init__(self) -> None:
+        # What Ray says of its own types doesn't know streaming tasks.
+        self._ray: Any = import_module("ray")
+        self._functions: dict[Callable[..., Any], Any] = {}
+
+    @property
+    def at_once(self) -> int:
+        """How many run at the same time: the CPUs of all nodes."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def share(self, value: Any) -> Any:
         """Return a reference to a value that many tasks take."""
+        return self._ray.put(value)
 
     def start(self, function: Callable[..., Any], *arguments: Any, answers: int = 1) -> list[Any]:
         """Have a function called, with the values of references among its arguments.
@@ -74,6 +85,8 @@ class Tasks(Protocol):
         Returns:
             A reference to each.
         """
+        references = self._remote(function).options(num_returns=answers).remote(*arguments)
+        return references if answers > 1 else [references]
 
     def take(self, reference: Any) -> Any:
         """Wait for a value.
@@ -81,9 +94,14 @@ class Tasks(Protocol):
         Raises:
             CollectError: The function has failed, or can't be called.
         """
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayError as error:
+            raise CollectError(_reason(error)) from None
 
     def start_stream(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> Any:
-        """Have a function called that yields values."""
+        """Have a function called that yields values, which `take_stream` waits for."""
+        return self._remote(function).options(num_returns="streaming").remote(*arguments)
 
     def take_stream(self, reference: Any) -> Iterator[Any]:
         """Wait for each value that such a function yields.
@@ -91,49 +109,7 @@ class Tasks(Protocol):
         Raises:
             CollectError: The function has failed, or can't be called any more.
         """
-
-    @property
-    def at_once(self) -> int:
-        """How many tasks run at the same time."""
-
-
-class RayTasks:
-    """The tasks of the Ray cluster that this process is connected to."""
-
-    def __init__(self) -> None:
-        # What Ray says of its own types doesn't know streaming tasks.
-        self._ray: Any = import_module("ray")
-        self._functions: dict[Callable[..., Any], Any] = {}
-
-    def share(self, value: Any) -> Any:
-        """Return a reference, as `Tasks` has it."""
-        return self._ray.put(value)
-
-    def start(self, function: Callable[..., Any], *arguments: Any, answers: int = 1) -> list[Any]:
-        """Submit a task, as `Tasks` has it."""
-        references = self._remote(function).options(num_returns=answers).remote(*arguments)
-        return references if answers > 1 else [references]
-
-    def take(self, reference: Any) -> Any:
-        """Wait for a value, as `Tasks` has it."""
-        try:
-            return self._ray.get(reference)
-        except self._ray.exceptions.RayError as error:
-            raise CollectError(_reason(error)) from None
-
-    def start_stream(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> Any:
-        """Submit a task, as `Tasks` has it."""
-        return self._remote(function).options(num_returns="streaming").remote(*arguments)
-
-    def take_stream(self, reference: Any) -> Iterator[Any]:
-        """Wait for the values of a task, as `Tasks` has it."""
-        for value in reference:
-            yield self.take(value)
-
-    @property
-    def at_once(self) -> int:
-        """The CPUs of all nodes."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        return map(self.take, reference)
 
     def _remote(self, function: Callable[..., Any]) -> Any:
         if function not in self._functions:

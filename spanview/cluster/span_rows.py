@@ -170,11 +170,7 @@ def joined_rows(parts: Sequence[SpanRows]) -> SpanRows:
 
 
 def store_of(rows: SpanRows, reader: SharedReader) -> Store:
-    """Return a store of spans, in which the index has decided about duplicates and snapshots.
-
-    Args:
-        rows: Those of whole traces.
-    """
+    """Return a store of spans, in which the index has decided about duplicates and snapshots."""
     store, columns = _empty_store(rows, reader)
     columns["warnings"] &= ~np.uint16(Warnings.DUPLICATE_ID)
     texts = [[*rows.texts[name]] for name in _TEXTS]

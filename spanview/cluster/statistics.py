@@ -31,9 +31,6 @@ def statistics_on_cluster(tasks: Tasks, job: Job, by: str) -> tuple[list[Group],
 
     How many duplicates there are isn't: those of several files are known to the partitions, those of one to its task.
 
-    Args:
-        by: One of `BY`.
-
     Raises:
         CollectError: A node can't read a file, or has another spanview, or none.
         TraceNotFoundError: The trace that is asked for isn't there, or isn't the only one.

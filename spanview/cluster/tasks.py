@@ -235,7 +235,6 @@ def collect(
     """Collect from all nodes of the cluster that this process is connected to; yield, again and again, how far it is.
 
     Args:
-        places: Where span files are, on each node; empty for the default places.
         follow: Whether to go on until `stop` is set, also with nodes that come later.
 
     Raises:

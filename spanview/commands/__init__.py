@@ -4,7 +4,7 @@ options         the options of a call
 standard_error  what is said on standard error
 coloring        whether what is printed has colours
 beside          another spanview that runs beside what is shown
-from_cluster    what --ray shows, collected meanwhile
+from_cluster    --ray: what is collected meanwhile, and what nodes do
 piped           whether standard input is read
 reading         from options to a store that is read
 output          the way out to standard output

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
-from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.exports.by_name import chunks_of
 from spanview.exports.files import check_target, write_atomically
 from spanview.exports.jsonl import jsonl_chunks
@@ -45,9 +45,8 @@ def _run_on_cluster(options: Options, address: str) -> int:
     """Have a Ray cluster read and write: into a file, or into a folder, part by part."""
     from spanview.cluster.export import FORMATS, ClusterExport
     from spanview.cluster.parts import check_behind, part_folder, write_behind
-    from spanview.cluster.shared_files import is_uri, search
-    from spanview.cluster.shuffle import RayTasks, decidable, job_of
-    from spanview.cluster.tasks import connected, watched
+    from spanview.cluster.shared_files import is_uri
+    from spanview.commands.from_cluster import working
 
     if options.format not in FORMATS:
         raise ExportError(f"a cluster writes {', '.join(FORMATS[:-1])} or {FORMATS[-1]}: give one of them as --format")
@@ -61,19 +60,14 @@ def _run_on_cluster(options: Options, address: str) -> int:
     elif target is not None:
         check = check_behind if is_uri(target) else check_target
         check(target, force=options.force)
-    losses, selection = Losses(options.format), decidable(options.selection())
-    files, problems = search(options.paths)
-    with quiet_libraries() as standard_output, connected(address), watched():
-        export = ClusterExport(RayTasks(), job_of(files, options.cap, selection), options.format, losses)
-        for problem in problems:
-            export.tallies.add_problem(problem)
-        notice(export.tallies, options.paths)
-        if export.tallies.records and export.spans == 0:
-            say("nothing matches")
+    losses = Losses(options.format)
+    with working(options, address) as work:
+        export = ClusterExport(work.tasks, work.job, options.format, losses)
+        work.notice(export.tallies, export.spans)
         if folder is None and target is not None and is_uri(target):
             write_behind(target, export.chunks())
         elif folder is None:
-            _write(export.chunks(), options, standard_output)
+            _write(export.chunks(), options, work.standard_output)
         else:
             export.write_parts(folder)
     for line in losses.lines():

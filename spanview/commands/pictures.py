@@ -29,9 +29,6 @@ _MAX_TRACES: Final = 20
 def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool) -> None:
     """Draw some traces, one below the other, into one SVG file.
 
-    Args:
-        path: The file; `-` for standard output.
-
     Raises:
         ExportError: There are no traces, or more than one can look at, or the file can't be written.
     """

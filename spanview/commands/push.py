@@ -138,11 +138,7 @@ def _sending_meanwhile(push: _Push, store: Store, selection: Selection, stop: th
 
 
 class _Terminal:
-    """The time, and the person who has called.
-
-    Args:
-        where: The endpoint that is spoken of.
-    """
+    """The time, and the person who has called."""
 
     def __init__(self, where: str, stop: threading.Event, show: Show) -> None:
         self._where = where
@@ -160,11 +156,7 @@ class _Terminal:
 
 
 class _Push:
-    """Sends spans of a store, as the options say.
-
-    Args:
-        state: What was sent in earlier calls; None where that isn't kept.
-    """
+    """Sends spans of a store, as the options say."""
 
     def __init__(
         self, store: Store, sender: Sender, surroundings: Surroundings, options: Options, state: Acknowledged | None

@@ -86,9 +86,6 @@ def read_all(options: Options, *, decodes_all: bool = False) -> Store:
 def begin(options: Options, *, decodes_all: bool = False) -> tuple[Store, Session]:
     """Read everything that is there, with a progress bar on a terminal's standard error; the session can go on.
 
-    Args:
-        decodes_all: Whether no damage may go unseen.
-
     Raises:
         SpanviewError: A PATH doesn't exist.
     """

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray.unended import fates_text
 from spanview.commands.reading import places, read_all
-from spanview.commands.standard_error import notice, quiet_libraries, say, say_if_nothing_matches
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.tables import JSON, print_report
 from spanview.model.problems import QueryError
 from spanview.sources.places import latest_session
@@ -45,23 +45,15 @@ def run(options: Options) -> int:
 
 def _run_on_cluster(options: Options, address: str) -> int:
     """Have a Ray cluster count, and print the statistics."""
-    from spanview.cluster.shared_files import search
-    from spanview.cluster.shuffle import RayTasks, decidable, job_of
     from spanview.cluster.statistics import BY, statistics_on_cluster
-    from spanview.cluster.tasks import connected, watched
+    from spanview.commands.from_cluster import working
     from spanview.reports.statistics import report_of
 
     if options.by not in BY:
         raise QueryError(f"can't group by {options.by!r} on a cluster; there are {', '.join(BY)}")
-    selection = decidable(options.selection())
-    files, problems = search(options.paths)
-    with quiet_libraries(), connected(address), watched():
-        groups, tallies = statistics_on_cluster(RayTasks(), job_of(files, options.cap, selection), options.by)
-    for problem in problems:
-        tallies.add_problem(problem)
-    notice(tallies, options.paths)
-    if tallies.records and not groups:
-        say("nothing matches")
+    with working(options, address) as work:
+        groups, tallies = statistics_on_cluster(work.tasks, work.job, options.by)
+    work.notice(tallies, len(groups))
     print_report(report_of(groups, options.by), options)
     return 0
 

@@ -88,12 +88,7 @@ def _shown(
     stream: IO[bytes] | None,
     opening: Opening | None,
 ) -> SpanviewApp:
-    """Show the viewer until it is left, or is to begin again.
-
-    Args:
-        choose: Which traces are shown at all; None for all.
-        opening: What to begin with, where that isn't what was asked for.
-    """
+    """Show the viewer until it is left, or is to begin again."""
     _forget_terminal_size()
     details = RecordReader()
     store = Store(details, notes_changes=True)

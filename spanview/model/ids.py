@@ -30,9 +30,6 @@ def parse_id(value: object, digits: int) -> int:
 
     Accepted are hexadecimal digits in either case, with or without `0x`, shorter than `digits` (leading zeros were
     left out), and the padded base64 that protobuf's own JSON mapping writes.
-
-    Args:
-        value: What the file has in the id's place, of any JSON type.
     """
     if not isinstance(value, str):
         return UNUSABLE

@@ -41,9 +41,6 @@ def parse_time(value: object) -> int:
     """Return the nanoseconds since 1970 that an ISO time stands for, or `NO_TIME`.
 
     Times without a zone are taken as UTC, as the SDK means them. Digits after the ninth are cut off.
-
-    Args:
-        value: What the file has in the time's place, of any JSON type.
     """
     if not isinstance(value, str):
         return NO_TIME
@@ -121,11 +118,7 @@ def _text_of(seconds: int) -> str:
 
 
 def format_times(times: Sequence[int]) -> list[bytes]:
-    """Return times as `format_time` does, in ASCII, and nothing for `NO_TIME`; much quicker than one by one.
-
-    Args:
-        times: At least one.
-    """
+    """Return one or more times as `format_time` does, in ASCII, and nothing for `NO_TIME`; quicker than one by one."""
     fractions = [ns % NS_PER_SECOND for ns in times]
     if any(fraction % 1000 for fraction in fractions):
         return [(format_time(ns) or "").encode() for ns in times]

@@ -286,11 +286,7 @@ def _run(items: Generator[Any, Any, Any], attempt: _Attempt) -> Generator[Any, A
 
 
 class _Attempt:
-    """The CONSUMER span of a call.
-
-    Args:
-        carried: What Ray's call brought along.
-    """
+    """The CONSUMER span of a call."""
 
     def __init__(self, carried: Any, function: str, attributes: Mapping[str, Any]) -> None:
         parent = extract(carried)

@@ -53,7 +53,6 @@ def identity_of(ray: RayProcess | None, folder: str) -> Identity:
     """Return who this process is.
 
     Args:
-        ray: What Ray says of it; None without Ray.
         folder: Where it is to write; empty for the default place.
     """
     pid, host = os.getpid(), platform.node()

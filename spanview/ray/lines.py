@@ -48,11 +48,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def frame_of(resource: Mapping[str, Any], schema_url: str, scope: InstrumentationScope | None) -> Frame:
-    """Return what all lines of a resource and a scope have before and after their span.
-
-    Args:
-        schema_url: That of the resource; empty for none.
-    """
+    """Return what all lines of a resource and a scope have before and after their span."""
     parts, url = [], ""
     if scope is not None:
         url = scope.schema_url or ""
@@ -79,8 +75,6 @@ def loss_line_of(resource: Mapping[str, Any], time_ns: int, count: int, reason: 
 
     Args:
         time_ns: When it is written, in nanoseconds since 1970.
-        count: How many since the last line of the file.
-        reason: Why the last one was not.
     """
     text = f"{count} spans that ended before this could not be written: {reason}"
     attributes = _attributes({NOT_WRITTEN: count, REASON: reason})

@@ -12,11 +12,7 @@ if TYPE_CHECKING:
 
 
 class Content:
-    """The content of a stream, or of a compressed file, from its first byte on.
-
-    Args:
-        path: What it is shown as.
-    """
+    """The content of a stream, or of a compressed file, from its first byte on."""
 
     def __init__(self, path: str, source: int, sink: Sink, spool: Spool, options: ReadOptions) -> None:
         self._path, self._source = path, source

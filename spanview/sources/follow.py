@@ -42,11 +42,7 @@ class Update:
 
 
 class Watcher:
-    """A thread that hears of changes in folders; it may miss some, and nothing relies on it.
-
-    Args:
-        on_problem: Called from the thread with what went wrong.
-    """
+    """A thread that hears of changes in folders; it may miss some, and nothing relies on it."""
 
     def __init__(self, on_problem: Callable[[Problem], None]) -> None:
         self._on_problem = on_problem
@@ -166,12 +162,7 @@ def _with_inodes(folders: Iterable[str]) -> frozenset[tuple[str, int]]:
 
 
 def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Callable[[], float]) -> Iterator[Update]:
-    """Yield what changes in a session's PATHs until `stop` is set.
-
-    Args:
-        session: The reading, after its `load`.
-        stop: Ends the following; `watcher.wake()` ends it at once.
-    """
+    """Yield what changes in a session's PATHs until `stop` is set."""
     due, pause = clock(), SEARCH_INTERVAL_S
     hints: set[str] = set()
     while session.can_change and not stop.is_set():

@@ -120,11 +120,7 @@ class KeptIndex:
         return True
 
     def write(self, intake: Intake, *, is_proven: bool) -> None:
-        """Keep an index, if everything was read and the files are still as they were found.
-
-        Args:
-            is_proven: Whether each record was decoded.
-        """
+        """Keep an index, if everything was read and the files are still as they were found."""
         if self._path is None or not self._are_quiet:
             return
         if intake.details.are_there:

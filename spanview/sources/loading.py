@@ -26,12 +26,6 @@ def load_store(
 ) -> Store:
     """Read everything that is there, and return the store.
 
-    Args:
-        paths: A file, a folder, a glob or `-`, or several of them.
-        cap: Bytes of the longest record that is kept.
-        use_cache: Whether the index of a large folder is kept, and taken.
-        standard_input: What `-` means.
-
     Raises:
         NoSuchPathError: A path doesn't exist.
     """

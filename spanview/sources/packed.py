@@ -60,11 +60,7 @@ class _Packed:
 
 
 class PackedFiles:
-    """The compressed files among those that are read.
-
-    Args:
-        follow: Whether one that breaks off may still be written.
-    """
+    """The compressed files among those that are read."""
 
     def __init__(self, reading: Reading, *, follow: bool) -> None:
         self._reading = reading

@@ -46,7 +46,6 @@ def load_quickly(
     """Read files to their ends.
 
     Args:
-        partly_read: The first one, where some of it was read already.
         go_on: Reads a file on that was read to its end, given its number in the sink; None if none grows.
 
     Yields:
@@ -81,11 +80,7 @@ def load_quickly(
 
 
 class _Noted:
-    """What the sink knows of the files.
-
-    Args:
-        partly_read: The first one, where some of it was read already.
-    """
+    """What the sink knows of the files."""
 
     def __init__(self, files: Sequence[FoundFile], reading: Reading, partly_read: FileTail | None) -> None:
         self._files, self._reading = files, reading

@@ -29,11 +29,7 @@ _MAX_TRUNCATIONS_REPORTED: Final = 10
 
 
 class Reading:
-    """Reads files and streams into a sink, and keeps what can't be read again.
-
-    Args:
-        details: Gives records back; the sink's reader.
-    """
+    """Reads files and streams into a sink, and keeps what can't be read again."""
 
     def __init__(self, options: ReadOptions, sink: Sink, details: RecordReader) -> None:
         self.options = options
@@ -49,11 +45,7 @@ class Reading:
     # -- files -------------------------------------------------------------------------------------------------------
 
     def take_up(self, file: FoundFile, source: int | None = None) -> FileTail | None:
-        """Open a file that is new, as the next generation where its path had another one before.
-
-        Args:
-            source: Its number in the sink, if it was entered already.
-        """
+        """Open a file that is new, as the next generation where its path had another one before."""
         tail = self._open(file)
         if tail is not None:
             self._enter(tail, source)
@@ -110,10 +102,9 @@ class Reading:
         self._details.register(source, file.real, file.device, file.inode)
 
     def read(self, tail: FileTail, most: int, *, live: bool = False) -> Iterator[int]:
-        """Read a file on to its end, or some more than so many bytes; yield the bytes of each piece.
+        """Read a file on, but little more than `most` bytes: one that is written has no end; yield those of each piece.
 
         Args:
-            most: Bytes; a file that is written quicker than it is read has no end.
             live: Whether what is read is kept, because it may be gone when someone looks.
         """
         sink, source, spool = self.sink, tail.source, self._details.spool

@@ -37,12 +37,7 @@ _LEFT_BEHIND_QUIET_S: Final = 10.0
 
 
 class Session:
-    """The reading of some PATHs.
-
-    Args:
-        details: Gives records back; the sink's reader.
-        standard_input: What `-` means.
-    """
+    """The reading of some PATHs."""
 
     def __init__(
         self, options: ReadOptions, sink: Sink, details: RecordReader, standard_input: IO[bytes] | None = None
@@ -126,11 +121,7 @@ class Session:
         return self._is_from_kept
 
     def keep(self, *, is_proven: bool = False) -> None:
-        """Keep the index of what was loaded for the next session, where that pays.
-
-        Args:
-            is_proven: Whether each record was decoded.
-        """
+        """Keep the index of what was loaded for the next session, where that pays."""
         intake = self._sink.intake
         # What was compressed is in the spool, which isn't kept.
         if self._packed.are_there:

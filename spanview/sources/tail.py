@@ -47,7 +47,6 @@ class FileTail:
     """A file, how far it was read, and by what it is recognised.
 
     Args:
-        attempts: How often a failing read is tried.
         descriptor: The file, open already; it is closed by this tail.
 
     Raises:
@@ -117,7 +116,6 @@ class FileTail:
         Args:
             decoder: What was fed with what was read, and waits for more; None for nothing.
             head: The first bytes of the file, as they were read; empty where they are no longer known.
-            last: The last bytes before the position.
         """
         self.position = position
         if decoder is None:

@@ -144,7 +144,6 @@ def unpacked(stream: IO[bytes], head: bytes, unpacker: Unpacker) -> Iterator[tup
     """Yield the content of a compressed stream in pieces, and how many bytes of the stream were read for each.
 
     Args:
-        head: Its first bytes, which were read already.
         unpacker: Gets it all, and says at the end why its rest can't be had.
     """
     data = head

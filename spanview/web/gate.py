@@ -58,12 +58,7 @@ class AccessCheck:
         return [f"{name}:{self.port}" for name in _HOSTS] + [*_HOSTS] * (self.port == _PORT_OF_HTTP)
 
     def refusal(self, path: str, headers: Mapping[str, str], *, is_socket: bool = False) -> str:
-        """Return in words why a request is refused; nothing where it isn't.
-
-        Args:
-            path: The path that is asked for, as it was sent.
-            headers: What came with it; names in any case.
-        """
+        """Return in words why a request is refused; nothing where it isn't."""
         host, origin = headers.get("Host", ""), headers.get("Origin")
         if host not in self._hosts:
             return f"spanview is asked for at {LOOPBACK}:{self.port} only; a forwarded port has to have the same number"
@@ -75,10 +70,6 @@ class AccessCheck:
         return ""
 
     def headers(self, host: str) -> dict[str, str]:
-        """Return the headers of every answer.
-
-        Args:
-            host: What the request has called this machine; not trusted.
-        """
+        """Return the headers of every answer; what a request has called this machine isn't trusted."""
         known = host if host in self._hosts else f"{LOOPBACK}:{self.port}"
         return {**_HEADERS, "Content-Security-Policy": _POLICY.format(host=known)}

@@ -70,10 +70,6 @@ class ServedViewer:
 def serve(viewer: ServedViewer, port: int, announce: Callable[[str], None]) -> None:
     """Serve a viewer until a signal ends it.
 
-    Args:
-        port: Where; 0 for any that is free.
-        announce: Told the address, when it can be opened.
-
     Raises:
         SpanviewError: The port can't be had.
     """

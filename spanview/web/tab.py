@@ -81,14 +81,7 @@ class Tab:
     async def begin(
         cls, words: Sequence[str], environment: Mapping[str, str], size: TabSize, piped: int | None, *, is_light: bool
     ) -> Self:
-        """Start a viewer.
-
-        Args:
-            words: What is run: a program and its words, which go through no shell.
-            environment: The variables it gets, beside those that make it paint for a browser.
-            piped: A descriptor that it keeps, and nobody else does then.
-            is_light: Whether what is round the terminal is light.
-        """
+        """Start a viewer by a program and its words; the descriptor of what is piped in is kept by it alone."""
         variables = {name: value for name, value in environment.items() if name not in _THIS_TERMINALS} | _VARIABLES
         variables |= {"COLUMNS": str(size.width), "ROWS": str(size.height)}
         variables |= {"COLORFGBG": "0;15" if is_light else "15;0"}

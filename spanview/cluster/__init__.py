@@ -1,8 +1,7 @@
 """Collecting the span files of a cluster's nodes into one folder, and counting on the nodes what all of them can read.
 
 node_files    what runs on a node: new bytes of its span files
-nodes         the nodes of a cluster, and how far collecting from each is
-collection    what was collected, in a folder
+collection    the nodes of a cluster, and what was collected of each, in a folder
 tasks         a task for each node of a Ray cluster
 dashboard     the same through the dashboard, which has the logs of all nodes
 shared_files  files that every node can read

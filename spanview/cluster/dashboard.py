@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlencode, urlsplit
 from urllib.request import Request, urlopen
 
-from spanview.cluster.nodes import ClusterNode, NodeProgress, NodeState
+from spanview.cluster.collection import ClusterNode, NodeProgress, NodeState
 from spanview.model.problems import CollectError
 
 if TYPE_CHECKING:

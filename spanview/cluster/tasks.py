@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.cluster import node_files
-from spanview.cluster.nodes import ClusterNode, NodeProgress, NodeState
+from spanview.cluster.collection import ClusterNode, NodeProgress, NodeState
 from spanview.model import stretch
 from spanview.model.problems import CollectError
 

@@ -9,6 +9,7 @@ piped           whether standard input is read
 reading         from options to a store that is read
 output          the way out to standard output
 tables          reports as text, JSON, csv or Markdown
+progress        how far reading or sending is
 following       following without the viewer
 pictures        traces as pictures and bars of characters
 view            `spanview view`: the viewer

@@ -6,8 +6,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from spanview.cluster.collection import Collection
-from spanview.cluster.nodes import NodeState
+from spanview.cluster.collection import Collection, NodeState
 from spanview.commands.following import until_interrupted
 from spanview.commands.standard_error import quiet_libraries, say
 from spanview.display.units import count, size
@@ -15,7 +14,7 @@ from spanview.display.units import count, size
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from spanview.cluster.nodes import NodeProgress
+    from spanview.cluster.collection import NodeProgress
     from spanview.commands.options import Options
 
 

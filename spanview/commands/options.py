@@ -17,7 +17,7 @@ INTERNAL_ERROR: Final = 70
 
 
 class Options(NamedTuple):
-    """What the command line says."""
+    """What the command line says; `cli` has what each option means."""
 
     command: str
     paths: tuple[str, ...] = ()
@@ -38,7 +38,6 @@ class Options(NamedTuple):
     svg: str | None = None
     """The file that a picture goes to; `-` for standard output."""
     bars: bool = False
-    """Whether trees are printed with bars."""
     width: int | None = None
     """Columns of a tree with bars; None for 100."""
     color: str = "auto"
@@ -48,7 +47,6 @@ class Options(NamedTuple):
     fail_on: tuple[str, ...] = ()
     """Queries, of which none may match a span."""
     allow_empty: bool = False
-    """Whether queries that no span could match are allowed."""
     namesake: str | None = None
     """A file or folder that is called like the command, where no PATH is given; None if there is none."""
     sides: tuple[str, ...] = ()
@@ -56,15 +54,12 @@ class Options(NamedTuple):
     address: str | None = None
     """The Ray cluster that is collected from: host and port of its head, or None and `auto` for this machine's."""
     dashboard: str | None = None
-    """The URL of the dashboard that is collected from instead."""
     node_paths: tuple[str, ...] = ()
     """Where span files are on each node; empty for the default places."""
     ray: str | None = None
     """The Ray cluster that is shown, or that counts: `auto`, or host and port of its head."""
     web: bool = False
-    """Whether the viewer is shown in browsers."""
     port: int | None = None
-    """Where they find it; 0 or None for any port that is free."""
     served: str | None = None
     """None for a viewer at a terminal. One in a tab of a browser has the descriptor of what is piped in, or nothing."""
     http: int | None = 4318
@@ -72,43 +67,33 @@ class Options(NamedTuple):
     grpc: int | None = 4317
     """The port for OTLP over gRPC: 0 for any that is free, None for none."""
     host: str = "localhost"
-    """Where is listened."""
     words: tuple[str, ...] = ()
     """The command and its options as they were given, where no PATH is."""
     view: bool = False
-    """Whether what is received is shown."""
     nothing: tuple[str, ...] = ()
     """What the viewer shows while there is no span; empty for how to turn tracing on."""
     keep: tuple[str, ...] = ()
     """What is kept besides spans: `logs`, `metrics` or `all`."""
     max_body: int = 64 * 1024**2
-    """Bytes of the longest request that is taken."""
     max_file: int = 256 * 1024**2
-    """Bytes from which a received file is followed by a new one."""
     max_bytes: int = 0
     """Bytes of all received files; 0 for any number."""
     fsync: bool = False
-    """Whether what is received has to be on the disk before it is answered."""
     cors: tuple[str, ...] = ()
     """Where web pages come from that may send; `*` for any."""
     endpoint: str | None = None
-    """The URL that spans are sent to; None for the environment's."""
     protocol: str | None = None
     """`http/json`, `http/protobuf` or `grpc`; None for the environment's."""
     headers: tuple[str, ...] = ()
     """Of requests, each as `NAME=VALUE`."""
     timeout: float | None = None
-    """Seconds within which an answer has to come."""
     compression: str | None = None
     """`gzip` or `none`; None for the environment's."""
     batch: int = 512
-    """Most spans of a request."""
     rate: float | None = None
-    """Most spans that are sent a second."""
     shift_to_now: bool = False
     """Whether all times are moved, so that the newest span ends now."""
     state: str | None = None
-    """The file that says what has been sent."""
     environment: Mapping[str, str] = {}
 
     def selection(self) -> Selection:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
+from spanview.commands.progress import progress
 from spanview.commands.reading import begin, places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.units import count, duration, size
@@ -22,17 +22,15 @@ from spanview.otlp.sender import IN_FLIGHT, Sender, StoppedError
 from spanview.otlp.unsent import Unsent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
+    from spanview.commands.progress import Show
     from spanview.formats.otlp.write import Form
     from spanview.index.store import Store
     from spanview.otlp.endpoint import Endpoint
     from spanview.otlp.sender import Surroundings, Transport
-
-    Show: TypeAlias = Callable[[int, int], None]
-    """Shows how many spans were sent or refused, and of how many."""
 
 _LINGER_S: Final = 0.2
 """While following, so long is waited for spans that can be sent together."""
@@ -40,7 +38,6 @@ _GRACE_S: Final = 5.0
 """After an interrupt, what was read while following is sent for so long."""
 _ROUNDS_PER_S: Final = 4
 """How often a second something is sent, where the rate is limited."""
-_BAR_AFTER_S: Final = 0.5
 _MAX_REASONS_SHOWN: Final = 5
 _INTERRUPTED: Final = 130
 _WITHOUT_IDS: Final = "no usable trace id or span id, without which OTLP can't say what a span is"
@@ -65,7 +62,7 @@ def run(options: Options) -> int:
             store = read_all(options)
             notice(store.tallies, places(options))
         stop = stack.enter_context(until_interrupted())
-        surroundings = _Terminal(endpoint.shown, stop, stack.enter_context(_progress()))
+        surroundings = _Terminal(endpoint.shown, stop, stack.enter_context(progress("sending", is_bytes=False)))
         sender = Sender(transport, _form(endpoint), surroundings, is_patient=options.follow, in_flight=IN_FLIGHT)
         stack.callback(sender.close)
         push = _Push(store, sender, surroundings, options, state)
@@ -304,26 +301,3 @@ def _summary(push: _Push, where: str) -> str:
         how = "the same command goes on from there" if push.has_state else "with --state FILE it could go on from there"
         parts.append(f"{left:,} left; {how}")
     return "; ".join(parts)
-
-
-@contextmanager
-def _progress() -> Iterator[Show]:
-    """Give what shows on a terminal's standard error how far sending is, once it takes long; nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = TextColumn("sending"), BarColumn(), MofNCompleteColumn(), TextColumn("spans"), TimeRemainingColumn()
-    late_s = time.monotonic() + _BAR_AFTER_S
-    with ExitStack() as stack:
-        bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        task = bar.add_task("sending", total=None)
-
-        def show(finished: int, total: int) -> None:
-            if not bar.live.is_started and time.monotonic() >= late_s:
-                stack.enter_context(bar)
-            bar.update(task, completed=finished, total=total)
-
-        yield show

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import time
-from contextlib import ExitStack
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING
 
 from spanview.commands.piped import is_readable
+from spanview.commands.progress import progress
 from spanview.index.memory import keep_freed
 from spanview.index.store import Store
 from spanview.index.table import NUMPY_FROM_SPANS
@@ -22,14 +21,9 @@ from spanview.sources.unended import let_ask
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from spanview.commands.options import Options
-    from spanview.sources.terms import Progress
-
-_PROGRESS_FROM_BYTES: Final = 32 * 1024 * 1024
-_PROGRESS_AFTER_S: Final = 1.0
-"""What is compressed may be much more than its size says."""
 
 
 def places(options: Options) -> tuple[str, ...]:
@@ -94,41 +88,10 @@ def begin(options: Options, *, decodes_all: bool = False) -> tuple[Store, Sessio
     let_ask(store)
     how = read_options(options)._replace(processes=WorkerStart.FORKED, decodes_all=decodes_all)
     session = Session(how, store, details, standard_input(how.paths))
-    with stage("load"), ExitStack() as stack:
-        show: Callable[[Progress], None] | None = None
-        late_s = time.monotonic() + _PROGRESS_AFTER_S
-        is_for_a_person = sys.stderr is not None and sys.stderr.isatty()
-        for progress in session.load():
-            if show is None and is_for_a_person and _takes_long(progress, late_s):
-                show = _progress_bar(stack)
-            if show is not None:
-                show(progress)
+    with stage("load"), progress("reading", is_bytes=True) as show:
+        for done in session.load():
+            show(done.bytes_read, done.bytes_total)
     session.keep()
     if len(store.intake.spans) >= NUMPY_FROM_SPANS and not options.follow:
         keep_freed()
     return store, session
-
-
-def _takes_long(progress: Progress, late_s: float) -> bool:
-    return progress.bytes_total >= _PROGRESS_FROM_BYTES or (
-        progress.bytes_read < progress.bytes_total and time.monotonic() >= late_s
-    )
-
-
-def _progress_bar(stack: ExitStack) -> Callable[[Progress], None]:
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    bar = stack.enter_context(
-        Bar(
-            TextColumn("reading"),
-            BarColumn(),
-            DownloadColumn(binary_units=True),
-            TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-        )
-    )
-    task = bar.add_task("reading")
-    return lambda progress: bar.update(task, completed=progress.bytes_read, total=progress.bytes_total)

@@ -17,9 +17,8 @@ from spanview.sources.unpacking import MAGIC_BYTES, Unpacker, is_packed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from spanview.sources.content import Content
     from spanview.sources.discover import FoundFile
-    from spanview.sources.reading import Reading
+    from spanview.sources.reading import Content, Reading
 
 _PIECE_BYTES: Final = 16 * 1024
 """Bytes of a file that are read at once: progress is reported even where it unpacks to a thousand times its size."""

@@ -7,11 +7,11 @@ import select
 from collections import Counter, defaultdict
 from typing import IO, TYPE_CHECKING, Final
 
+from spanview.formats.decoder import Decoder
 from spanview.model.problems import Problem, ProblemKind
-from spanview.sources.content import Content
+from spanview.sources.descriptors import HeldOpen
 from spanview.sources.details import TOO_MANY_OPEN, reason_of
 from spanview.sources.discover import STANDARD_INPUT
-from spanview.sources.held import HeldOpen
 from spanview.sources.tail import BLOCK_BYTES, MAX_ATTEMPTS, FileTail
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from spanview.sources.details import RecordReader
     from spanview.sources.discover import FoundFile
+    from spanview.sources.spool import Spool
     from spanview.sources.terms import ReadOptions, Sink
     from spanview.sources.unpacking import Unpacker
 
@@ -263,6 +264,41 @@ class Reading:
         if self._details.spool.failed is not None:
             detail = f"details of spans read live can't be kept: {self._details.spool.failed}"
             self.report(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
+
+
+class Content:
+    """The content of a stream, or of a compressed file, from its first byte on."""
+
+    def __init__(self, path: str, source: int, sink: Sink, spool: Spool, options: ReadOptions) -> None:
+        self._path, self._source = path, source
+        self._sink, self._spool, self._options = sink, spool, options
+        self._decoder = Decoder(cap=options.cap)
+        self.size = 0
+        """Bytes so far."""
+
+    def take(self, data: bytes, count: int) -> None:
+        """Take the next bytes.
+
+        Args:
+            count: How many bytes of the stream or file were read for them.
+        """
+        self._sink.tallies.add_bytes(self._path, count, content=len(data))
+        if not data:
+            return
+        self._spool.write(self._source, self.size, data)
+        self.size += len(data)
+        self._sink.add(self._source, self._decoder.feed(data))
+        if not self._options.keep_details:
+            self._spool.forget(self._source, self._decoder.offset)
+
+    def flush(self) -> None:
+        """Take what is complete without a line end, where more may come."""
+        self._sink.add(self._source, self._decoder.tail())
+
+    def close(self) -> None:
+        """Take what is left at the end; data that still comes starts over."""
+        self._sink.add(self._source, self._decoder.close())
+        self._decoder = Decoder(cap=self._options.cap, offset=self.size)
 
 
 def _is_quiet(stream: IO[bytes]) -> bool:

@@ -23,9 +23,8 @@ import pytest
 
 from seeds import seeds
 from spanview.cluster import node_files
-from spanview.cluster.collection import Collection
+from spanview.cluster.collection import ClusterNode, Collection
 from spanview.cluster.node_files import MESSAGE_BYTES, new_bytes
-from spanview.cluster.nodes import ClusterNode
 from spanview.model.problems import CollectError
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hostile import TEXTS, documents, in_file_names, make_folder
 from programs import spanview
-from spanview.cluster.nodes import ClusterNode, NodeProgress, NodeState
+from spanview.cluster.collection import ClusterNode, NodeProgress, NodeState
 from spanview.commands import collect
 from spanview.ray import notices
 

@@ -379,12 +379,34 @@ def _mistakes(given: Options) -> dict[str, object]:
 
 
 def _parser(command: str) -> argparse.ArgumentParser:
+    parser = _empty_parser(command)
+    add = parser.add_argument
+    if command == "help":
+        add("page", metavar="PAGE", nargs="?", default=None, help="name of a page; without it, all pages are listed")
+        return parser
+    if command == "diff":
+        parser.usage = "spanview diff A B [PATH]... [OPTION]..."
+        add("paths", metavar="A B", nargs="*", help="what to compare: prefixes of trace ids, queries, or PATHs")
+        parser.epilog = _EPILOG_OF_DIFF
+    elif command not in _WITHOUT_PATHS:
+        add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
+    for commands, flags, how in _OPTIONS:
+        if command in commands:
+            add(*flags, **{"action": _action_of(flags, how), **how})
+    return parser
+
+
+def _empty_parser(command: str) -> argparse.ArgumentParser:
     import argparse
 
     class Parser(argparse.ArgumentParser):
         def error(self, message: str) -> None:  # type: ignore[override]
             near = _near_option(message, self._option_string_actions)
             sys.exit(_complain(f"{message}{near}; {self.prog} --help lists its options"))
+
+        def _check_value(self, action: argparse.Action, value: Any) -> None:
+            if action.choices is not None and value not in action.choices:
+                raise argparse.ArgumentError(action, f"{value}: expected {_any_of([*action.choices])}")
 
     class Once(argparse.Action):
         """Takes a value, and refuses another one, of which only the last would count."""
@@ -407,19 +429,6 @@ def _parser(command: str) -> argparse.ArgumentParser:
         argument_default=argparse.SUPPRESS,
     )
     parser.register("action", "once", Once)
-    add = parser.add_argument
-    if command == "help":
-        add("page", metavar="PAGE", nargs="?", default=None, help="name of a page; without it, all pages are listed")
-        return parser
-    if command == "diff":
-        parser.usage = "spanview diff A B [PATH]... [OPTION]..."
-        add("paths", metavar="A B", nargs="*", help="what to compare: prefixes of trace ids, queries, or PATHs")
-        parser.epilog = _EPILOG_OF_DIFF
-    elif command not in _WITHOUT_PATHS:
-        add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
-    for commands, flags, how in _OPTIONS:
-        if command in commands:
-            add(*flags, **{"action": _action_of(flags, how), **how})
     return parser
 
 
@@ -471,7 +480,7 @@ def _size(text: str) -> int:
     match = _SIZE.fullmatch(text.strip())
     bytes_ = int(match[1]) * 1024 ** " kmg".index(match[2].lower() or " ") if match else 0
     if not bytes_:
-        raise _unexpected(text, "a size such as 64MiB or 500000")
+        raise _unexpected(text, "a size such as 16MiB or 500000")
     return bytes_
 
 

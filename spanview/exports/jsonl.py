@@ -120,10 +120,6 @@ def escape_for_terminal(data: bytes) -> bytes:
     That is control characters, C1 included, and characters of zero width, line ends and changes of the direction of
     writing. Between tokens there must be no white space but spaces and line feeds, as all exports have it: everything
     else can only be inside a string, where the escape is the same string.
-
-    That is control characters, C1 included, and characters of zero width, line ends and changes of the direction of
-    writing. Between tokens there must be no white space but spaces and line feeds, as all exports have it: everything
-    else can only be inside a string, where the escape is the same string.
     """
     if _HARMLESS.fullmatch(data):
         return data

@@ -283,7 +283,9 @@ class AlikeTexts:
                 begin = int(starts[index])
                 stop = max(index + 1, index + int(np.searchsorted(ends[index:last], begin + _MAX_READ_BYTES, "right")))
                 size = int(ends[stop - 1]) - begin
-                if self._store.intake.details.read_into(int(sources[index]), begin, view[filled : filled + size]):
+                data = self._store.intake.details.read(int(sources[index]), begin, size)
+                if data is not None:
+                    view[filled : filled + size] = data
                     batch.places[chosen[index:stop]] = starts[index:stop] + (filled - begin)
                     filled += size
                 index = stop

@@ -36,14 +36,6 @@ class DetailReader(Protocol):
     def read(self, source: int, offset: int, length: int) -> bytes | None:
         """Return the bytes at a place of a source, or None where they are gone."""
 
-    def read_into(self, source: int, offset: int, target: memoryview) -> bool:
-        """Fill some memory with the bytes at a place of a source; return whether all of them are there."""
-        data = self.read(source, offset, len(target))
-        if data is None or len(data) < len(target):
-            return False
-        target[:] = data
-        return True
-
 
 @dataclass(slots=True)
 class _Places:
@@ -125,10 +117,6 @@ class Documents:
         with self._lock:
             spans = self._spans_of(source, begin, size)
         return spans[offset - begin] if offset - begin < len(spans) else None
-
-    def read_into(self, source: int, offset: int, target: memoryview) -> bool:
-        """Fill some memory with the bytes at a place of a source; return whether all of them are there."""
-        return self.reader.read_into(source, offset, target)
 
     def _spans_of(self, source: int, offset: int, length: int) -> list[Span]:
         known = self._spans.get((source, offset))

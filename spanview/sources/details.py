@@ -76,17 +76,6 @@ class RecordReader(DetailReader):
                 return None
         return data if data is not None and len(data) == length else None
 
-    def read_into(self, source: int, offset: int, target: memoryview) -> bool:
-        """Fill some memory with the bytes at a place of a source; return whether all of them are there."""
-        if not hasattr(os, "preadv") or self.spool.has(source):
-            return super().read_into(source, offset, target)
-        with self._lock:
-            try:
-                descriptor = self._descriptor(source)
-                return descriptor is not None and os.preadv(descriptor, [target], offset) == len(target)
-            except OSError:
-                return False
-
     def _descriptor(self, source: int) -> int | None:
         descriptor = self._open.get(source)
         if descriptor is not None:

@@ -774,7 +774,7 @@ def test_an_error_of_its_own_is_no_answer(folder: Path, command: str) -> None:
 
 def test_an_error_of_the_viewer_is_no_answer(folder: Path) -> None:
     """What is raised behind its screens ends the viewer with the same status, and is printed."""
-    crashing = CRASHING.format(module="spanview.tui.app.app", of=".SpanviewApp", name="open_trace")
+    crashing = CRASHING.format(module="spanview.tui.app.views", of=".Views", name="open_trace")
     (folder / "sitecustomize.py").write_text(crashing)
     with Terminal("1.json", folder=folder, environment={"PYTHONPATH": str(folder)}) as terminal:
         assert terminal.has_soon("2 traces"), terminal.lines

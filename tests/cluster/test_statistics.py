@@ -22,7 +22,7 @@ from clusters import DIVIDING, OF_ANOTHER_VERSION, TasksHere
 from pages import ROOT
 from quick.folders import make, quick_from
 from ray_sessions import need
-from seeds import seeds
+from seeds import sample, seeds
 from spanview.analysis.query.selection import Selection
 from spanview.analysis.stats import GroupPart, joined, statistics
 from spanview.cluster import shared_files, shuffle
@@ -54,7 +54,8 @@ def check(folder: Path) -> int:
     return len(store.spans)
 
 
-@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.shortened
+@pytest.mark.parametrize("name", sample(FIXTURES, 8))
 @pytest.mark.usefixtures("small")
 def test_recordings(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The recordings of all writers and layouts give what they give on one machine, decoded or scanned."""

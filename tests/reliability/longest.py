@@ -211,6 +211,6 @@ _VISITED: Final = len(_TAGS) * len(_STEPS)
 _PRINTED: Final = 3 * len(_FIELDS) * len(_COMMANDS)
 ROWS: Final = (
     Row("19a", "10 MB in one field, wide characters", "screens", _SCREENS, -(-_SCREENS // 20), _long, _CEILING_S),
-    Row("19b", "the same in a session of Ray, with logs", "steps", _VISITED, -(-_VISITED // 10), _visits, _CEILING_S),
+    Row("19b", "the same in a session of Ray, with logs", "steps", _VISITED, -(-_VISITED // 30), _visits, _CEILING_S),
     Row("19c", "the same, printed", "outputs", _PRINTED, -(-_PRINTED // 10), _prints),
 )

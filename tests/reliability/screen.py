@@ -430,6 +430,6 @@ ROWS: Final = (
     Row("18a", "ESC, OSC, C1, bidi, zero width …", "places", 1_350, 68, partial(_walk, texts=RAW)),
     Row("18b", "the same, clicked on", "clicks", 730, 20, partial(_click, texts=RAW)),
     Row("18c", "the same, pasted into prompts", "pastes", 333, 10, _prompts),
-    Row("18d", "anything that a terminal can send", "pieces", 5_000, 125, _anything),
+    Row("18d", "anything that a terminal can send", "pieces", 5_000, 40, _anything),
     Row("18e", "ESC, OSC … on a wide screen, in logs", "places", 900, 52, partial(_walk, texts=RAW, size=_WIDEST)),
 )

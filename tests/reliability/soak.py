@@ -181,4 +181,4 @@ def _no_proc() -> str:
     return "" if os.path.exists("/proc/self/fdinfo") else "there is no /proc here"
 
 
-ROWS: Final = (Row("30b", "fifty writers", "seconds", 600, 20, _soak, unavailable=_no_proc),)
+ROWS: Final = (Row("30b", "fifty writers", "seconds", 600, 8, _soak, unavailable=_no_proc),)

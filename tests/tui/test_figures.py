@@ -31,7 +31,7 @@ import pytest
 
 from pictures import ROOT, settled, viewer_of
 from programs import spanview
-from seeds import THOROUGH
+from seeds import THOROUGH, sample
 from spanview.analysis.answer import answer_of
 from spanview.analysis.ray.waited_for import WaitedFor
 from spanview.display.units import count, duration, last_digit
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
 
 RECORDINGS: Final = (
     "ray-tasks-bundled-hook",
-    "serve",
     "killed-workers",
+    "serve",
+    "pids-used-again",
     "ray-odd-actors",
     "session-with-logs/logs",
-    "pids-used-again",
 )
 WIDE: Final = (220, 60)
 _MOST_OPENED: Final = 6 if THOROUGH else 3
@@ -61,7 +61,7 @@ _DURATION: Final = re.compile(r"(?:(\d+) m )?((?<!\S)-?\d+(?:\.\d+)?|\d+(?:\.\d+
 _NS: Final = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
 
-pytestmark = pytest.mark.usefixtures("universal_time")
+pytestmark = [pytest.mark.usefixtures("universal_time"), pytest.mark.shortened]
 
 
 @pytest.fixture(autouse=True)
@@ -135,7 +135,7 @@ def cells_of(line: str) -> list[str]:
     return re.split(r" {2,}", line.strip())
 
 
-@pytest.mark.parametrize("recording", RECORDINGS)
+@pytest.mark.parametrize("recording", sample(RECORDINGS, 3))
 async def test_header(recording: str) -> None:
     """Traces, spans, errors and findings."""
     report, spans = told(recording, "check", "--json"), spans_of(recording)
@@ -149,7 +149,7 @@ async def test_header(recording: str) -> None:
         assert "   ".join([totals, *wrong]) in look.header
 
 
-@pytest.mark.parametrize("recording", RECORDINGS)
+@pytest.mark.parametrize("recording", sample(RECORDINGS, 3))
 async def test_traces_and_preview(recording: str) -> None:
     """Each trace's duration, spans and errors; beside the list the same, and an answer that adds up."""
     traces = {trace["trace_id"]: trace for trace in traces_of(recording)}
@@ -178,8 +178,7 @@ async def test_traces_and_preview(recording: str) -> None:
     assert seen
 
 
-@pytest.mark.shortened
-@pytest.mark.parametrize("recording", RECORDINGS)
+@pytest.mark.parametrize("recording", sample(RECORDINGS, 3))
 async def test_answer_of_each_trace(recording: str) -> None:
     """The line under a trace's title adds up to its duration, and failed spans have their exceptions."""
     traces = {trace["trace_id"]: trace for trace in traces_of(recording)}
@@ -199,7 +198,7 @@ async def test_answer_of_each_trace(recording: str) -> None:
             await look.press("escape")
 
 
-@pytest.mark.parametrize("recording", RECORDINGS)
+@pytest.mark.parametrize("recording", sample(RECORDINGS, 3))
 async def test_exceptions(recording: str) -> None:
     """The newest failure has as many events as its record, and its last exception stands first."""
     nodes = [node for trace in traces_of(recording) for node in all_nodes(trace["roots"])]
@@ -236,7 +235,7 @@ async def test_groups(recording: str) -> None:
     assert shown == expected
 
 
-@pytest.mark.parametrize("recording", RECORDINGS)
+@pytest.mark.parametrize("recording", sample(RECORDINGS, 3))
 async def test_calls(recording: str) -> None:
     """By function as the command counts them; by actor, node and job just as many, and those that the records name."""
     functions = told(recording, "stats", "--by", "ray", "--json")["rows"]
@@ -353,7 +352,7 @@ async def test_requests(recording: str) -> None:
         assert whole
 
 
-@pytest.mark.parametrize("recording", RECORDINGS)
+@pytest.mark.parametrize("recording", sample(RECORDINGS, 3))
 async def test_statistics(recording: str) -> None:
     """Each row has the figures that the command prints."""
     expected = [
@@ -379,7 +378,7 @@ async def test_statistics(recording: str) -> None:
     assert shown.total() == min(len(expected), len(rows))
 
 
-@pytest.mark.parametrize("recording", RECORDINGS)
+@pytest.mark.parametrize("recording", sample(RECORDINGS, 3))
 async def test_check(recording: str) -> None:
     """Each finding is there with its count."""
     async with recording_at(recording, "exclamation_mark") as look:

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from spanview.tui.app.app import SpanviewApp
 
 _SMALL, _LARGE = SIZES[0], SIZES[-1]
-_TIMES: Final = 20
+_TIMES: Final = 20 if THOROUGH else 4
 """That often a terminal is made larger and smaller again."""
 
 
-pytestmark = pytest.mark.usefixtures("universal_time")
+pytestmark = [pytest.mark.usefixtures("universal_time"), pytest.mark.shortened]
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ import pytest
 from rich.cells import cell_len
 
 from builders import Builder, Document, time_text
+from seeds import sample
 from spanview.tui.app.opening import Opening
 from spanview.tui.keys import KEYS
 from spanview.tui.traces.traces_screen import TracesScreen
@@ -62,7 +63,8 @@ def keys_to_walk() -> list[str]:
     return [name for name in names if name not in away]
 
 
-@pytest.mark.parametrize("size", [*SIZES, *TINY])
+@pytest.mark.shortened
+@pytest.mark.parametrize("size", sample([*SIZES, *TINY], 4))
 async def test_every_screen_fits_and_can_be_walked(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

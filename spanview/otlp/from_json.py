@@ -17,7 +17,7 @@ import orjson
 
 from spanview.formats.otlp.fields import ENUMS, MESSAGES, Kind, snake_case
 from spanview.formats.otlp.read import DOCUMENT_KEYS, RESOURCE_KEYS
-from spanview.formats.otlp.values import INT64, NUMBER, UINT32, bytes_of, integer
+from spanview.formats.otlp.values import INT64, NUMBER, UINT32, bytes_of, enum_number, integer
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
 from spanview.otlp.body import MalformedError, Refused, RefusedError, TooLargeError
 from spanview.otlp.span_lines import Json, LineFrame, checked, frame_of, lines_of, most_parts, without
@@ -225,13 +225,9 @@ def _id(digits: int, value: Any) -> str:
     return raw.hex() if any(raw) else ""
 
 
-def _enum(prefix: str, names: Sequence[str], value: Any) -> int:
+def _enum(kind: Kind, value: Any) -> int:
     """Return the number of an enum; one that isn't known is kept, as protobuf has it."""
-    if isinstance(value, str):
-        name = value.upper().removeprefix(prefix)
-        if name in names:
-            return names.index(name)
-    return _number(_INT32, value)
+    return _number(_INT32, enum_number(kind, value))
 
 
 def _list(convert: Convert, value: Any) -> list[Any]:
@@ -252,7 +248,7 @@ _CONVERTS: Final[Mapping[Kind, Convert]] = {
     Kind.TIME: partial(_number_text, _UINT64),
     Kind.COUNT: _COUNT,
     Kind.FLAGS: _COUNT,
-    **{kind: partial(_enum, *enum) for kind, enum in ENUMS.items()},
+    **{kind: partial(_enum, kind) for kind in ENUMS},
     Kind.BOOL: partial(_exactly, bool),
     Kind.INT: partial(_number_text, INT64),
     Kind.DOUBLE: _double,

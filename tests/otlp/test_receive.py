@@ -100,7 +100,7 @@ def test_the_summary_says_what_there_was(tmp_path: Path, number: signal.Signals)
         notices = receiver.process.notices
     assert said == (
         f"spanview: received 2 spans in 1 request, in 1 file of {tmp_path / 'new'}; dropped 2 requests of logs; "
-        "refused 1 span: traceId that is all zeros or missing"
+        "refused 1 span: a trace id that isn't 16 bytes, or all zeros"
     )
     assert [notice for notice in notices if "logs" in notice] == [
         "spanview: logs are received and dropped; --keep logs keeps them",

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.otlp.fields import ENUMS, Kind, extra_of, snake_case
-from spanview.formats.otlp.values import UINT32, Reader, bytes_of, field, integer
+from spanview.formats.otlp.values import UINT32, Reader, bytes_of, enum_number, field
 from spanview.formats.rows import ignore_part
 from spanview.formats.tracestate import parse_trace_state_header
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
@@ -222,13 +222,9 @@ def _counts(read: Reader, holder: Mapping[str, Any], message: str) -> dict[str, 
 
 
 def _enum(read: Reader, value: Any, kind: Kind) -> int:
-    """Return the number of an enum that is written by number or by name; 0 for one that isn't known."""
-    prefix, names = ENUMS[kind]
-    number = 0 if value is None else integer(value)
-    if number is None and isinstance(value, str):
-        name = value.upper().removeprefix(prefix)
-        number = names.index(name) if name in names else None
-    if number is None or not 0 <= number < len(names):
+    """Return the number of an enum; 0 for one that isn't known."""
+    number = 0 if value is None else enum_number(kind, value)
+    if number is None or not 0 <= number < len(ENUMS[kind][1]):
         read.is_malformed = True
         return 0
     return number

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from spanview.formats.careful import Careful
 from spanview.formats.console.columns import as_text
 from spanview.formats.jsontext import INVALID_TEXT, dumps_strict, valid_text
-from spanview.formats.otlp.fields import snake_case
+from spanview.formats.otlp.fields import ENUMS, snake_case
 from spanview.model.span import BytesText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+
+    from spanview.formats.otlp.fields import Kind
 
     Lose: TypeAlias = Callable[[str], None]
     """Takes note of something that a format can't represent."""
@@ -55,6 +57,13 @@ def integer(value: Any) -> int | None:
     # As JSON's mapping of protobuf has it, an exponent may be there, or a fraction of zero.
     number = Decimal(value) if _DECIMAL.fullmatch(value) else None
     return None if number is None or number != number.to_integral_value() else int(number)
+
+
+def enum_number(kind: Kind, value: Any) -> int | None:
+    """Return the number of an enum that is written as a name or a number, or None; it may be one that isn't known."""
+    prefix, names = ENUMS[kind]
+    name = value.upper().removeprefix(prefix) if isinstance(value, str) else ""
+    return names.index(name) if name in names else integer(value)
 
 
 def bytes_of(text: str) -> bytes | None:

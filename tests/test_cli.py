@@ -866,6 +866,18 @@ def test_pictures_call_calls_what_the_viewer_calls_them(tmp_path: Path) -> None:
     assert {"CALL", "WAIT", "RUN", "f", "18 µs", "30 µs"} <= {*drawn}
 
 
+def test_a_trace_whose_call_never_ran_is_not_complete(tmp_path: Path) -> None:
+    """Above its bars it is said that a call left no attempt; an actor that existed already lacks none."""
+    build = Builder()
+    (tmp_path / "1.json").write_bytes(file_of([build.span("huge ray.remote", kind="PRODUCER")]))
+    text = spanview("tree", "1.json", "--bars", folder=tmp_path).text
+    assert "1 call without attempt" in text
+    assert "complete" not in text
+    existing = spanview("tree", FIXTURES / "ray-existing-actors" / "spans", "--bars").text
+    assert "already existed" in existing
+    assert "complete" in existing
+
+
 def test_bars_for_a_chat(folder: Path) -> None:
     """`tree --bars` prints the waterfall, 100 columns wide or as it is told."""
     usual, narrow = (

@@ -306,7 +306,7 @@ def _of_path(store: Store, trace: int, tree: TraceTree, path: CriticalPath, know
         tuple(parts),
         has_calls=has_calls,
         doubts=path.reason,
-        unseen_calls=_unseen_calls(store, tree, numbers[0], known) if numbers[0] and has_calls else UnseenCalls(),
+        unseen_calls=_unseen_calls(store, tree, known) if has_calls else UnseenCalls(),
         generators=_generators(store, tree, pieces, numbers[1], known),
     )
 
@@ -468,15 +468,13 @@ def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerP
 # -- what the path leaves open -----------------------------------------------------------------------------------------
 
 
-def _unseen_calls(store: Store, tree: TraceTree, submits: Collection[int], known: KnownCalls) -> UnseenCalls:
-    spans, texts = store.spans, store.names.texts
-    parents = {*tree.parents}
-    alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
-    if not any(spans.name[row] in submits and spans.status[row] != ERROR for row in alone):
+def _unseen_calls(store: Store, tree: TraceTree, known: KnownCalls) -> UnseenCalls:
+    reasons = known.reasons_in(tree)
+    if not reasons:
         return UnseenCalls()
     from spanview.analysis.ray.reasons import Reason, without_attempt
 
-    reasons = known.reasons_among(tree.rows)
+    spans, texts = store.spans, store.names.texts
     whys = without_attempt(store, reasons)
     untraced = sorted(row for row, why in reasons.items() if why.reason is Reason.UNTRACED)
     without, left_out = (tuple(texts[spans.name[row]] for row in rows) for rows in (whys, untraced))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.commands.output import write_to_standard_output
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
@@ -40,7 +41,8 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
             f"-q or --since; {path} is not written"
         )
     models = [_folded(store, trace) for trace in traces]
-    looks = [_appearance_of(store, model) for model in models]
+    known = KnownCalls(store)
+    looks = [_appearance_of(store, model, known) for model in models]
     shares = _shares([len(model.rows) for model in models], MOST_ROWS)
     drawn = zip(models, looks, shares, strict=True)
     chunks = svg_chunks(
@@ -52,10 +54,10 @@ def write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool
         write_atomically(path, chunks, force=force)
 
 
-def bar_lines(store: Store, trace: int, width: int, paint: Paint = plain) -> Iterator[str]:
+def bar_lines(store: Store, trace: int, known: KnownCalls, width: int, paint: Paint = plain) -> Iterator[str]:
     """Yield one trace's waterfall in characters."""
     model = _folded(store, trace)
-    return picture_lines(picture_of(store, model, _appearance_of(store, model)), width, paint)
+    return picture_lines(picture_of(store, model, _appearance_of(store, model, known)), width, paint)
 
 
 def _folded(store: Store, trace: int) -> TraceModel:
@@ -66,9 +68,10 @@ def _folded(store: Store, trace: int) -> TraceModel:
     return model
 
 
-def _appearance_of(store: Store, model: TraceModel) -> Appearance:
-    """Return what else is shown of a trace: what has become of spans without an end."""
+def _appearance_of(store: Store, model: TraceModel, known: KnownCalls) -> Appearance:
+    """Return what else is shown of a trace: why calls have no attempt, what has become of spans without an end."""
     appearance = Appearance(store, model)
+    appearance.reasons = known.reasons_in(model.stitched.unjoined)
     appearance.take_unended(unended_in(store, model.trace))
     return appearance
 

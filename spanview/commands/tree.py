@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.commands.coloring import paint_for
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import begin, places, read_all
@@ -61,9 +62,9 @@ def run(options: Options) -> int:
 
 
 def _print(store: Store, traces: Iterable[int], options: Options, mark: str = "") -> None:
-    write = sys.stdout.write
+    write, known = sys.stdout.write, KnownCalls(store)
     for trace in traces:
-        lines = _lines(store, trace, options)
+        lines = _lines(store, trace, known, options)
         write(f"{next(lines)}{mark}\n")
         for line in lines:
             write(line + "\n")
@@ -71,11 +72,11 @@ def _print(store: Store, traces: Iterable[int], options: Options, mark: str = ""
     sys.stdout.flush()
 
 
-def _lines(store: Store, trace: int, options: Options) -> Iterator[str]:
+def _lines(store: Store, trace: int, known: KnownCalls, options: Options) -> Iterator[str]:
     if options.bars:
         from spanview.commands.pictures import bar_lines
 
-        yield from bar_lines(store, trace, options.width or _DEFAULT_WIDTH, paint_for(options))
+        yield from bar_lines(store, trace, known, options.width or _DEFAULT_WIDTH, paint_for(options))
     else:
         tree = store.tree(trace)
         paint, unended = paint_for(options), unended_in(store, trace, latest_session(options.environment))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.ray.exits import is_exit
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, fates_text, ran_until, unended_text
 from spanview.analysis.ray.waits import wait_of, wait_word
+from spanview.display.call_text import without_attempt_text
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
@@ -21,6 +22,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from spanview.analysis.ray.reasons import Why
     from spanview.analysis.ray.unended import Unended
     from spanview.display.shades import Paint
     from spanview.index.store import Store
@@ -40,10 +42,12 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
     in_utc: bool = False,
     paint: Paint = plain,
     unended: Mapping[int, Unended] = NO_UNENDED,
+    reasons: Mapping[int, Why] | None = None,
 ) -> str:
     """Return the line above a trace's tree.
 
     Args:
+        reasons: Why calls of the trace have no attempt, by row.
         in_utc: Whether its time is UTC, for readers elsewhere; without, it is local. It says its zone.
     """
     table = store.trace_table
@@ -57,6 +61,11 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
     if table.error_count[trace]:
         parts.append(paint(f"✖ {count(table.error_count[trace], 'error')}", ERROR_SHADE))
     text = completeness_text(is_complete=tree.complete, without_end=count_without_end(store, tree))
+    if reasons and text == COMPLETE:
+        from spanview.analysis.ray.reasons import without_attempt
+
+        if without := len(without_attempt(store, reasons)):
+            text = without_attempt_text(without, 0)
     if fates := fates_text(unended.values()):
         text = fates if tree.complete else f"{text} · {fates}"
     parts.append(text if text == COMPLETE else paint(text, WARNING))

@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from spanview.analysis.ray.names import call_names
+from spanview.model.codes import PRODUCER
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -12,6 +15,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.waited_for import AllAttempts, WaitReason, WaitReasons
     from spanview.analysis.serve.requests import Request
     from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
 
 
 class KnownCalls:
@@ -58,6 +62,12 @@ class KnownCalls:
     def reasons_among(self, rows: Iterable[int]) -> dict[int, Why]:
         """Return why calls among some rows have no attempt; all other rows are left out."""
         return {row: why for row in rows if (why := self.reasons.get(row)) is not None}
+
+    def reasons_in(self, tree: TraceTree) -> dict[int, Why]:
+        """Return why calls of a trace have no attempt; nothing is found out where each has one."""
+        spans, submits, parents = self._store.spans, call_names(self._store)[0], {*tree.parents}
+        alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
+        return self.reasons_among(tree.rows) if any(spans.name[row] in submits for row in alone) else {}
 
     def request_of(self, row: int) -> Request | None:
         """Return the request of Serve that has a span; None for spans that are no part of one.

@@ -64,7 +64,14 @@ def picture_of(
     rows = _Rows(store, model, appearance)
     return Picture(
         name=sanitise(name, _LONGEST_NAME),
-        title=trace_title(store, model.trace, model.stitched.unjoined, in_utc=True, unended=appearance.unended),
+        title=trace_title(
+            store,
+            model.trace,
+            model.stitched.unjoined,
+            in_utc=True,
+            unended=appearance.unended,
+            reasons=appearance.reasons,
+        ),
         first_ns=shown.start_ns - origin,
         last_ns=shown.end_ns - origin,
         rows=tuple(rows.row(node, depth) for node, depth in islice(model.rows, most)),

@@ -652,14 +652,13 @@ _OPTIONS: Final = (
         choices=("path", "name", "ray"),
     ),
     _option(
-        "stats check",
+        "stats check diff",
         "--format",
         f"print the table as {_any_of(TABLE_FORMATS)} (default {TABLE_FORMATS[0]})",
         default="text",
         choices=TABLE_FORMATS,
     ),
-    _option("stats check", "--json", "short for --format json", dest="format", action="store_const", const="json"),
-    _option("diff", "--json", "print JSON"),
+    _option("stats check diff", "--json", "short for --format json", dest="format", action="store_const", const="json"),
     _option("check", "--fail-on QUERY", "exit with status 1 if a span matches; repeat to fail on any"),
     _option(
         "check",

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 CAFE: Final = 0xCAFE << 112
 """A trace whose id begins like a word."""
+RENAMED: Final = "spanview: names in JSON have changed: paths is rows; the old ones stay until the next version"
 SIDE: Final = "type value traces spans errors missing_parents total_ns self_ns p50_ns p95_ns"
 
 
@@ -61,7 +62,7 @@ def make_compared(capfd: pytest.CaptureFixture[str]) -> Callable[..., dict[str, 
     def compared(*words: str) -> dict[str, Any]:
         assert main(["diff", "--json", *words]) == 0
         output, notices = capfd.readouterr()
-        assert notices == ""
+        assert notices.strip().splitlines() in ([], [RENAMED])
         value: dict[str, Any] = json.loads(output)
         return value
 
@@ -83,7 +84,7 @@ def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
     """Each side is read by itself, and every figure is that of the slow way; the keys are those of the format."""
     spans = documents()
     value = compared("old", "new")
-    assert list(value) == ["a", "b", "delta", "ratio", "per_trace", "paths"]
+    assert list(value) == ["schema", "by", "a", "b", "delta", "ratio", "per_trace", "rows", "paths"]
     assert " ".join(value["a"]) == " ".join(value["b"]) == SIDE
     assert " ".join(value["delta"]) == " ".join(value["ratio"]) == SIDE.removeprefix("type value ")
     assert value["a"] == {
@@ -161,7 +162,7 @@ def test_by_ray(compared: Callable[..., dict[str, Any]], capfd: pytest.CaptureFi
     assert "self_ns" not in runs["a"]
     assert main(["diff", "one.json", "two.json", "--by", "ray"]) == 0
     lines = capfd.readouterr().out.splitlines()
-    assert lines[-3].split() == ["f", "5", "µs", "9", "µs", "+4", "µs", "+80", "%", "1"]
+    assert lines[-3].startswith("f                  5 µs   +4 µs   +80 %     9 µs      1  ")
     assert main(["diff", "old", "new", "--by", "ray"]) == 2
     assert "no Ray calls here" in capfd.readouterr().err
 
@@ -184,6 +185,20 @@ def test_by_ray_the_rows_add_up(compared: Callable[..., dict[str, Any]]) -> None
     changes = {path["path"][-1]: path["delta"]["total_ns"] for path in value["paths"]}
     assert changes == {"f": 0, "waiting": 2_000, "submitting": 2_000, "between attempts": 36_000}
     assert sum(changes.values()) == value["delta"]["total_ns"] == 40_000
+
+
+def test_rows_have_what_is_compared(compared: Callable[..., dict[str, Any]]) -> None:
+    """Rows are the paths of the version before: their sums are divided, and say by what."""
+    value = compared("both", "new")
+    assert value["schema"] == "spanview/comparison/v1"
+    for row, path in zip(value["rows"], value["paths"], strict=True):
+        assert (row["path"], row["number"], row["only_in"]) == (path["path"], path["number"], path["only_in"])
+        for side in "ab":
+            whole = (path[side] or {}).get("count")
+            assert row["count"][side] == (None if whole is None else whole / row["divided_by"][side])
+        assert row["self_time_ns"]["change"] == path["per_trace"]["delta"]["self_ns"]
+        assert row["duration_ns"]["total"]["ratio"] == path["per_trace"]["ratio"]["total_ns"]
+        assert row["duration_ns"]["p50"]["change"] == path["delta"]["p50_ns"]
 
 
 def test_folders_are_not_mixed(compared: Callable[..., dict[str, Any]]) -> None:
@@ -256,7 +271,7 @@ def test_standard_input() -> None:
         (("a1", "a2", "-"), data),
     ):
         done = spanview("diff", "--json", *words, given=given)
-        assert (done.status, done.notices) == (0, "")
+        assert (done.status, done.notices.strip()) == (0, RENAMED)
         assert json.loads(done.output)["b"]["spans"] == 3
 
 
@@ -335,18 +350,22 @@ def test_a_file_that_cannot_be_read_is_told(capfd: pytest.CaptureFixture[str]) -
 def test_the_table(capfd: pytest.CaptureFixture[str]) -> None:
     """Both sides, and below them the paths, the greatest change first."""
     assert main(["diff", "both", "new"]) == 0
-    assert capfd.readouterr().out.splitlines() == [
+    lines = capfd.readouterr().out.splitlines()
+    assert lines[:6] == [
         "   TRACES  SPANS  ERRORS   SELF     P50    P95",
         "A       3      6       1  57 µs   10 µs  40 µs  path both",
         "B       1      3       0  40 µs   40 µs  40 µs  path new",
         "       -2   -0.5      -1  +8 µs  +30 µs         change per trace",
         "",
         "SELF, COUNT, ERRORS, TOTAL per trace",
-        " SELF A   CHANGE          SELF B    COUNT  ERRORS          TOTAL            P50    P95  PATH",
-        "  18 µs   +15 µs   +83 %   33 µs        1          18 µs → 33 µs   3 µs → 33 µs  33 µs  alpha › beta",
-        "   7 µs    -7 µs  only A       –    1 → –   1 → 0       7 µs → –                        gamma",
-        " 500 ns  +500 ns  +100 %    1 µs  0.5 → 1          500 ns → 1 µs                        alpha › delta",
-        "6.50 µs  -500 ns    -8 %    6 µs        1          25 µs → 40 µs  10 µs → 40 µs  40 µs  alpha",
+    ]
+    heads = "SELF A CHANGE SELF B COUNT ERRORS TOTAL A CHANGE TOTAL B P50 A CHANGE P50 B P95 A CHANGE P95 B PATH"
+    assert [" ".join(line.split()) for line in lines[6:]] == [
+        heads,
+        "18 µs +15 µs +83 % 33 µs 1 18 µs +15 µs 33 µs 3 µs +30 µs 33 µs 33 µs 33 µs alpha › beta",
+        "7 µs -7 µs only A – 1 → – 1 → 0 7 µs -7 µs – 7 µs – 7 µs – gamma",
+        "500 ns +500 ns +100 % 1 µs 0.5 → 1 500 ns +500 ns 1 µs 1 µs 1 µs 1 µs 1 µs alpha › delta",
+        "6.50 µs -500 ns -8 % 6 µs 1 25 µs +15 µs 40 µs 10 µs +30 µs 40 µs 40 µs 40 µs alpha",
     ]
 
 
@@ -354,7 +373,7 @@ def test_recorded_runs() -> None:
     """Two recordings of one program, by a process of its own: the same calls, with other times."""
     folders = [FIXTURES / "ray-tasks-bundled-hook", FIXTURES / "ray-tasks-docs-hook"]
     done = spanview("diff", *folders, "--json")
-    assert (done.status, done.notices) == (0, "")
+    assert (done.status, done.notices.strip()) == (0, RENAMED)
     value = json.loads(done.output)
     assert (value["a"]["spans"], value["a"]["traces"]) == (value["b"]["spans"], value["b"]["traces"]) == (104, 31)
     assert {path["only_in"] for path in value["paths"]} == {None}

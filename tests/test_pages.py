@@ -10,12 +10,15 @@ recipes                                    are run on real Ray by test_recipes.p
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shlex
 import shutil
 import subprocess
 import sys
+from functools import reduce
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -185,6 +188,8 @@ JSON_TABLES: Final = [
     ("stats", "fixtures/ray-odd-calls", "--by", "ray-call"),
     ("stats", "fixtures/serve", "--by", "serve"),
     ("stats", "fixtures/serve", "--by", "serve-request"),
+    ("diff", "fixtures/ray-tasks-docs-hook", "fixtures/ray-tasks-bundled-hook"),
+    ("diff", "fixtures/ray-tasks-docs-hook", "fixtures/serve", "--by", "ray"),
 ]
 REST: Final = "…"
 """Stands for the names that an example leaves out."""
@@ -250,6 +255,20 @@ def test_json_is_what_its_schema_says(words: tuple[str, ...]) -> None:
     renamed = next(report.renamed for report in REPORTS if report.schema_name == document["schema"])
     known = {*schema["properties"]["rows"]["items"]["properties"], *renamed}
     assert {name for row in document["rows"] for name in row} <= known
+
+
+@pytest.mark.parametrize("words", JSON_TABLES, ids=" ".join)
+def test_csv_and_markdown_have_the_same_rows(words: tuple[str, ...]) -> None:
+    """Csv has the values of JSON below its names, but for those that are objects; Markdown has as many rows."""
+    expected = json.loads(spanview(*words, "--json").output)["rows"]
+    heads, *lines = csv.reader(StringIO(spanview(*words, "--format", "csv").text))
+    for row, cells in zip(expected, lines, strict=True):
+        for name, cell in zip(heads, cells, strict=True):
+            value = reduce(lambda place, part: place[part], name.split("."), row)
+            assert cell == (
+                "" if value is None else " ".join(map(str, value)) if isinstance(value, list) else str(value)
+            )
+    assert len(spanview(*words, "--format", "markdown").text.splitlines()) == len(expected) + 2
 
 
 def test_every_query_key_is_explained_once() -> None:

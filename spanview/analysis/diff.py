@@ -363,7 +363,7 @@ def to_json(merged: Diff, path: PathDiff, figures: Sequence[str] = FIGURES) -> d
         "name": path.name,
         "service": path.service,
         "missing": path.name is None,
-        "path": _names(merged.line(path)),
+        "path": names_of(merged, path),
         "only_in": path.only_in,
         "a": _figures(path.a, figures),
         "b": _figures(path.b, figures),
@@ -376,13 +376,13 @@ def _figures(path: CallPath | None, figures: Sequence[str]) -> dict[str, Any] | 
     return None if path is None else {figure: getattr(path, figure) for figure in figures}
 
 
-def _names(line: Sequence[PathDiff]) -> list[str | None]:
-    """Return as many of the last names as are short enough together: each path repeats those of its ancestors."""
+def names_of(merged: Diff, path: PathDiff) -> list[str | None]:
+    """Return as many of the last names of a path as are short enough together: it repeats those of its ancestors."""
     names: list[str | None] = []
     characters = 0
-    for path in reversed(line):
-        characters += len(path.name or "")
+    for above in reversed(merged.line(path)):
+        characters += len(above.name or "")
         if characters > _MAX_CHARACTERS:
             break
-        names.append(path.name)
+        names.append(above.name)
     return names[::-1]

@@ -8,25 +8,28 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.diff import FIGURES, diff, to_json, totals_to_json
+from spanview.analysis.diff import diff, totals_to_json
 from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_of_side
 from spanview.analysis.flame import flame
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import find_trace, selected_traces, traces_beginning
 from spanview.commands.coloring import paint_for
-from spanview.commands.output import terminal_width, write_to_standard_output
+from spanview.commands.output import terminal_width
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import nothing_in, notice_problems, why_nothing
-from spanview.display.diff_text import group_lines, path_lines, side_lines
+from spanview.commands.tables import TEXT, print_report
+from spanview.display.diff_text import per_trace_text, side_lines
 from spanview.display.sanitise import sanitise
-from spanview.formats.jsontext import dumps_strict
+from spanview.display.units import count
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import DiffError, NoSuchPathError, QueryError, TraceNotFoundError
+from spanview.reports.comparison import comparison_report, sums_in
+from spanview.reports.lines import table_lines
 from spanview.sources.discover import STANDARD_INPUT, is_there
 from spanview.sources.places import default_places, in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from spanview.analysis.diff import Diff, PathDiff
     from spanview.analysis.flame import Flame
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from spanview.commands.options import Options
     from spanview.display.shades import Paint
     from spanview.index.store import Store
+    from spanview.reports.report import Report
 
 _MAX_PATHS: Final = 40
 """Paths that are printed on a terminal."""
@@ -75,14 +79,22 @@ def run(options: Options) -> int:
     sides = _sides(options)
     a, b = sides
     by = DiffBy(options.by)
-    if by is not DiffBy.PATH:
-        _print_groups(options, sides, by)
-        return 0
-    merged = diff(a.flame, b.flame, are_traces=a.type is b.type is SideType.TRACE)
-    if options.json:
-        write_to_standard_output(_chunks(merged, sides, merged.by_change()))
+    is_path = by is DiffBy.PATH
+    merged = (
+        diff(a.flame, b.flame, are_traces=a.type is b.type is SideType.TRACE)
+        if is_path
+        else diff_groups(a.groups(by), b.groups(by))
+    )
+    paths = merged.by_change() if is_path else by_total(merged)
+    if by is DiffBy.RAY and not paths:
+        raise DiffError("no Ray calls here; --by name compares all spans")
+    of_a, of_b = ({"type": side.type, "value": side.value} for side in sides)
+    head = {"a": of_a | asdict(merged.a), "b": of_b | asdict(merged.b), **totals_to_json(merged)}
+    report = comparison_report(merged, paths, by, head)
+    if options.format == TEXT:
+        _print(report, merged, [f"{side.type} {sanitise(side.value)}" for side in sides], paint_for(options))
     else:
-        _print(merged, sides, paint_for(options))
+        print_report(report, options)
     return 0
 
 
@@ -178,43 +190,12 @@ def _shown(text: str) -> str:
     return sanitise(text, _MAX_SHOWN_LENGTH)
 
 
-def _print_groups(options: Options, sides: list[DiffSide], by: DiffBy) -> None:
-    a, b = sides
-    merged = diff_groups(a.groups(by), b.groups(by))
-    groups = by_total(merged)
-    if by is DiffBy.RAY and not groups:
-        raise DiffError("no Ray calls here; --by name compares all spans")
-    if options.json:
-        figures = [figure for figure in FIGURES if by is DiffBy.NAME or figure != "self_ns"]
-        write_to_standard_output(_chunks(merged, sides, groups, figures))
-        return
-    paint, most = paint_for(options), _MAX_PATHS if sys.stdout.isatty() else None
-    sys.stdout.write("\n".join(side_lines(merged, _labels(sides), paint)) + "\n\n")
-    head = "NAME" if by is DiffBy.NAME else "FUNCTION"
-    sys.stdout.writelines(f"{line}\n" for line in group_lines(merged, groups, head, most=most, paint=paint))
-
-
-def _labels(sides: list[DiffSide]) -> list[str]:
-    return [f"{side.type} {sanitise(side.value)}" for side in sides]
-
-
-def _chunks(
-    merged: Diff, sides: list[DiffSide], paths: Sequence[PathDiff], figures: Sequence[str] = FIGURES
-) -> Iterator[bytes]:
-    """Yield the JSON a path at a time: there may be as many as spans."""
-    a, b = asdict(merged.a), asdict(merged.b)
-    given = [{"type": side.type, "value": side.value} for side in sides]
-    value = {"a": given[0] | a, "b": given[1] | b, **totals_to_json(merged)}
-    head = dumps_strict(value, has_non_finite=False)
-    prefix = head.removesuffix(b"}") + b',"paths":['
-    for path in paths:
-        yield prefix + dumps_strict(to_json(merged, path, figures), has_non_finite=False)
-        prefix = b","
-    yield b"]}\n"
-
-
-def _print(merged: Diff, sides: list[DiffSide], paint: Paint) -> None:
+def _print(report: Report[PathDiff], merged: Diff, labels: Sequence[str], paint: Paint) -> None:
     width = terminal_width()
-    sys.stdout.write("\n".join(side_lines(merged, _labels(sides), paint)) + "\n\n")
-    for line in path_lines(merged, width=width, most=None if width is None else _MAX_PATHS, paint=paint):
-        sys.stdout.write(line + "\n")
+    shown = report.rows if width is None else report.rows[:_MAX_PATHS]
+    heads, *rows = table_lines(report.table, shown, paint, width)
+    unit = [per_trace_text(sums_in(heads))] * merged.is_per_trace
+    lines = [*side_lines(merged, labels, paint), "", *unit, heads, *rows]
+    if more := len(report.rows) - len(shown):
+        lines.append(f"and {count(more, 'row')} more; --format json has them all, and so has a pipe")
+    sys.stdout.writelines(f"{line}\n" for line in lines)

@@ -43,7 +43,6 @@ class Options(NamedTuple):
     color: str = "auto"
     """`auto`, `always` or `never`."""
     by: str = "name"
-    json: bool = False
     fail_on: tuple[str, ...] = ()
     """Queries, of which none may match a span."""
     allow_empty: bool = False

@@ -23,7 +23,7 @@ def print_report(report: Report[Any], options: Options) -> None:
     if report.nothing and not report.rows:
         say(report.nothing)
     if options.format == JSON:
-        write_to_standard_output([report.json_text()])
+        write_to_standard_output(report.json_chunks())
         say_what_was_renamed(report)
     elif options.format == CSV:
         write_to_standard_output([report.csv_text().encode(errors="replace")])

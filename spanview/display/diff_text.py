@@ -1,25 +1,19 @@
-"""Two sides merged by call path as lines of text: a table of both, and a line a path, the greatest change first.
-
-SELF A   CHANGE          SELF B  COUNT  PATH
- 10 ms   +50 ms  +500 %   60 ms      2  a › c
- 40 ms   -40 ms  only A       –  1 → –  a › d
-"""
+"""Two sides merged by call path in words: a table of both, figures of a path, and what paths are called."""
 
 from __future__ import annotations
 
 from collections import Counter
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from spanview.analysis.diff import PERCENTILES, Only
 from spanview.display.cells import name_text
 from spanview.display.columns import aligned
 from spanview.display.sanitise import sanitise
-from spanview.display.shades import BETTER, ERROR, WARNING, plain
-from spanview.display.units import amount, count, duration
+from spanview.display.shades import plain
+from spanview.display.units import amount, duration
 from spanview.index.tree import ROOT
 
 if TYPE_CHECKING:
@@ -31,16 +25,6 @@ if TYPE_CHECKING:
 NO_SHORT_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _BETWEEN: Final = " › "
 _LEAD: Final = f"…{_BETWEEN}"
-_PATH_SHARE: Final = 0.4
-"""What the columns leave to the path: where there is less, the last of them go."""
-_MIN_PATH_WIDTH: Final = 20
-"""Cells that a path has however narrow it is."""
-_MAX_PATH_WIDTH: Final = 1000
-_MAX_GROUP_WIDTH: Final = 44
-_SUMMED_COLUMNS: Final = frozenset(("SELF A", "COUNT", "ERRORS", "TOTAL"))
-"""The heads of what can be per trace."""
-_MIN_COLUMNS: Final = 5
-"""Columns that stay however narrow it is."""
 _MIN_RATIO_SHOWN: Final = 10.0
 """From here on a ratio is written as such, not in per cent."""
 PER_TRACE: Final = "per trace"
@@ -62,53 +46,6 @@ def side_lines(merged: Diff, labels: Sequence[str], paint: Paint = plain) -> Ite
     yield from aligned(rows, paint)
 
 
-def path_lines(
-    merged: Diff, *, width: int | None = None, most: int | None = None, paint: Paint = plain
-) -> Iterator[str]:
-    """Yield the table of the paths, those whose self times have changed most first, and before it what is per trace."""
-    ordered = merged.by_change()
-    shown = ordered[:most]
-    table = _table(shown)
-    columns = len(table[0])
-    while width is not None and columns > _MIN_COLUMNS and _width(table, columns) > width * (1 - _PATH_SHARE):
-        columns -= 1
-    table = [row[:columns] for row in table]
-    room = _MAX_PATH_WIDTH if width is None else max(_MIN_PATH_WIDTH, width - _width(table, columns))
-    labels = Labels(merged)
-    paths = ["PATH", *(labels.path(path, room) for path in shown)]
-    if merged.is_per_trace:
-        yield per_trace_text([name.removesuffix(" A") for name in table[0] if name in _SUMMED_COLUMNS])
-    rows = [(*row, path) for row, path in zip(table, paths, strict=True)]
-    yield from aligned(rows, paint, partial(_shade, rows[0]))
-    if len(ordered) > len(shown):
-        yield f"and {count(len(ordered) - len(shown), 'path')} more; --json has them all, and so has a pipe"
-
-
-def group_lines(
-    merged: Diff, ordered: Sequence[PathDiff], head: str, *, most: int | None = None, paint: Paint = plain
-) -> Iterator[str]:
-    """Yield the table of groups, names first, before → after.
-
-    Args:
-        head: What names are, in capitals.
-    """
-    shown, labels = ordered[:most], Labels(merged)
-    names = [head, *(labels.path(path, _MAX_GROUP_WIDTH) for path in shown)]
-    width = max(map(cell_len, names))
-    heads = ("TOTAL A", "TOTAL B", "CHANGE", "", "COUNT", "P50", "P95", "ERRORS")
-    rows = [heads]
-    for path in shown:
-        a, change, b = times(path, "total_ns")
-        _, p50, p95 = _times(path)
-        rows.append((a, b, change, relative(path, "total_ns"), counts(path), p50, p95, errors(path)))
-    if merged.is_per_trace:
-        yield per_trace_text(["COUNT", "ERRORS", "TOTAL"])
-    padded = [(set_cell_size(name, width), *row) for name, row in zip(names, rows, strict=True)]
-    yield from aligned(padded, paint, partial(_shade, padded[0]))
-    if len(ordered) > len(shown):
-        yield f"and {count(len(ordered) - len(shown), 'group')} more; --json has them all, and so has a pipe"
-
-
 def figures_line(path: PathDiff) -> str:
     """Return the figures of a path in one line, with their names."""
     a, change, relation, b = _own(path)
@@ -118,14 +55,6 @@ def figures_line(path: PathDiff) -> str:
     named = [(f"count{per_trace}", counts(path)), (f"errors{per_trace}", errors(path)), *further]
     own = f"self{per_trace} {_pair(a, b)}" + (f" ({changed})" if changed else "")
     return ", ".join([own, *(f"{name} {text}" for name, text in named if text)])
-
-
-def _table(paths: Sequence[PathDiff]) -> list[tuple[str, ...]]:
-    """Return the figures, the most important to the left."""
-    header: tuple[str, ...] = ("SELF A", "CHANGE", "", "SELF B", "COUNT", "ERRORS", "TOTAL", "P50", "P95")
-    columns = len(header) - (0 if any(map(_has_many, paths)) else len(PERCENTILES))
-    rows = ((*_own(path), counts(path), errors(path), *_times(path)) for path in paths)
-    return [row[:columns] for row in (header, *rows)]
 
 
 def _own(path: PathDiff) -> tuple[str, ...]:
@@ -199,20 +128,6 @@ def _has_many(path: PathDiff) -> bool:
 
 def _pair(a: str, b: str) -> str:
     return a if a == b else f"{a} → {b}"
-
-
-def _width(table: Sequence[Sequence[str]], columns: int) -> int:
-    """Return the cells before the path."""
-    return sum(max(len(row[column]) for row in table) + 2 for column in range(columns))
-
-
-def _shade(heads: Sequence[str], row: Sequence[str], column: int) -> str:
-    """Return the shade of a cell: red are errors, and changes have two."""
-    if heads[column] == "ERRORS":
-        return ERROR
-    # What the change is relative to A has no head.
-    change = column - 1 if column and not heads[column] else column
-    return {"+": WARNING, "-": BETTER}.get(row[change][:1], "") if heads[change] == "CHANGE" else ""
 
 
 class Labels:

@@ -5,6 +5,7 @@ report       a table with its rows, and what it says of itself; JSON, csv, Markd
 kinds        all of them without rows, for pages and schemas
 lines        the same as lines of text
 calls        Ray's calls by function, actor, node or job
+comparison   two sides held against each other
 each_call    these calls one by one
 findings     what `check` finds
 serve        Ray Serve's requests, by route and one by one

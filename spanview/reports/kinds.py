@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.diff import diff
+from spanview.analysis.diff_groups import DiffBy
+from spanview.analysis.flame import flame
 from spanview.analysis.ray.call_groups import CallsBy
 from spanview.reports.calls import calls_table
+from spanview.reports.comparison import comparison_report
 from spanview.reports.each_call import each_call_report
 from spanview.reports.findings import findings_report
 from spanview.reports.report import Report
@@ -24,12 +28,14 @@ COMMANDS: Final = {
     "requests-by-route": "spanview stats --by serve",
     "requests": "spanview stats --by serve-request",
     "findings": "spanview check",
+    "comparison": "spanview diff",
 }
 """What prints each kind of report."""
 
 
 def empty_reports(store: Store) -> list[AnyReport]:
     """Return one report of each kind without rows, in the order of `COMMANDS`."""
+    nothing = flame(store)
     return [
         report_of([], "name"),
         report_of([], ON_PATH),
@@ -38,4 +44,5 @@ def empty_reports(store: Store) -> list[AnyReport]:
         Report("requests-by-route", serve_table({}), [], {"by": "serve"}, "requests"),
         Report("requests", requests_table(store), []),
         findings_report([]),
+        comparison_report(diff(nothing, nothing), [], DiffBy.PATH, {"a": {}, "b": {}}),
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from rich.cells import cell_len
 
-from spanview.display.shades import ERROR, HEAD, QUIET, WARNING, plain
+from spanview.display.shades import BETTER, ERROR, HEAD, QUIET, WARNING, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ Row = TypeVar("Row")
 _BETWEEN: Final = 2
 """Cells between columns."""
 _ANY_WIDTH: Final = 1_000_000
-_SHADES: Final = {"error": ERROR, "warning": WARNING, "dim": QUIET}
+_SHADES: Final = {"better": BETTER, "error": ERROR, "warning": WARNING, "dim": QUIET}
 """The shades of styles; other styles have none."""
 
 

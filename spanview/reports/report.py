@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
@@ -41,6 +42,8 @@ class Report(Generic[Row]):
     """What JSON called the rows in the version before, which it still does."""
     nothing: str = ""
     """What is said where there are no rows."""
+    row_was: Callable[[Row], dict[str, Any]] | None = None
+    """What the version before wrote of a row; None where these are the rows under another name."""
 
     @property
     def schema_name(self) -> str:
@@ -49,14 +52,20 @@ class Report(Generic[Row]):
 
     def document(self) -> dict[str, Any]:
         """Return the report as `--json` prints it."""
-        write = _writer([column for column in self.table.columns if column.name])
-        rows = [write(row) for row in self.rows]
-        old = {self.rows_were: rows} if self.rows_were else {}
-        return {"schema": self.schema_name, **self.head, "rows": rows, **old}
+        document: dict[str, Any] = json.loads(b"".join(self.json_chunks()))
+        return document
 
-    def json_text(self) -> bytes:
-        """Return the document as one line of strict JSON."""
-        return dumps_strict(self.document()) + b"\n"
+    def json_chunks(self) -> Iterator[bytes]:
+        """Yield the document as one line of strict JSON, a row at a time: there may be as many as spans."""
+        write = _writer([column for column in self.table.columns if column.name])
+        yield dumps_strict({"schema": self.schema_name, **self.head}).removesuffix(b"}")
+        for name, written in (("rows", write), (self.rows_were, self.row_was or write)):
+            if name:
+                yield f',"{name}":['.encode()
+                for number, row in enumerate(self.rows):
+                    yield b"," * bool(number) + dumps_strict(written(row), has_non_finite=False)
+                yield b"]"
+        yield b"}\n"
 
     def csv_text(self) -> str:
         """Return the rows with their values, in nanoseconds where these are times; names as in JSON are the heads."""
@@ -99,7 +108,7 @@ def _names(column: TableColumn[Any]) -> Iterator[str]:
 
 def _is_nested(schema: Mapping[str, Any]) -> bool:
     """Tell whether values are objects, or lists of these."""
-    return bool(schema.keys() & _NESTED) or _is_nested(schema.get("items", {}))
+    return bool(schema.keys() & _NESTED) or ("items" in schema and _is_nested(schema["items"]))
 
 
 def _csv_value(value: object) -> object:

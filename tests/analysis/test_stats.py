@@ -131,7 +131,7 @@ def test_json() -> None:
     assert " ".join(value["rows"][0]) == keys
     assert " ".join(value["rows"][0]["duration_ns"]) == "total min p50 p95 p99 max"
     assert value["rows"][0]["key"] == "a"
-    assert value["groups"] is value["rows"]
+    assert value["groups"] == value["rows"]
 
 
 @settings(max_examples=200, deadline=None)

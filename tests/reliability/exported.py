@@ -49,7 +49,7 @@ def exported_spans(store: Store) -> list[dict[str, Any]]:
     in_trees = [span for trace in tree["traces"] for span in nodes_of(trace["roots"])]
     assert len(in_trees) == len(spans) == tree["summary"]["spans"]
     for by in GROUPINGS:
-        groups = strictly(statistics_report(store, by).json_text())["rows"]
+        groups = strictly(b"".join(statistics_report(store, by).json_chunks()))["rows"]
         assert sum(group["count"] for group in groups) == len(spans)
     for number, drawn in store.trees():
         assert trace_title(store, number, drawn).isprintable()

@@ -24,8 +24,9 @@ from span_graphs import forests
 from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_of_side
 from spanview.analysis.flame import flame, located
 from spanview.index.tree import ROOT
+from spanview.reports.comparison import Order
 from spanview.tui.diff import diff_model, diff_screen
-from spanview.tui.diff.diff_model import DiffModel, Order
+from spanview.tui.diff.diff_model import DiffModel
 from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.diff.pairs import pairs_of
 from spanview.tui.stats.spans_screen import SpansScreen

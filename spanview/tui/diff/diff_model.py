@@ -8,7 +8,6 @@ as a tree     each path below the one that it is called by, of siblings the slow
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import partial
 from heapq import merge
 from itertools import chain
@@ -24,6 +23,7 @@ from spanview.analysis.telling import part, unheard
 from spanview.display.diff_text import PER_TRACE, Labels
 from spanview.display.units import count
 from spanview.index.tree import ROOT
+from spanview.reports.comparison import Order
 from spanview.tui.flame.flame_model import PathTree
 from spanview.tui.stats.spans_screen import Spans
 
@@ -39,16 +39,6 @@ _MATCHED: Final = 0.4
 """The share of the work until the paths are matched."""
 _PIECE: Final = 10_000
 _A, _B = 0, 1
-
-
-class Order(StrEnum):
-    """What decides which path comes first."""
-
-    CHANGE = "the change of self time"
-    P50 = "the change of P50"
-    B = "B's self time"
-    A = "A's self time"
-    TREE = "what calls what"
 
 
 class DiffModel:

@@ -15,17 +15,15 @@ from spanview.analysis.flame import located
 from spanview.analysis.ray.names import SUBMITTED, call_names
 from spanview.analysis.telling import part
 from spanview.display.diff_text import figures_line, per_trace_text, side_lines
-from spanview.tui.diff.diff_columns import sums_in, table_in
-from spanview.tui.diff.diff_model import DiffModel, Order
+from spanview.reports.comparison import Order, comparison_table, sums_in
+from spanview.tui.diff.diff_model import DiffModel
 from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
-from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed, name_text
+from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
-from spanview.tui.widgets.sorting import Sorting
 from spanview.tui.widgets.table import TableList, following
 from spanview.tui.widgets.work import Work
 
@@ -57,7 +55,7 @@ class PathLines(TableList[PathDiff]):
     def __init__(self) -> None:
         self.model: DiffModel | None = None
         self.by = Order.CHANGE
-        super().__init__(table_in(self.by, DiffBy.PATH, self._path_text, is_per_trace=False, has_errors=False))
+        super().__init__(comparison_table(self.by, DiffBy.PATH, self._path_text))
 
     def on_unmount(self) -> None:
         """Let go of the comparison when the screen is left."""
@@ -86,9 +84,16 @@ class PathLines(TableList[PathDiff]):
         is_per_trace = model is not None and model.diff.is_per_trace
         compared = DiffBy.PATH if model is None else model.by
         has_errors = model is not None and model.has_errors
-        self.table = table_in(self.by, compared, self._path_text, is_per_trace=is_per_trace, has_errors=has_errors)
+        self.table = comparison_table(
+            self.by, compared, self._path_text, is_per_trace=is_per_trace, has_errors=has_errors
+        )
         paths = () if model is None else model.orders[self.by]
         self.take(paths if self.shown_order.descending else paths[::-1])
+
+    def line_text(self, path: PathDiff) -> str:
+        """Return a path with its figures, as a text."""
+        label = "" if self.model is None else self.model.labels.path(path, _LONGEST_PATH)
+        return f"{label}: {figures_line(path)}"
 
     def _path_text(self, path: PathDiff, room: int) -> str:
         if self.model is None:
@@ -102,12 +107,22 @@ class PathLines(TableList[PathDiff]):
         return " " * step + name_text(self.model.short_labels.name(path)[0], room - step)
 
 
-class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
+class DiffScreen(ReportScreen[PathDiff], on=On.DIFF, view=View.COMPARE):
     """The comparison."""
 
+    rows: PathLines
+    NOTES = 0
+
     def __init__(self, store: Store, a: ComparedSide, b: ComparedSide) -> None:
-        super().__init__()
-        self.rows: PathLines = PathLines()
+        rows = PathLines()
+        keys: RowKeys[PathDiff] = RowKeys(
+            open=self._open_path,
+            copied=lambda path: (rows.line_text(path), "line"),
+            failed=self._failed_of_path,
+            has_failed=lambda path: any(side and side.errors for side in (path.a, path.b)),
+            nothing_failed="no span here has an error",
+        )
+        super().__init__(rows, keys, "comparison_order")
         self._store = store
         self._given = a, b
         scope = TraceScope(lambda: ChosenTraces(None, ""), self._version)
@@ -115,27 +130,17 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         """What is compared, or was asked for; None for what goes with the sides."""
         self.live: Live[DiffModel] = Live(self, scope, self._merge_by(self._by), self._take_model)
         self._looking = Work(self)
-        self.sorting: Sorting = Sorting(self, self.rows, "comparison_order")
-        self._next_failure = NextFailure(
-            self,
-            self._failed_of_path,
-            lambda: self.rows.move_on(lambda path: any(side and side.errors for side in (path.a, path.b))),
-            "no span here has an error",
-        )
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield Static(Content(""), classes="sides")
         yield TwoSided(classes="chosen")
-        yield self.rows.heads
-        yield self.rows
+        yield from super().body()
 
-    def on_mount(self) -> None:
+    def begin(self) -> None:
         """Merge both sides."""
-        self.set_focus(self.rows)
-        self.take_settings()
         self.viewer.say(f"A is {self._given[0].what}")
-        self.live.begin()
+        super().begin()
 
     def _version(self) -> Hashable:
         """Tell one state of the sides from another: two traces stay as they are while others grow."""
@@ -206,13 +211,10 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         model, path = self.rows.model, self.rows.selected
         room, unit = self.size.width - 2, ""
         if model is not None and model.diff.is_per_trace:
-            unit = per_trace_text(sums_in(self.rows.fit(self.size.width - 1), self.rows.by, model.by))
+            unit = per_trace_text(sums_in(self.rows.fit(self.size.width - 1).heads_text()))
             room -= len(unit) + 2
         text = "" if model is None or path is None else model.labels.path(path, max(8, room))
         self.query_one(".chosen", TwoSided).say(text, unit)
-
-    on_line_list_moved = BaseScreen.refresh_frame
-    """Say which path is selected."""
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
@@ -228,11 +230,10 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         self.live.begin(self._merge_by(self._by))
         self.viewer.say(f"by {_BY[self._by]}")
 
-    async def action_open(self) -> None:
-        """List the spans of the path, of both sides."""
-        await self.live.wait_for_answer()
-        model, path = self.rows.model, self.rows.selected
-        if model is None or path is None:
+    async def _open_path(self, path: PathDiff) -> None:
+        """List the spans of a path, of both sides."""
+        model = self.rows.model
+        if model is None:
             return
         if path.name is None:
             self.viewer.say("these parents were not seen: nothing to open")
@@ -267,19 +268,7 @@ class DiffScreen(BaseScreen, on=On.DIFF, view=View.COMPARE):
         elif not self._looking.end():
             self.app.pop_screen()
 
-    def _failed_of_path(self) -> Sequence[int]:
-        """Return the failed spans of the selected path, of both sides, in the order of visits."""
-        model, path = self.rows.model, self.rows.selected
-        failed = () if model is None or path is None else model.failed_of(path)
+    def _failed_of_path(self, path: PathDiff) -> Sequence[int]:
+        """Return the failed spans of a path, of both sides, in the order of visits."""
+        failed = () if self.rows.model is None else self.rows.model.failed_of(path)
         return in_order_of_visits(self._store, failed, self.viewer.made_good)
-
-    async def action_error(self, _by: int) -> None:
-        """Open the next failure of the selected path, or of the next one with a failed span on either side."""
-        await self.live.wait_for_answer()
-        await self._next_failure.open()
-
-    def action_copy(self) -> None:
-        """Copy the line of the path as a text."""
-        model, path = self.rows.model, self.rows.selected
-        if model is not None and path is not None:
-            self.viewer.copy(f"{model.labels.path(path, _LONGEST_PATH)}: {figures_line(path)}", "line")

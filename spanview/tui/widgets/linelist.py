@@ -33,6 +33,7 @@ class LineList(ScrollView, can_focus=True, inherit_bindings=False):
         "linelist--unlit",
         "linelist--error",
         "linelist--accent",
+        "linelist--better",
         "linelist--warning",
         "linelist--lit",
     }

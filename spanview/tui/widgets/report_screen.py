@@ -47,6 +47,7 @@ class ReportScreen(BaseScreen, Generic[Row]):
 
     rows: TableList[Row]
     live: AnyLive
+    sorting: Sorting
     NOTES = 1
 
     def __init__(

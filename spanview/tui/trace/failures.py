@@ -6,6 +6,7 @@ The newest comes first, and what a retry made good after what lasted.
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from heapq import merge
 from itertools import accumulate
 from operator import itemgetter
@@ -34,29 +35,25 @@ _REST_PER_WORK: Final = 4.0
 _MAX_NAME_LENGTH: Final = 30
 
 
+@dataclass(eq=False)
 class Failures:
     """Finds out, in a thread, what failed without an error, and knows what comes next; `show` says it on the screen."""
 
-    def __init__(
-        self,
-        screen: BaseScreen,
-        rows: Waterfall,
-        missing: MissingParents,
-        show: Callable[[], object],
-    ) -> None:
-        self._screen = screen
-        self._rows = rows
-        self._model = rows.model
-        self._missing = missing
-        self._show = show
-        self._work = Work(screen)
-        self._asked_of: StitchedTrace | None = None
-        self._due = 0.0
-        self._waiting: Callable[[], object] | None = None
-        self._in_order: tuple[object, Sequence[int]] | None = None
-        """The order of visits as it was found last, and what of."""
-        self._visited: int | None = None
-        """The failure that was visited last, by its key in the stitched trace."""
+    _screen: BaseScreen
+    _rows: Waterfall
+    _missing: MissingParents
+    _show: Callable[[], object]
+    _asked_of: StitchedTrace | None = None
+    _due: float = 0.0
+    _waiting: Callable[[], object] | None = None
+    _in_order: tuple[object, Sequence[int]] | None = None
+    """The order of visits as it was found last, and what of."""
+    _visited: int | None = None
+    """The failure that was visited last, by its key in the stitched trace."""
+
+    def __post_init__(self) -> None:
+        self._model = self._rows.model
+        self._work = Work(self._screen)
 
     # -- finding out -------------------------------------------------------------------------------------------------
 

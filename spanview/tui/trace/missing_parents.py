@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.names import call_names
@@ -25,36 +26,32 @@ if TYPE_CHECKING:
 _LONGEST_GUESS: Final = 100
 
 
+@dataclass(eq=False)
 class MissingParents:
     """Finds out, in threads, what missing parents of a trace probably are, and what has become of them."""
 
-    def __init__(
-        self,
-        screen: BaseScreen,
-        rows: Waterfall,
-        refresh_details: Callable[[], object],
-        refresh_time: Callable[[], object],
-    ) -> None:
-        self._screen = screen
-        self._model = rows.model
-        self._rows = rows
-        self._refresh_details = refresh_details
-        self._refresh_time = refresh_time
-        self._guessed: tuple[TraceTree, bool] | None = None
-        """The stitched trace that was asked about last, and whether its calls were rows."""
-        self._asked: StitchedTrace | None = None
-        """What it was asked of last whether it runs."""
-        self._alive: Mapping[int, int] = {}
-        self.ended: Mapping[int, int] = {}
-        """The processes of missing parents, by the parents' span ids, as far as that was asked."""
-        self.without_attempt = 0
-        """How many calls of the trace left no attempt, as far as was asked."""
-        self.asked_ns = 0
-        """When something in the trace was last found to run, in nanoseconds since 1970; 0 where nothing runs.
+    _screen: BaseScreen
+    _rows: Waterfall
+    _refresh_details: Callable[[], object]
+    _refresh_time: Callable[[], object]
+    _guessed: tuple[TraceTree, bool] | None = None
+    """The stitched trace that was asked about last, and whether its calls were rows."""
+    _asked: StitchedTrace | None = None
+    """What it was asked of last whether it runs."""
+    _alive: Mapping[int, int] = field(default_factory=dict)
+    ended: Mapping[int, int] = field(default_factory=dict)
+    """The processes of missing parents, by the parents' span ids, as far as that was asked."""
+    without_attempt: int = 0
+    """How many calls of the trace left no attempt, as far as was asked."""
+    asked_ns: int = 0
+    """When something in the trace was last found to run, in nanoseconds since 1970; 0 where nothing runs.
 
-        What is shown goes as far as that when it is known where the time went until then, too.
-        """
-        self._guessing, self._asking = Work(screen), Work(screen)
+    What is shown goes as far as that when it is known where the time went until then, too.
+    """
+
+    def __post_init__(self) -> None:
+        self._model = self._rows.model
+        self._guessing, self._asking = Work(self._screen), Work(self._screen)
 
     def guess(self) -> None:
         """Find out what the trace itself doesn't tell of what is missing: other traces may."""

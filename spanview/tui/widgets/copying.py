@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.ids import format_trace_id
@@ -18,24 +19,17 @@ _WORD: Final = re.compile("[a-z]+")
 """What may be the name of a command."""
 
 
+@dataclass(eq=False)
 class Copier:
-    """Copies what identifies the selected trace, and the selected span; a query finds a screen's own span."""
+    """Copies what identifies the selected trace, and the selected span."""
 
-    def __init__(
-        self,
-        screen: ShownScreen,
-        trace: Callable[[], int | None],
-        span: Callable[[], SpanInTree | None] = lambda: None,
-        *,
-        why_no_span: Callable[[], str] = lambda: "this parent was not seen",
-        span_query: Callable[[], str] = lambda: "",
-    ) -> None:
-        self._screen = screen
-        self._trace = trace
-        self._span = span
-        self._why_no_span = why_no_span
-        self._span_query = span_query
-        self._work = Work(screen)
+    _screen: ShownScreen
+    _trace: Callable[[], int | None]
+    """Returns the selected trace, by its row in the trace table; None where there is none."""
+    _span: Callable[[], SpanInTree | None] = lambda: None
+    why_no_span: Callable[[], str] = lambda: "this parent was not seen"
+    span_query: Callable[[], str] = lambda: ""
+    """Returns what finds the span that the screen is about; empty where it is about a trace."""
 
     def _trace_id(self) -> str:
         """Return the id of the selected trace, empty where there is none."""
@@ -54,7 +48,7 @@ class Copier:
         """Copy a command line that opens the trace."""
         viewer, trace_id = self._screen.viewer, self._trace_id()
         if trace_id:
-            viewer.copy(command_line(viewer.paths, trace_id, self._span_query()), "command line")
+            viewer.copy(command_line(viewer.paths, trace_id, self.span_query()), "command line")
         else:
             viewer.say("no trace id here to open a trace by")
 
@@ -62,9 +56,9 @@ class Copier:
         """Copy the span as `spanview spans` prints it, but on several lines."""
         viewer, subject = self._screen.viewer, self._span()
         if subject is None:
-            viewer.say(f"{self._why_no_span()}: nothing to copy")
+            viewer.say(f"{self.why_no_span()}: nothing to copy")
         else:
-            self._work.begin(lambda _: _json_of(subject), lambda text: viewer.copy(text, "span as JSON"))
+            Work(self._screen).begin(lambda _: _json_of(subject), lambda text: viewer.copy(text, "span as JSON"))
 
 
 def _json_of(subject: SpanInTree) -> str:

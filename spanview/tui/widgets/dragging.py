@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from textual import events, on
@@ -25,37 +26,26 @@ def takes_mouse(method: Taking) -> Taking:
     return method
 
 
+@dataclass(eq=False)
 class Drag:
-    """The stretch of a widget's time over which the mouse is drawn, by the cells that show it.
+    """The stretch of a widget's time over which the mouse is drawn, by the cells that show it."""
 
-    Args:
-        widget: Passes what `takes_mouse` says on to `take`.
-        cells: Returns the first cell of the widget that shows time, and how many do.
-        show: Takes the first and the last cell of the stretch so far, None when it ends; for painting.
-        pan: Takes by how many cells time was drawn to the right, with Ctrl or with the right button; None where it
-            can't be.
-    """
-
-    def __init__(
-        self,
-        widget: Widget,
-        cells: Callable[[], tuple[int, int]],
-        show: Callable[[tuple[int, int] | None], object],
-        pick: Callable[[int, int], object],
-        pan: Callable[[int], object] | None = None,
-    ) -> None:
-        self._widget = widget
-        self._cells = cells
-        self._show = show
-        self._pick = pick
-        self._pan = pan
-        self._pans = False
-        """Whether the mouse moves through time now."""
-        self._pressed: int | None = None
-        """The cell in which the button was pressed, or to which time was drawn; None while it is up."""
-        self._picked: tuple[int, int] | None = None
-        self.is_click = True
-        """Whether the press that ended last was none of a stretch, but a click."""
+    _widget: Widget
+    """Passes what `takes_mouse` says on to `take`."""
+    _cells: Callable[[], tuple[int, int]]
+    """Returns the first cell of the widget that shows time, and how many do."""
+    _show: Callable[[tuple[int, int] | None], object]
+    """Takes the first and the last cell of the stretch so far, None when it ends; for painting."""
+    _pick: Callable[[int, int], object]
+    _pan: Callable[[int], object] | None = None
+    """Takes by how many cells time was drawn to the right, with Ctrl or the right button; None where it can't be."""
+    _pans: bool = False
+    """Whether the mouse moves through time now."""
+    _pressed: int | None = None
+    """The cell in which the button was pressed, or to which time was drawn; None while it is up."""
+    _picked: tuple[int, int] | None = None
+    is_click: bool = True
+    """Whether the press that ended last was none of a stretch, but a click."""
 
     def take(self, event: MouseNews) -> None:
         """Take in that the button was pressed, the mouse moved, the button released, or the mouse taken away."""

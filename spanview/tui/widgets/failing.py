@@ -5,6 +5,7 @@ Where a view has no failure behind any row, it opens that of the traces that it 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,32 +14,21 @@ if TYPE_CHECKING:
     from spanview.tui.widgets.base_screen import BaseScreen
 
 
+@dataclass(eq=False)
 class NextFailure:
-    """Opens what failed behind the selected row, one after the other; then that behind the next row with a failure.
+    """Opens what failed behind the selected row, one after the other; then that behind the next row with a failure."""
 
-    Args:
-        failed: Returns the spans that failed behind the selected row, by their rows, in the order of visits.
-        move_on: Selects the next row behind which something failed; returns False where there is none.
-        nothing: What to say where nothing failed at all.
-        is_whole: Whether the rows are of all that the bar names.
-    """
-
-    def __init__(
-        self,
-        screen: BaseScreen,
-        failed: Callable[[], Sequence[int]],
-        move_on: Callable[[], bool],
-        nothing: str,
-        *,
-        is_whole: bool = False,
-    ) -> None:
-        self._screen = screen
-        self._failed = failed
-        self._move_on = move_on
-        self._nothing = nothing
-        self._is_whole = is_whole
-        self._opened: int | None = None
-        """The span that was opened last."""
+    _screen: BaseScreen
+    _failed: Callable[[], Sequence[int]]
+    """Returns the spans that failed behind the selected row, by their rows, in the order of visits."""
+    _move_on: Callable[[], bool]
+    """Selects the next row behind which something failed; returns False where there is none."""
+    _nothing: str
+    """What to say where nothing failed at all."""
+    is_whole: bool = False
+    """Whether the rows are of all that the bar names."""
+    _opened: int | None = None
+    """The span that was opened last."""
 
     async def open(self) -> None:
         """Open the next failure, the newest of the selected row first."""
@@ -50,5 +40,5 @@ class NextFailure:
         if failed:
             self._opened = failed[number]
             await viewer.views.open_span(self._opened, at_error=True)
-        elif not (self._is_whole and await viewer.views.open_newest_failure()):
+        elif not (self.is_whole and await viewer.views.open_newest_failure()):
             viewer.say(self._nothing)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
@@ -39,37 +40,32 @@ Ask: TypeAlias = "Callable[[Sequence[int] | None, Tell], Answer]"
 """Computes something of some traces, None for all; called in a thread."""
 
 
+@dataclass(eq=False)
 class Live(Generic[Answer]):
     """Computes what a screen shows, and computes it anew when there is more.
 
     It holds while the viewer is paused, while files are still being loaded, and while another screen is in sight.
     """
 
-    def __init__(
-        self,
-        screen: BaseScreen,
-        scope: TraceScope,
-        ask: Ask[Answer],
-        take: Callable[[Answer], object],
-        *,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.scope = scope
-        self._screen = screen
-        self._ask = ask
-        self._take = take
-        self._clock = clock
-        self.work = Work(screen)
-        self._is_asked = False
-        """Whether somebody waits for what is being computed."""
-        self._timer: Timer | None = None
-        self._chosen: ChosenTraces | None = None
-        self.version: Hashable = None
-        """What is shown is computed from this version of the scope, or from one that came while it was."""
-        self._begun_at = self._rest_until = float("-inf")
-        self._shown_at = float("-inf")
-        self._shown_ns = 0
-        self._has_answer = asyncio.Event()
+    _screen: BaseScreen
+    scope: TraceScope
+    _ask: Ask[Answer]
+    _take: Callable[[Answer], object]
+    clock: Callable[[], float] = time.monotonic
+    _is_asked: bool = False
+    """Whether somebody waits for what is being computed."""
+    _timer: Timer | None = None
+    _chosen: ChosenTraces | None = None
+    version: Hashable = None
+    """What is shown is computed from this version of the scope, or from one that came while it was."""
+    _begun_at: float = float("-inf")
+    _rest_until: float = float("-inf")
+    _shown_at: float = float("-inf")
+    _shown_ns: int = 0
+    _has_answer: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self.work = Work(self._screen)
 
     # -- what the screen says of it ----------------------------------------------------------------------------------
 
@@ -93,7 +89,7 @@ class Live(Generic[Answer]):
     @property
     def as_of(self) -> str:
         """Of when what is shown is, where that isn't now; empty where it is."""
-        is_old = self._is_held or self._clock() - self._shown_at >= _MAX_AGE_S
+        is_old = self._is_held or self.clock() - self._shown_at >= _MAX_AGE_S
         return f" as of {moment(self._shown_ns, with_date=False, digits=0)}" if is_old and self.is_behind else ""
 
     @property
@@ -136,7 +132,7 @@ class Live(Generic[Answer]):
         """Compute it anew where there is something new and it is time; else look again when it may be."""
         if not self.is_behind or self._is_held or self.work.is_busy or not self._screen.is_in_front:
             return
-        now, acts_until = self._clock(), self._screen.viewer.acts_until
+        now, acts_until = self.clock(), self._screen.viewer.acts_until
         due = max(self._begun_at + MIN_INTERVAL_S, self._rest_until)
         due = max(due, min(acts_until, due + _MAX_KEY_WAIT_S))
         if now >= due:
@@ -163,7 +159,7 @@ class Live(Generic[Answer]):
 
     def _start(self, *, is_asked: bool) -> None:
         self._is_asked = is_asked
-        self._begun_at = self._clock()
+        self._begun_at = self.clock()
         version = self.scope.version()
         took = partial(self._took, version, self._begun_at, time.time_ns())
         self.work.begin(partial(self._compute, self._ask), took)
@@ -174,7 +170,7 @@ class Live(Generic[Answer]):
         return chosen, ask(chosen.traces, tell)
 
     def _took(self, version: Hashable, begun_at: float, begun_ns: int, known: tuple[ChosenTraces, Answer]) -> None:
-        now = self._clock()
+        now = self.clock()
         self._rest_until = now + _REST_PER_WORK * (now - begun_at)
         if not self._is_asked and self._screen.viewer.paused:
             # It came too late: what is shown holds still by now.
@@ -190,7 +186,7 @@ class Live(Generic[Answer]):
     ) -> None:
         self._chosen, self.version = chosen, version
         self._has_answer.set()
-        self._shown_at = self._clock() if asked_at is None else asked_at
+        self._shown_at = self.clock() if asked_at is None else asked_at
         self._shown_ns = time.time_ns() if ns is None else ns
 
 

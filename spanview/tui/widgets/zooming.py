@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from spanview.display.timeline import ruler, stretch
@@ -23,32 +24,23 @@ _PARTS_TOLD: Final = 100
 """Where a stretch begins is told to such a part of its length."""
 
 
+@dataclass(eq=False)
 class Zoom:
-    """Shows less of a screen's time, more of it, or another part.
+    """Shows less of a screen's time, more of it, or another part."""
 
-    Args:
-        rows: Lines that show time in their last cells.
-        interval: Returns start and end of the selected span; None where that isn't known.
-        refresh: Paints anew what says, beside the rows, which time is shown.
-    """
+    _rows: LineList
+    """Lines that show time in their last cells."""
+    zoomable: Mapped
+    time_cells: Callable[[], int]
+    interval: Callable[[], tuple[int, int] | None]
+    """Returns start and end of the selected span; None where that isn't known."""
+    refresh: Callable[[], object]
+    """Paints anew what says, beside the rows, which time is shown."""
+    _dragged: tuple[int, int] | None = None
+    """The cells of time over which the mouse is drawn."""
 
-    def __init__(
-        self,
-        rows: LineList,
-        zoomable: Mapped,
-        *,
-        time_cells: Callable[[], int],
-        interval: Callable[[], tuple[int, int] | None],
-        refresh: Callable[[], object],
-    ) -> None:
-        self._rows = rows
-        self.zoomable = zoomable
-        self._time_cells = time_cells
-        self._interval = interval
-        self._refresh = refresh
-        self._dragged: tuple[int, int] | None = None
-        """The cells of time over which the mouse is drawn."""
-        rows.drag = self.drag_over(rows)
+    def __post_init__(self) -> None:
+        self._rows.drag = self.drag_over(self._rows)
 
     def drag_over(self, widget: Widget) -> Drag:
         """Let the mouse zoom and pan where a widget shows the same time as the rows, in the same columns."""
@@ -56,24 +48,24 @@ class Zoom:
 
     def _cells_of(self, widget: Widget) -> tuple[int, int]:
         """Return the first cell of a widget that shows time, and how many do; the scrollbar has the one after them."""
-        cells = self._time_cells()
+        cells = self.time_cells()
         return widget.region.width - 1 - cells, cells
 
     def _show_dragged(self, cells: tuple[int, int] | None) -> None:
         self._dragged = cells
         first, _ = self._cells_of(self._rows)
         self._rows.light_columns(None if cells is None else (first + cells[0], first + cells[1]))
-        self._refresh()
+        self.refresh()
 
     def _pick_cells(self, first: int, last: int) -> None:
         self.look_at(self.zoomable.whole.within(*self._window_of(first, last)))
 
     def _pan_cells(self, cells: int) -> None:
         whole, shown = self.zoomable.whole, self.zoomable.shown
-        self.look_at(whole.moved(shown, -cells * shown.length_ns // self._time_cells()))
+        self.look_at(whole.moved(shown, -cells * shown.length_ns // self.time_cells()))
 
     def _window_of(self, first: int, last: int) -> tuple[int, int]:
-        window = self.zoomable.shown.of_cells(first, last, self._time_cells())
+        window = self.zoomable.shown.of_cells(first, last, self.time_cells())
         return window.start_ns, window.end_ns
 
     def ruler(self, width: int) -> str:
@@ -92,7 +84,7 @@ class Zoom:
         text = "the whole time" if window == whole else f"{duration(window.length_ns)} from +{after}"
         self._say(text)
         self._rows.refresh()
-        self._refresh()
+        self.refresh()
 
     def _say(self, text: str) -> None:
         cast("Viewer", self._rows.app).say(text)
@@ -106,7 +98,7 @@ class Zoom:
         """Zoom around the mouse where Ctrl is held, pan where Shift is; `by` is above 0 for less time, or earlier."""
         whole, shown = self.zoomable.whole, self.zoomable.shown
         if event.ctrl:
-            cells, lines = self._time_cells(), self._rows.content_region
+            cells, lines = self.time_cells(), self._rows.content_region
             # The last cell of all is the scrollbar's.
             cell = event.screen_x - (lines.right - 1 - cells)
             ns = shown.start_ns + (2 * cell + 1) * shown.length_ns // (2 * cells)
@@ -116,7 +108,7 @@ class Zoom:
 
     def zoom(self, by: int) -> None:
         """Show less time, or more, around the middle of the selected span."""
-        self.look_at(self.zoomable.whole.zoomed(self.zoomable.shown, self._interval(), by))
+        self.look_at(self.zoomable.whole.zoomed(self.zoomable.shown, self.interval(), by))
 
     def pan(self, by: int) -> None:
         """Show earlier or later time."""
@@ -124,7 +116,7 @@ class Zoom:
 
     def fit(self) -> None:
         """Show just the time of the selected span."""
-        interval = self._interval()
+        interval = self.interval()
         if interval is not None:
             self.look_at(self.zoomable.whole.fitted(interval))
         else:

@@ -154,12 +154,6 @@ RULES: Final = Shim(
     ),
     "keeps them from one screen to the next",
 )
-STRIPS: Final = Shim(
-    "strips",
-    "a line that isn't cut doesn't keep itself, which only a collection of garbage would free",
-    ("textual.strip:Strip.divide",),
-    "does so",
-)
 HANDLERS: Final = Shim(
     "handlers",
     "which methods take a message is looked up once for each class",

@@ -1,26 +1,21 @@
 """What Textual does over and over is done once, with the same result as Textual's own way.
 
-strip -- divided at its own end --> [strip]        nothing keeps it
 widget -- styled --> rules, marks                  as by a style sheet that keeps nothing
 widget, message --> methods                        as Textual looks them up
 """
 
 from __future__ import annotations
 
-import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from rich.segment import Segment
 from textual import events
 from textual.css.stylesheet import Stylesheet
-from textual.strip import Strip
 from textual.widgets import Input
 
 from builders import Builder
 from every_screen import WAYS, documents
 from spanview.tui.app import quicker
-from spanview.tui.app.quicker import quicken
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.prompt import Prompt
 from viewers import looking_at
@@ -33,28 +28,6 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
 
 _check_rule = Stylesheet._check_rule
-
-
-def test_a_line_that_is_not_cut_goes_with_whoever_had_it() -> None:
-    """Textual's own way leaves it to a collection of garbage."""
-    quicken()
-    gc.collect()
-    gc.freeze()
-    try:
-        assert [strip.text for strip in Strip([Segment("spans")], 5).divide([5])] == ["spans"]
-        assert [each for each in gc.get_objects() if isinstance(each, Strip)] == []
-        quicker._divide(Strip([Segment("spans")], 5), [5])
-        assert [each for each in gc.get_objects() if isinstance(each, Strip)] != []
-    finally:
-        gc.unfreeze()
-
-
-@pytest.mark.parametrize("cuts", [[5], [2, 5], [2], [], [5, 9], [9], [0, 5]], ids=str)
-def test_lines_are_cut_as_ever(cuts: list[int]) -> None:
-    """The same pieces come out of it."""
-    one, other = (Strip([Segment("sp"), Segment("ans")], 5) for _ in range(2))
-    pieces = [[*piece] for piece in quicker.divide(one, iter(cuts))]
-    assert pieces == [[*piece] for piece in quicker._divide(other, cuts)]
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)

@@ -1,4 +1,4 @@
-"""What keeps keys quick: garbage is collected when nobody waits, and what many traces bring is shown in turn."""
+"""What keeps keys quick: what is there isn't collected as garbage, and what many traces bring is shown in turn."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import gc
 import subprocess
 import sys
 import time
-import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,9 +13,8 @@ import pytest
 from builders import Builder
 from spanview.analysis.diff import PathDiff
 from spanview.analysis.flame import CallPath
-from spanview.tui.app import app, news, warm
+from spanview.tui.app import app, news
 from spanview.tui.app.feed import FeedState
-from spanview.tui.app.warm import Tidy
 from spanview.tui.traces import traces_model
 from spanview.tui.traces.plot import Plot
 from viewers import looking_at
@@ -28,132 +26,21 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     """Let garbage be collected as it was before."""
-    before = gc.get_threshold()
     gc.unfreeze()
     yield
-    gc.set_threshold(*before)
+    gc.enable()
     gc.unfreeze()
     gc.freeze()
 
 
-@pytest.fixture(name="tidy")
-def tidy_with_a_clock(monkeypatch: pytest.MonkeyPatch) -> Tidy:
-    """Return what collects, which has put off what is there; a key was pressed just now."""
-    tidy = Tidy()
-    gc.collect()
-    tidy.put_off()
-    tidy.key_was_pressed()
-    now = time.monotonic()
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-    return tidy
-
-
-class _Circle:
-    """What only a collection can free."""
-
-    def __init__(self) -> None:
-        self.itself = self
-
-
-def _grow(circles: int, portion: int) -> list[_Circle]:
-    """Return some of what is made, while what is young is collected as ever, so many times at the least."""
-    made: list[_Circle] = []
-    while len(made) < circles or gc.get_count()[2] < portion:
-        made.append(_Circle())
-    return made[:circles]
-
-
-def test_only_whole_collections_are_put_off() -> None:
-    """What is young is collected as ever; what is there is looked at no more."""
-    before = gc.get_threshold()
-    Tidy().put_off()
-    assert gc.get_threshold()[:2] == before[:2]
-    assert gc.get_threshold()[2] > 1000 * before[2]
-    assert gc.get_freeze_count() > 1000
-
-
-@pytest.mark.parametrize("is_large", [False, True], ids=("small", "large"))
-def test_portions_are_collected_between_keys(monkeypatch: pytest.MonkeyPatch, tidy: Tidy, *, is_large: bool) -> None:
-    """What has become garbage goes; what outlives it isn't looked at again where that takes long."""
-    monkeypatch.setattr(warm, "_LARGE_S", -1 if is_large else 3600)
-    kept = gc.get_freeze_count()
-    gone = [weakref.ref(each) for each in _grow(100, portion=0)]
-    living = _grow(100, portion=2)
-    _pass_on(monkeypatch, 1)
-    tidy.collect()
-    assert [ref() for ref in gone if ref() is not None] == []
-    assert (gc.get_freeze_count() >= kept + len(living)) is is_large
-
-
-def test_no_portion_is_collected_while_a_key_acts(monkeypatch: pytest.MonkeyPatch, tidy: Tidy) -> None:
-    """It would hold what the key brings onto the screen; what outlives one portion goes with the next."""
-    monkeypatch.setattr(warm, "_LARGE_S", 3600)
-    made = _grow(100, portion=2)
-    gone = weakref.ref(made.pop())
-    tidy.collect()
-    assert gone() is not None
-    _pass_on(monkeypatch, 1)
-    tidy.collect()
-    assert gone() is None
-    gone = weakref.ref(made.pop())
-    made.clear()
-    _grow(0, portion=2)
-    tidy.collect()
-    assert gone() is None
-
-
-def _pass_on(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
-    now = time.monotonic() + seconds
-    monkeypatch.setattr(time, "monotonic", lambda: now)
-
-
-def test_a_portion_that_is_not_worth_it(tidy: Tidy) -> None:
-    """Where hardly anything was made, nothing is collected."""
-    kept = gc.get_freeze_count()
-    gone = weakref.ref(_Circle())
-    tidy.collect()
-    assert gone() is not None
-    assert gc.get_freeze_count() == kept
-
-
-def test_nothing_is_collected_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While files are read, nothing is looked at."""
-    monkeypatch.setattr(gc, "get_count", lambda: (0, 0, 5))
-    kept = gc.get_freeze_count()
-    gone = weakref.ref(_Circle())
-    Tidy().collect()
-    assert gone() is not None
-    assert gc.get_freeze_count() == kept
-
-
-def test_much_at_once_is_collected_later(tidy: Tidy) -> None:
-    """What has grown large at once is kept from the portions."""
-    made = weakref.ref(_grow(1, portion=12)[0])
-    tidy.collect()
-    assert made() is not None
-    assert gc.get_count()[2] == 0
-
-
-@pytest.mark.parametrize(
-    ("rest_s", "most", "was_left", "is_gone"),
-    [(4, 10**9, True, False), (6, 10**9, True, True), (6, 10**9, False, False), (0, 0, False, True)],
-    ids=str,
-)
-def test_the_whole_is_collected_at_rest(
-    monkeypatch: pytest.MonkeyPatch, tidy: Tidy, rest_s: float, most: int, *, was_left: bool, is_gone: bool
-) -> None:
-    """Some seconds after the last key, if a screen was left, or when too much was kept: also what is garbage since."""
-    made = _grow(90_000, portion=12)
-    tidy.collect()
-    assert gc.get_count()[2] == 0
-    gone = weakref.ref(made.pop())
-    made.clear()
-    if was_left:
-        tidy.screen_was_left()
-    _pass_on(monkeypatch, rest_s)
-    monkeypatch.setattr(warm, "_MOST_KEPT", most)
-    tidy.collect()
-    assert (gone() is None) is is_gone
+async def test_garbage_is_collected_when_all_was_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is there by then is looked at no more."""
+    async with looking_at(Builder().span("first", trace=1)) as look:
+        monkeypatch.setattr(type(look.app), "is_headless", False)
+        gc.disable()
+        look.app._collect_garbage()
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > 1000
 
 
 def _paths() -> list[object]:
@@ -218,7 +105,7 @@ async def test_news_wait_for_a_key(
     async with looking_at(builder.span("first", trace=1)) as look:
         monkeypatch.setattr(app, "NUMPY_FROM_TRACES", 0)
         monkeypatch.setattr(news, "_MIN_INTERVAL_S", 0)
-        monkeypatch.setattr(warm, "_ACTS_S", acts_s)
+        monkeypatch.setattr(app, "_ACTS_S", acts_s)
         monkeypatch.setattr(news, "_MAX_WAIT_S", longest_s)
         monkeypatch.setattr(news, "_MAX_PAINT_WAIT_S", painted_s)
         look.app._news.at_once()
@@ -236,7 +123,7 @@ async def test_many_new_traces_are_plotted_soon(monkeypatch: pytest.MonkeyPatch)
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
         monkeypatch.setattr(traces_model, "NUMPY_FROM_TRACES", 0)
-        monkeypatch.setattr(warm, "_ACTS_S", 2.5)
+        monkeypatch.setattr(app, "_ACTS_S", 2.5)
         await look.press("j")
         at = time.monotonic()
         drawn = look.screen.query_one(Plot)

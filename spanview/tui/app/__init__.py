@@ -10,7 +10,7 @@ news           what it tells, and when the screens hear of it
 findings       how many things the check finds, for the header
 terminal       what reads the terminal
 quicker        what Textual does over and over, done once
-warm           what keeps later keys quick: imports and garbage
+warm           what later keys need, imported while nobody waits
 views          going from view to view
 exporting      exports of what is looked at
 palette_match  which actions some words mean

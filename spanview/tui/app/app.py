@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import glob
 import os
 import signal
+import time
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
@@ -28,7 +30,7 @@ from spanview.tui.app.quicker import Sheet, quicken
 from spanview.tui.app.terminal import careful, drawn_on
 from spanview.tui.app.themes import DEFAULTS, NAMES, terminal_theme, themes
 from spanview.tui.app.views import Views
-from spanview.tui.app.warm import TIDY_INTERVAL_S, Tidy, import_screens
+from spanview.tui.app.warm import import_screens
 from spanview.tui.keys import elsewhere_text
 from spanview.tui.shims import ALONE, CLOSED, PLAIN
 from spanview.tui.traces.traces_model import NUMPY_FROM_TRACES
@@ -59,6 +61,8 @@ if TYPE_CHECKING:
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.known import Known
 
+_ACTS_S: Final = 0.25
+"""So long after a key all else waits, for what it brings onto the screen."""
 _NOTICE_DURATION_S: Final = 4.0
 """So long it is said what a key did."""
 _MAX_NOTICE_LENGTH: Final = 300
@@ -131,7 +135,8 @@ class SpanviewApp(App[None]):
         """Whether a key is acting, and whether what is said was said then, and not because of what was read."""
         self._spoke: Screen[Any] | None = None
         """The screen on which that key was pressed."""
-        self.tidy = Tidy()
+        self._pressed_at = 0.0
+        """When the last key came, by `time.monotonic`."""
         self._importing = Work(self)
         self._keeping = Keeping(self, opening.settings)
         self.views = Views(self, self, lambda: self.first_screen, store, opening.session)
@@ -161,9 +166,6 @@ class SpanviewApp(App[None]):
         for number in _ENDING:
             with suppress(NotImplementedError, ValueError, RuntimeError):
                 asyncio.get_running_loop().add_signal_handler(number, self.exit, None, _SIGNALLED + number)
-        # Without a terminal it isn't alone in its process.
-        if not self.is_headless:
-            self.set_interval(TIDY_INTERVAL_S, self.tidy.collect)
         # After `fg` the terminal shows what the shell has left there.
         self.app_resume_signal.subscribe(self, lambda _: self.refresh())
         # When this has returned: what is painted before goes nowhere.
@@ -199,7 +201,7 @@ class SpanviewApp(App[None]):
             self._type(_line_of(event.text))
         elif isinstance(event, Key) and not event.is_forwarded and event.key not in _FOR_TEXTUAL:
             self.app_focus = True
-            self.tidy.key_was_pressed()
+            self._pressed_at = time.monotonic()
             said = self._said_timer if self._was_said_by_key else None
             self._key_acts = True
             await super(App, self).on_event(event)
@@ -288,7 +290,6 @@ class SpanviewApp(App[None]):
 
     async def _replace_screen(self, screen: Screen[Any]) -> Screen[Any]:
         """Close a screen that another has taken the place of, which is painted already or will be: not once more."""
-        self.tidy.screen_was_left()
         if not CLOSED.is_active:
             return await super()._replace_screen(screen)
         screen.post_message(ScreenSuspend())
@@ -304,7 +305,7 @@ class SpanviewApp(App[None]):
     @property
     def acts_until(self) -> float:
         """When the last key has acted, by `time.monotonic`."""
-        return self.tidy.acts_until
+        return self._pressed_at + _ACTS_S
 
     def refresh_frame(self) -> None:
         """Bring headers and footers up to date."""
@@ -322,9 +323,14 @@ class SpanviewApp(App[None]):
         if not (self._is_opened or self.is_left):
             self.say(f"no trace id begins with {self._opening.trace} yet: it will be opened when it arrives")
         has_many = len(self._store.trace_table) >= NUMPY_FROM_TRACES
-        self._importing.begin(
-            lambda _: import_screens(has_many=has_many), lambda _: None if self.is_headless else self.tidy.put_off()
-        )
+        self._importing.begin(lambda _: import_screens(has_many=has_many), lambda _: self._collect_garbage())
+
+    def _collect_garbage(self) -> None:
+        """Let garbage be collected from now on, and no collection look at what is there by now."""
+        # Without a terminal it isn't alone in its process.
+        if not self.is_headless:
+            gc.freeze()
+            gc.enable()
 
     async def _open_wanted(self) -> None:
         """Open the trace that was asked for, at first; where spans come still, it may come, too."""

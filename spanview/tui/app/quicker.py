@@ -1,9 +1,9 @@
-"""What Textual does for each key, each widget or each message anew, done once: a shim for textual 8.
+"""What Textual does for each widget or each message anew, done once: a shim for textual 8.
 
-strips       a line that isn't cut keeps itself in its own cache, so only a collection of garbage frees it: some
-             thousand objects for each key, and most of what there is to collect
-rules        which rules of the style sheet are for a widget is looked up for each one of each screen that is opened
-handlers     which methods take a message is looked up in all classes of a widget for each message
+rules        which rules of the style sheet are for a widget is looked up for each one of each screen that is opened,
+             which takes a sixteenth longer
+handlers     which methods take a message is looked up in all classes of a widget for each message: a key in a list
+             takes a twelfth longer
 """
 
 # ruff: noqa: SLF001 - what is mended has no other names
@@ -16,12 +16,11 @@ from textual.app import App
 from textual.css.stylesheet import Stylesheet
 from textual.dom import DOMNode
 from textual.message_pump import MessagePump
-from textual.strip import Strip
 
-from spanview.tui.shims import HANDLERS, RULES, STRIPS
+from spanview.tui.shims import HANDLERS, RULES
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable
 
     from textual.css.model import RuleSet
     from textual.css.styles import RulesMap
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     _Handlers: TypeAlias = list[tuple[type, Any]]
     _Asked: TypeAlias = tuple[Any, ...]
 
-_divide = Strip.divide
 _get_dispatch_methods: Any = getattr(MessagePump, "_get_dispatch_methods", None)
 _HANDLERS: dict[tuple[type, str, type], _Handlers | None] = {}
 """By the classes of the widget and of the message, and the name of the methods; None where Textual looks them up."""
@@ -39,18 +37,9 @@ _NOTHING: Any = None
 
 
 def quicken() -> None:
-    """Have Textual do it in this way, but for the rules, which a `Sheet` keeps."""
-    # Textual calls them by these names.
-    if STRIPS.is_active:
-        Strip.divide = divide  # type: ignore[method-assign]
+    """Have Textual look up methods in this way; rules are kept by a `Sheet`."""
     if HANDLERS.is_active:
         MessagePump._get_dispatch_methods = handlers  # type: ignore[method-assign]
-
-
-def divide(self: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
-    """Cut a line at some cells, as Textual does; a line that isn't cut keeps nothing."""
-    cuts = [cut for cut in cuts if cut <= self.cell_length]
-    return [self] if cuts == [self.cell_length] else _divide(self, cuts)
 
 
 def handlers(

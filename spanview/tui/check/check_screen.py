@@ -16,10 +16,9 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.reports.table import Piece, Table, TableColumn
 from spanview.tui.check.check_model import CheckLine, lines_of, severity_text
 from spanview.tui.keys import On, View
-from spanview.tui.widgets.base_screen import BaseScreen
-from spanview.tui.widgets.failing import NextFailure
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed, name_text
+from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.scope import TraceScope
 from spanview.tui.widgets.table import TableList
 
@@ -44,38 +43,37 @@ def _line(shown: CheckLine, cells: int) -> Iterator[Piece]:
 _TABLE: Final[Table[CheckLine]] = Table((TableColumn("", parts=_line),))
 
 
-class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
+class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
     """The check.
 
     Args:
         session: The folder of Ray's session that advice names where the files' paths don't tell it.
     """
 
+    NOTES = 0
+
     def __init__(self, store: Store, session: str = SESSION) -> None:
-        super().__init__()
-        self.rows: TableList[CheckLine] = TableList(_TABLE, lambda line: line.identity)
+        rows = TableList(_TABLE, lambda line: line.identity)
+        keys: RowKeys[CheckLine] = RowKeys(
+            open=self._open_line,
+            copied=_copied_of,
+            failed=self._failed_of_line,
+            # Where a finding is about no failure, all that were read are behind its line.
+            has_failed=lambda line: line is rows.selected,
+            nothing_failed="no span has an error",
+            is_whole=True,
+        )
+        super().__init__(rows, keys)
         self._store = store
         self._session = session
         self.live: Live[Report] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
         self._report: Report | None = None
-        self._next_failure = NextFailure(
-            self,
-            self._failed_of_line,
-            lambda: True,
-            "no span has an error",
-            is_whole=True,
-        )
         self._unfolded: set[Kind] = set()
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
         yield Static(Content(""), classes="heads")
         yield self.rows
-
-    def on_mount(self) -> None:
-        """Look at everything, in a thread."""
-        self.set_focus(self.rows)
-        self.live.begin()
 
     def _diagnose(self, _traces: Sequence[int] | None, tell: Tell) -> Report:
         """Called in a thread, which numpy comes with."""
@@ -123,12 +121,9 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
 
     # -- keys --------------------------------------------------------------------------------------------------------
 
-    async def action_open(self) -> None:
+    async def _open_line(self, chosen: CheckLine) -> None:
         """Go to what the line names, or unfold what its finding rests on."""
-        chosen = self.rows.selected
-        if chosen is None:
-            self.viewer.say("nothing found yet")
-        elif chosen.place is not None and chosen.place.trace >= 0:
+        if chosen.place is not None and chosen.place.trace >= 0:
             row = chosen.place.row if chosen.place.row >= 0 else None
             await self.viewer.views.open_trace(chosen.place.trace, at_row=row)
         elif chosen.place is not None or chosen.problem is not None:
@@ -139,29 +134,21 @@ class CheckScreen(BaseScreen, on=On.CHECK, view=View.CHECK):
         else:
             self.viewer.say("nothing to open here")
 
-    def _failed_of_line(self) -> Sequence[int]:
-        """Return the failed spans that the selected finding rests on; where it rests on none, all that were read."""
-        chosen, statuses = self.rows.selected or CheckLine(""), self._store.spans.status
+    def _failed_of_line(self, chosen: CheckLine) -> Sequence[int]:
+        """Return the failed spans that a finding rests on; where it rests on none, all that were read."""
+        statuses = self._store.spans.status
         places = [chosen.place] if chosen.place else chosen.finding.evidence if chosen.finding else ()
         failed = [place.row for place in places if place.row >= 0 and statuses[place.row] == ERROR]
         return in_order_of_visits(self._store, failed or failed_rows(self._store).tolist(), self.viewer.made_good)
 
-    async def action_error(self, _by: int) -> None:
-        """Open the next failure of the selected finding; where it is about none, of all that was read."""
-        await self.live.wait_for_answer()
-        await self._next_failure.open()
 
-    def action_copy(self) -> None:
-        """Copy the setting that a finding advises, the id, or the place in a file."""
-        chosen = self.rows.selected or CheckLine("")
-        if chosen.place is not None:
-            self.viewer.copy(*_copied(chosen.place))
-        elif chosen.problem is not None:
-            self.viewer.copy(f"{chosen.problem.file} @ {chosen.problem.offset}", "place in the file")
-        elif chosen.finding is not None:
-            self.viewer.copy(chosen.finding.setting, "advice")
-        else:
-            self.viewer.say("nothing to copy here")
+def _copied_of(line: CheckLine) -> tuple[str, str] | str:
+    """Return the setting that a finding advises, the id, or the place in a file, and what that is."""
+    if line.place is not None:
+        return _copied(line.place)
+    if line.problem is not None:
+        return f"{line.problem.file} @ {line.problem.offset}", "place in the file"
+    return "nothing to copy here" if line.finding is None else (line.finding.setting, "advice")
 
 
 def _copied(place: Place) -> tuple[str, str]:

@@ -92,8 +92,7 @@ class Doing(Enum):
     """The replica of a request of Serve had ended."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerPart:
+class AnswerPart(NamedTuple):
     """A part of a trace's time."""
 
     doing: Doing

@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.consistent import NO_TIMES, consistent
 from spanview.analysis.ray.waits import lived_before
@@ -66,8 +66,7 @@ _Stretch: TypeAlias = tuple[int, int, int, Blame]
 _NOBODY: Final[list[int]] = []
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A stretch of the path, longer than 0."""
 
     node: int
@@ -112,7 +111,7 @@ def critical_path(
         until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
     """
     stretches, reason = _path(tree, spans, names, until)
-    return CriticalPath(tuple([Segment(*stretch) for stretch in reversed(stretches)]), reason)
+    return CriticalPath(tuple(map(Segment._make, reversed(stretches))), reason)
 
 
 def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> list[Share]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timezone
+from functools import lru_cache
 from typing import Final
 
 from spanview.model.times import NO_TIME, NS_PER_SECOND
@@ -12,6 +13,8 @@ _HOUR: Final = 3600
 _DAY: Final = 86400
 _MANY_DAYS: Final = 100
 _KIBI: Final = 1024
+_MOST_ROUNDED: Final = 4096
+"""Rounded times whose texts are remembered: there are few different ones."""
 _UNITS: Final = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", NS_PER_SECOND))
 
 
@@ -21,8 +24,12 @@ def duration(ns: int | None) -> str:
         return "–"
     sign, ns = ("-", -ns) if ns < 0 else ("", ns)
     for unit, size in _UNITS:
+        most = _MINUTE if unit == "s" else 1000
+        # Most units are too small by far, and need no text.
+        if ns >= most * size or (unit == "ns" and not ns % 1000):
+            continue
         number = _three_digits(ns / size)
-        if float(number) < (_MINUTE if unit == "s" else 1000) and (unit != "ns" or ns % 1000):
+        if float(number) < most:
             return f"{sign}{number} {unit}"
     seconds = round(ns / NS_PER_SECOND)
     if seconds < _HOUR:
@@ -78,8 +85,8 @@ def duration_by(ns: int, step: int) -> str:
 def last_digit(ns: int) -> int:
     """Return how many nanoseconds the last digit counts that `duration` shows of a time, 0 at its end included."""
     for _, size in _UNITS:
-        number = ns / size
-        if float(_three_digits(number)) < (_MINUTE if size == NS_PER_SECOND else 1000):
+        number, most = ns / size, _MINUTE if size == NS_PER_SECOND else 1000
+        if ns < most * size and float(_three_digits(number)) < most:
             return max(1, size // (1, 10, 100)[_decimals(number)])
     return NS_PER_SECOND if round(ns / NS_PER_SECOND) < _HOUR else NS_PER_SECOND * _MINUTE
 
@@ -89,6 +96,7 @@ def nearest(ns: int, step: int) -> int:
     return (ns + step // 2) // step * step
 
 
+@lru_cache(maxsize=_MOST_ROUNDED)
 def rounded(ns: int) -> str:
     """Return a time that was rounded already as `duration` does, without noughts at its end: `8.1 s`."""
     number, _, unit = duration(ns).rpartition(" ")

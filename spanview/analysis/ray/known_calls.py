@@ -61,7 +61,8 @@ class KnownCalls:
 
     def reasons_among(self, rows: Iterable[int]) -> dict[int, Why]:
         """Return why calls among some rows have no attempt; all other rows are left out."""
-        return {row: why for row in rows if (why := self.reasons.get(row)) is not None}
+        reasons = self.reasons
+        return {row: reasons[row] for row in rows if row in reasons}
 
     def reasons_in(self, tree: TraceTree) -> dict[int, Why]:
         """Return why calls of a trace have no attempt; nothing is found out where each has one."""

@@ -221,7 +221,8 @@ class Columns:
         starts = [table.start_ns[trace] for trace in traces.tolist()]
         missing = counts(forest.missing())
         cut = counts(forest.cut)
-        processes = np.unique(np.stack((of_spans, forest.of("process").astype(np.int64))), axis=1)[0]
+        count = len(self._store.processes)
+        processes = np.unique(of_spans * count + forest.of("process")) // max(1, count)
         self._number_names(names)
         return {
             "id": [
@@ -260,7 +261,8 @@ class Columns:
         ranks = {number: rank for rank, number in enumerate(in_order)}
         of_each = np.array([ranks[number] for number in used.tolist()], np.int64)[which]
         services: list[list[int]] = [[] for _ in range(count)]
-        for trace, rank in np.unique(np.stack((of_spans, of_each)), axis=1).T.tolist():
+        for pair in np.unique(of_spans * len(used) + of_each).tolist():
+            trace, rank = divmod(pair, len(used))
             number = self._services.number(texts[in_order[rank]])
             if texts[in_order[rank]]:
                 services[trace].append(number)

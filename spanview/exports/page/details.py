@@ -30,8 +30,6 @@ _COLOR: Final = re.compile(r"\x1b\[[\d;]*m")
 """Ray colours the names of tasks in what it says of exceptions."""
 _CUT_TEXT: Final = f"shortened {{text}} of more than {MAX_TEXT_LENGTH:,} characters"
 _CUT_LIST: Final = f"cut {{list}} of more than {MAX_VALUES:,} attributes, events or links"
-_SHORT: Final = len(BEGINS)
-"""Shorter texts hold no stack trace."""
 _NOTHING: Final = b"[]"
 _MAX_KEPT, _MAX_KEPT_BYTES = 1024, 2048
 """Resources that are remembered, and what of JSON each may need."""
@@ -83,10 +81,10 @@ class _Details:
     def _span(self, span: Span) -> list[object]:
         source, writer = span.source, writer_of(span, span.source.file)
         return [
-            self._text(_COLOR.sub("", span.status.description or "")),
+            self._text(_COLOR.sub("", description)) if (description := span.status.description) else "",
             self._fields(span.attributes) + self._fields(span.extra, extra=True),
-            [self._event(event, span) for event in self._some(span.events)],
-            [self._link(link) for link in self._some(span.links)],
+            [self._event(event, span) for event in self._some(span.events)] if span.events else [],
+            [self._link(link) for link in self._some(span.links)] if span.links else [],
             self._of_resource(span.resource),
             self._share([], _NOTHING) if span.scope is None else self._share(self._scope(span.scope)),
             self._fields(span.trace_state),
@@ -134,19 +132,14 @@ class _Details:
             self._values.append(value)
         return number
 
-    def _fields(self, mapping: Mapping[str, Any], *, extra: bool = False) -> list[list[object]]:
+    def _fields(self, mapping: Mapping[str, Any], *, extra: bool = False) -> list[tuple[str, object]]:
         """Return keys and values; what a format adds is marked."""
         if not mapping:
             return []
-        before, items = "· " if extra else "", self._some([*mapping.items()])
-        return [
-            # Most are short, and need no look at what is in them.
-            [
-                f"{before}{key}" if len(key) < _SHORT else self._text(f"{before}{key}"),
-                value if value.__class__ is str and len(value) < _SHORT else self._value(value),
-            ]
-            for key, value in items
-        ]
+        if not extra and len(mapping) <= MAX_VALUES and _are_plain(mapping):
+            return [*mapping.items()]
+        before = "· " if extra else ""
+        return [(self._text(before + key), self._value(value)) for key, value in self._some([*mapping.items()])]
 
     def _some(self, values: Sequence[Any]) -> Sequence[Any]:
         if len(values) > MAX_VALUES:
@@ -164,6 +157,16 @@ class _Details:
             return text
         self._lose(_CUT_TEXT)
         return f"{text[:MAX_TEXT_LENGTH]}… {len(text):,} characters in all"
+
+
+def _are_plain(mapping: Mapping[str, Any]) -> bool:
+    """Return whether all values are texts, none of them long or with a stack trace, and no key is long."""
+    try:
+        # Nearly always they are, and looking at all at once is much cheaper.
+        texts = "".join(mapping.values())
+    except TypeError:
+        return False
+    return len(texts) <= MAX_TEXT_LENGTH and BEGINS not in texts and len("".join(mapping)) <= MAX_TEXT_LENGTH
 
 
 def _tone_of(line: StackLine) -> int:

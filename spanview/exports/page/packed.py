@@ -15,7 +15,8 @@ from spanview.formats.jsontext import dumps_reporting
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_LEVEL: Final = 6
+_LEVEL: Final = 4
+"""Twice as quick as the usual level 6, and a fourteenth longer."""
 
 
 def block(kind: str, value: Any, lose: Callable[[str], None], first: int = 0) -> bytes:

@@ -1,8 +1,5 @@
 """Traces and spans to other formats, and to files; the modules in the order of the pipeline.
 
-records        the bytes of many spans' records, read together
-known_records  records that begin as the columns say, of which only the rest is decoded
-known_lines    records of OTLP with one span each, of which only the span is decoded
 walks          the spans of traces in the order in which exports write them
 shares         shares of traces or rows that forked processes write or draft side by side, put together in order
 gathered       small pieces of text made into larger ones

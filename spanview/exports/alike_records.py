@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import orjson
 
-from spanview.exports.known_records import parts_around_names
 from spanview.index.gather import Template
+from spanview.index.known_records import parts_around_names
 from spanview.model.times import format_time, parse_time
 from spanview.quick import times
 

@@ -15,12 +15,12 @@ import numpy as np
 import orjson
 
 from spanview.analysis.forest_selftime import exact
-from spanview.exports.known_records import MAX_KEPT_TEXTS, KnownRecords
-from spanview.exports.records import batches, read_records
 from spanview.exports.span_texts import EXPONENT
 from spanview.formats.jsontext import INVALID_TEXT, has_long_integer, is_valid_text, valid_text
 from spanview.formats.own.write import dumps_span, warning_names
 from spanview.index.arrays import copy_of
+from spanview.index.known_records import MAX_KEPT_TEXTS, KnownRecords
+from spanview.index.records import batches, read_records
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from spanview.analysis.forest_selftime import Times
     from spanview.analysis.walk import Walk
-    from spanview.exports.known_records import Tail
     from spanview.formats.rows import SpanDetails
     from spanview.index.arrays import Flags
+    from spanview.index.known_records import Tail
     from spanview.index.store import Store
     from spanview.model.span import Span
 

@@ -7,8 +7,8 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from spanview.exports.shares import shares_of_traces, written
-from spanview.exports.walks import spans_at
 from spanview.formats.otlp.write import OtlpLines
+from spanview.index.whole_spans import spans_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

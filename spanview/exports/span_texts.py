@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 import orjson
 
-from spanview.exports.known_records import MAX_KEPT_TEXTS, KnownRecords
-from spanview.exports.records import batches, read_records
 from spanview.formats.jsontext import has_long_integer
 from spanview.formats.own.write import dumps_span, span_value, warning_names
 from spanview.formats.tags import ignore_loss
+from spanview.index.known_records import MAX_KEPT_TEXTS, KnownRecords
+from spanview.index.records import batches, read_records
 from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.problems import Warnings
 from spanview.model.span import Span
@@ -29,7 +29,7 @@ from spanview.model.span import Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from spanview.exports.known_records import Tail
+    from spanview.index.known_records import Tail
     from spanview.index.store import Store
 
 BATCH_SPANS: Final = 4096

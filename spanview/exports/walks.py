@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, make_dataclass
 from enum import Enum, auto
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
-from spanview.exports.known_lines import KnownLines
-from spanview.exports.known_records import KnownRecords
-from spanview.exports.records import batches, read_records
-from spanview.formats.jsontext import has_long_integer
+from spanview.index.known_records import KnownRecords
 from spanview.index.tree import ROOT
-from spanview.model.problems import NO_WARNINGS
-from spanview.model.span import STATUSES, Source, Span, Status
+from spanview.index.whole_spans import READ_SPANS, spans_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from spanview.index.store import Store
-
-_BATCH_SPANS: Final = 1024
-"""Spans that are read at once."""
-_OpenSpan: Final[Any] = make_dataclass("_OpenSpan", [field.name for field in fields(Span)], slots=True, eq=False)
-"""What a span is until it is filled: its own class is frozen, and sets each field by a call, which takes six times as
-long, 2.5 of the 27 µs that a span takes in OTLP."""
+    from spanview.model.span import Span
 
 
 class Above(Enum):
@@ -41,8 +31,8 @@ class Above(Enum):
 def spans_in_place(store: Store, traces: Iterable[int]) -> Iterator[tuple[int, Span, Above]]:
     """Yield the spans of traces, parents before their children: the trace's number, the span, and what is above it."""
     places, known = _places(store, traces), KnownRecords(store)
-    while batch := [*islice(places, _BATCH_SPANS)]:
-        for (trace, _, above), span in zip(batch, _read(store, [row for _, row, _ in batch], known), strict=True):
+    while batch := [*islice(places, READ_SPANS)]:
+        for (trace, _, above), span in zip(batch, spans_at(store, [row for _, row, _ in batch], known), strict=True):
             yield trace, span, above
 
 
@@ -60,51 +50,3 @@ def _places(store: Store, traces: Iterable[int]) -> Iterator[tuple[int, int, Abo
             else:
                 above = Above.MISSING if tree.is_missing(parent) else Above.PARENT
             yield trace, tree.rows[node], above
-
-
-def spans_at(store: Store, rows: Sequence[int]) -> Iterator[Span]:
-    """Yield the spans of any rows, as `Store.span` returns them."""
-    return _read(store, rows, KnownRecords(store))
-
-
-def _read(store: Store, rows: Sequence[int], known: KnownRecords) -> Iterator[Span]:
-    lines = KnownLines()
-    for batch in batches(store, rows, _BATCH_SPANS):
-        records, columns = read_records(store, rows[batch]), known.columns(rows[batch])
-        fields = zip(rows[batch], records, known.parts(records, columns), zip(*columns, strict=True), strict=True)
-        for row, record, parts, of_columns in fields:
-            layout, trace_id, span_id, parent_id, _, _, start, end, source, offset, length = of_columns
-            details, status = None, STATUSES[0] if layout is None else layout.status
-            if parts is not None and not has_long_integer(parts[0]):
-                _, attributes, (_, details, _) = parts
-            elif layout is not None and record is not None and (details := lines.details(record)) is not None:
-                attributes = details.attributes
-                if details.status_description is not None:
-                    status = Status(status.code_value, details.status_description)
-                if details.trace_id != int(trace_id, 16) or details.span_id != int(span_id, 16):
-                    # Another record may be there by now.
-                    details = None
-            if details is None or layout is None:
-                yield store.span(row) if record is None else store.span_in(row, record)
-                continue
-            span = _OpenSpan(
-                trace_id.decode(),
-                span_id.decode(),
-                parent_id.decode() if layout.has_parent else None,
-                layout.name,
-                layout.kind,
-                start,
-                end,
-                status,
-                attributes,
-                details.events,
-                details.links,
-                details.trace_state,
-                details.resource,
-                details.scope,
-                details.extra,
-                Source(store.sources[source].path, offset, length),
-                NO_WARNINGS,
-            )
-            span.__class__ = Span
-            yield span

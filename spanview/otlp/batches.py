@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Self
 
-from spanview.exports.walks import spans_at
 from spanview.formats.otlp.write import OtlpParts, count_losses, grouped
+from spanview.index.whole_spans import spans_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from builders import Builder, MemoryReader, file_of, span_id, store_of_files, trace_id
 from spanview.exports.span_texts import BATCH_SPANS, SpanTexts
-from spanview.exports.walks import spans_at
 from spanview.formats.own.write import dumps_span, span_value
 from spanview.index.store import Store
+from spanview.index.whole_spans import spans_at
 from spanview.model.problems import Warnings
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
 from otlp_messages import DOCUMENTS, message_of, parts_of
-from spanview.exports.walks import spans_at
 from spanview.formats.otlp import read as otlp
 from spanview.formats.otlp.write import Form, JsonForm, OtlpParts, grouped
+from spanview.index.whole_spans import spans_at
 from spanview.model.span import BytesText, Source, Span
 from spanview.otlp.to_proto import ProtobufForm
 from spanview.otlp.wire import fields_of, signed, varint

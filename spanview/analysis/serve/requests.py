@@ -185,12 +185,17 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
 
     Spans that arrive meanwhile don't count.
     """
+    from spanview.index.whole_spans import spans_at
+
     chains, callers = _chains(store, traces)
     requests, keys = [], dict[RequestKey, RequestKey]()
-    for number, (row, chain) in enumerate(sorted(chains.items())):
+    chained = [(row, {part: chain[part] for part in Part if part in chain}) for row, chain in sorted(chains.items())]
+    spans = spans_at(store, [row for _, chain in chained for row in chain.values()])
+    for number, (row, chain) in enumerate(chained):
         if not number % _REQUESTS_PER_REPORT:
             tell(number / len(chains))
-        requests.append(_request(store, chain, keys, is_nested=row in callers))
+        decoded = {part: next(spans) for part in chain}
+        requests.append(_request(store, chain, decoded, keys, is_nested=row in callers))
     if not callers:
         return requests
     queues = nested_queues(_served_calls(store.spans, requests, callers))
@@ -286,11 +291,20 @@ _BELOW: Final = {(Part.PROXY, Part.ROUTE), (Part.ROUTE, Part.REPLICA)}
 
 
 def _request(
-    store: Store, chain: Mapping[Part, int], keys: dict[RequestKey, RequestKey], *, is_nested: bool
+    store: Store,
+    chain: Mapping[Part, int],
+    decoded: Mapping[Part, Span],
+    keys: dict[RequestKey, RequestKey],
+    *,
+    is_nested: bool,
 ) -> Request:
-    """Return one request; requests with the same key share it."""
-    spans, parts = store.spans, tuple(part for part in Part if part in chain)
-    decoded = {part: store.span(chain[part]) for part in parts}
+    """Return one request; requests with the same key share it.
+
+    Args:
+        chain: The rows of its parts, the outermost first.
+        decoded: Their spans.
+    """
+    spans, parts = store.spans, tuple(chain)
     outward = [span.attributes for span in decoded.values()]
     proxy, route, replica = (decoded[part].attributes if part in decoded else {} for part in Part)
     failure = _failure(decoded.values())

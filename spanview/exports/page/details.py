@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from spanview.analysis.ray.workers import writer_of
 from spanview.display.stacks import BEGINS, LineKind, library_of, lines_of
 from spanview.exports.page.packed import block
-from spanview.exports.walks import spans_at
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.own.write import warning_names
+from spanview.index.whole_spans import spans_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from builders import MemoryReader, file_of, store_of_files
 from otlp_messages import DOCUMENTS
-from spanview.exports import known_lines
-from spanview.exports.known_lines import KnownLines
-from spanview.exports.walks import spans_at
 from spanview.formats.decoder import decode_details
 from spanview.formats.jsontext import BadJsonError, loads_exact
+from spanview.index import known_lines
+from spanview.index.known_lines import KnownLines
+from spanview.index.whole_spans import spans_at
 from spanview.model.problems import Warnings
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"

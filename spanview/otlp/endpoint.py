@@ -43,7 +43,6 @@ class OtlpProtocol(StrEnum):
     GRPC = "grpc"
 
 
-PROTOCOLS: Final = tuple(protocol.value for protocol in OtlpProtocol)
 COMPRESSIONS: Final = ("none", "gzip")
 
 
@@ -111,13 +110,15 @@ def endpoint_of(options: EndpointOptions, environment: Mapping[str, str]) -> End
     Raises:
         PushError: It isn't said where, or what is said can't be used; the text says how to fix it.
     """
-    protocol = _protocol(options.protocol, environment)
+    protocol = OtlpProtocol(
+        _choice(options.protocol, "PROTOCOL", [*OtlpProtocol], environment) or OtlpProtocol.HTTP_JSON
+    )
     return Endpoint(
         url=_url(options.endpoint, protocol, environment),
         protocol=protocol,
         headers=_headers(options.headers, environment),
         timeout_s=options.timeout_s or _timeout(environment),
-        is_compressed=_compression(options.compression, environment) == "gzip",
+        is_compressed=_choice(options.compression, "COMPRESSION", COMPRESSIONS, environment) == "gzip",
         certificate=_file("CERTIFICATE", environment),
         client_certificate=_file("CLIENT_CERTIFICATE", environment),
         client_key=_file("CLIENT_KEY", environment),
@@ -132,18 +133,11 @@ def _set(name: str, environment: Mapping[str, str]) -> tuple[str, str]:
     return "", ""
 
 
-def _protocol(given: str | None, environment: Mapping[str, str]) -> OtlpProtocol:
-    variable, value = _set("PROTOCOL", environment) if given is None else ("", given)
-    try:
-        return OtlpProtocol(value) if value else OtlpProtocol.HTTP_JSON
-    except ValueError:
-        raise PushError(f"{variable}={value}: expected one of {', '.join(PROTOCOLS)}") from None
-
-
-def _compression(given: str | None, environment: Mapping[str, str]) -> str:
-    variable, value = _set("COMPRESSION", environment) if given is None else ("", given)
-    if value and value not in COMPRESSIONS:
-        raise PushError(f"{variable}={value}: expected one of {', '.join(COMPRESSIONS)}")
+def _choice(given: str | None, name: str, choices: Sequence[str], environment: Mapping[str, str]) -> str:
+    """Return one of some words, as the option or the variable has it; empty where neither is set."""
+    variable, value = _set(name, environment) if given is None else ("", given)
+    if value and value not in choices:
+        raise PushError(f"{variable}={value}: expected one of {', '.join(choices)}")
     return value
 
 

@@ -14,9 +14,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 ROOT: Final = Path(__file__).parent.parent
 RECORDING: Final = str(ROOT / "fixtures" / "ray-tasks-bundled-hook" / "spans")
@@ -25,7 +28,7 @@ LISTING: Final = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(s
 
 def modules_after(code: str) -> set[str]:
     """Return the names of all modules that are loaded once this code has run in a fresh interpreter."""
-    script = f"import sys\ntry:\n    {code}\nexcept SystemExit:\n    pass\n{LISTING}"
+    script = f"import sys\nsys.path.append('tests')\ntry:\n    {code}\nexcept SystemExit:\n    pass\n{LISTING}"
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     return set(json.loads(run.stderr.splitlines()[-1]))
 
@@ -33,6 +36,22 @@ def modules_after(code: str) -> set[str]:
 def command(*words: str) -> str:
     """Return the code that runs a command."""
     return f"from spanview.cli import main; main({list(words)!r})"
+
+
+def listed() -> Sequence[int]:
+    """Return the traces of the recording as the viewer lists them at first."""
+    from spanview.index.store import Store
+    from spanview.sources.details import RecordReader
+    from spanview.sources.session import Session
+    from spanview.sources.terms import ReadOptions
+    from spanview.tui.traces.traces_model import TracesModel
+
+    details = RecordReader()
+    store = Store(details, notes_changes=True)
+    model = TracesModel(store)
+    for _ in Session(ReadOptions((RECORDING,), newest_first=True), store, details).load():
+        model.refresh()
+    return model.order
 
 
 @pytest.mark.parametrize(
@@ -68,8 +87,12 @@ def command(*words: str) -> str:
                 "ray",
             },
         ),
+        (
+            "from test_startup import listed; assert len(listed()) > 1",
+            {"numpy", "watchfiles", "opentelemetry", "spanview.analysis.query.query"},
+        ),
     ],
-    ids=["help", "version", "export", "tree", "spans", "stats", "viewer"],
+    ids=["help", "version", "export", "tree", "spans", "stats", "viewer", "list"],
 )
 def test_a_start_loads_no_more_than_it_needs(code: str, unwanted: set[str]) -> None:
     """Until something is shown, nothing is imported that only later actions need."""

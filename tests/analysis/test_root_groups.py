@@ -22,7 +22,6 @@ from programs import spanview as run
 from spanview.analysis.flame import flame
 from spanview.analysis.root_groups import RootGroups
 from spanview.sources.loading import load_store
-from spanview.tui.traces import traces_model
 from spanview.tui.traces.group_list import shortened
 from spanview.tui.traces.traces_model import TracesModel
 from viewers import Growing, looking_at
@@ -72,15 +71,12 @@ def groups_of(store: Store) -> Counter[str | None]:
 
 
 @pytest.mark.parametrize(("name", "route", "group"), CASES)
-@pytest.mark.parametrize("most", [0, 10**9])
-def test_groups(name: str, route: str | None, group: str, most: int) -> None:
-    """The path gives way to the route, whether traces are counted one by one or all at once."""
-    with patch.object(traces_model, "NUMPY_FROM_TRACES", most):
-        assert groups_of(store_of(*request(1, name, route))) == {group: 1}
+def test_groups(name: str, route: str | None, group: str) -> None:
+    """The path gives way to the route."""
+    assert groups_of(store_of(*request(1, name, route))) == {group: 1}
 
 
-@pytest.mark.parametrize("most", [0, 10**9])
-def test_a_group_beside_a_root_of_its_name(most: int) -> None:
+def test_a_group_beside_a_root_of_its_name() -> None:
     """A root that has the name of a group is in it; a replica has the route where no routing was traced."""
     store = store_of(
         *request(1, f"{PROXY}/cart/7", "/cart/{n}"),
@@ -89,8 +85,7 @@ def test_a_group_beside_a_root_of_its_name(most: int) -> None:
         *request(4, "other", None),
         Builder().span("no root", trace=5, span=1, parent=9),
     )
-    with patch.object(traces_model, "NUMPY_FROM_TRACES", most):
-        assert groups_of(store) == {f"{PROXY}/cart/{{n}}": 3, "other": 1, None: 1}
+    assert groups_of(store) == {f"{PROXY}/cart/{{n}}": 3, "other": 1, None: 1}
 
 
 def test_a_trace_that_grows() -> None:

@@ -107,29 +107,26 @@ def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRo
 
 
 @settings(max_examples=100, deadline=None)
-@given(graphs(most=40), st.sampled_from([0, 1 << 60]))
-def test_figures(documents: list[Document], many: int) -> None:
+@given(graphs(most=40))
+def test_figures(documents: list[Document]) -> None:
     """Groups are what counting one trace after the other gives, percentiles by their definition; whatever is read."""
     growing = Growing(*documents)
-    with patch.object(traces_model, "NUMPY_FROM_TRACES", many):
-        incomplete = Completeness(growing.store).flags()
-        model = TracesModel(growing.store)
-        model.refresh()
-        groups = model.groups(incomplete)
+    incomplete = Completeness(growing.store).flags()
+    model = TracesModel(growing.store)
+    model.refresh()
+    groups = model.groups(incomplete)
     assert incomplete == bytes(not growing.store.tree(trace).complete for trace in range(len(incomplete)))
     assert {group.name: group for group in groups} == slow_groups(growing, incomplete)
     assert [group.traces for group in groups] == sorted((group.traces for group in groups), reverse=True)
 
 
-@pytest.mark.parametrize("many", [0, 1 << 60])
-def test_sums_of_any_size(many: int) -> None:
+def test_sums_of_any_size() -> None:
     """Totals are exact where 64 bits don't hold them."""
     builder = Builder()
     growing = Growing(*(builder.span("long", trace=1 + n, start=-4e15, duration=8e15) for n in range(3)))
-    with patch.object(traces_model, "NUMPY_FROM_TRACES", many):
-        model = TracesModel(growing.store)
-        model.refresh()
-        (group,) = model.groups()
+    model = TracesModel(growing.store)
+    model.refresh()
+    (group,) = model.groups()
     assert group.max_ns is not None
     assert group.total_ns == 3 * group.max_ns
     assert group.total_ns > 2**63
@@ -144,20 +141,18 @@ def test_without_any_duration() -> None:
     assert (group.p50_ns, group.p95_ns, group.p99_ns, group.max_ns) == (None,) * 4
 
 
-@pytest.mark.parametrize("many", [0, 1 << 60])
-def test_traces_that_run_or_were_lost(many: int) -> None:
+def test_traces_that_run_or_were_lost() -> None:
     """They count until now, or as far as they were seen, as in the list of traces; figures say which."""
     build = Builder()
     growing = Growing(
         *(build.span("batch", trace=1 + n, start=0, duration=duration) for n, duration in enumerate((10, None, None))),
         build.span("other", trace=4, start=0, duration=7),
     )
-    with patch.object(traces_model, "NUMPY_FROM_TRACES", many):
-        model = TracesModel(growing.store)
-        model.known_until = {1: EPOCH_NS + 500 * MICROSECOND, 2: EPOCH_NS + 90 * MICROSECOND}
-        model.running = {1}
-        model.refresh()
-        groups = {group.name: group for group in model.groups()}
+    model = TracesModel(growing.store)
+    model.known_until = {1: EPOCH_NS + 500 * MICROSECOND, 2: EPOCH_NS + 90 * MICROSECOND}
+    model.running = {1}
+    model.refresh()
+    groups = {group.name: group for group in model.groups()}
     batch, other = groups["batch"], groups["other"]
     assert [figure_text(batch, ns) for ns in (batch.p50_ns, batch.max_ns)] == ["≥ 90 µs", "500 µs…"]
     assert (total_text(batch, batch.total_ns), total_text(other, other.total_ns)) == ("600 µs…", "7 µs")
@@ -415,7 +410,7 @@ async def test_incomplete_traces_are_counted_anew() -> None:
 
 async def test_large_stores_are_counted_in_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where counting takes long, keys don't wait for it, and what comes of it is shown all the same."""
-    for name in ("NUMPY_FROM_TRACES", "_QUICK"):
+    for name in ("MANY_TRACES", "_QUICK"):
         monkeypatch.setattr(traces_model, name, 0)
     monkeypatch.setattr(traces_screen, "_STITCHED_AT_ONCE", 0)
     async with looking_at(*documents()) as look:

@@ -291,7 +291,7 @@ async def fresh(way: Way, *, is_moved: bool = False) -> list[str]:
 
 def test_every_screen_is_here() -> None:
     """A new screen is tried here, too."""
-    import_screens(has_many=False)
+    import_screens()
     known, kinds = list[type[BaseScreen]](), [BaseScreen]
     while kinds:
         kinds += (kind := kinds.pop()).__subclasses__()

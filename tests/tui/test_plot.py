@@ -9,15 +9,21 @@ slow             90 µs     5,000 µs
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from builders import EPOCH_NS, Builder
 from spanview.model.times import NO_TIME
 from spanview.tui.traces.plot import Plot
-from spanview.tui.traces.plot_model import Grid, grid_of, label_of
+from spanview.tui.traces.plot_model import Grid, label_of
+from spanview.tui.traces.traces_bulk import Points, grid_of
 from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import Growing, Look, looking_at
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MS = 1_000_000
 
@@ -43,23 +49,29 @@ DRAWINGS = [
 ]
 
 
+def grid_with(points: Sequence[tuple[int, int, bool]], columns: int, rows: int) -> Grid | None:
+    """Return traces in cells, given the start and the duration of each, and whether it failed."""
+    starts, durations = (np.array([point[place] for point in points], np.int64) for place in (0, 1))
+    return grid_of(Points(starts, durations, np.array([point[2] for point in points], np.bool_)), columns, rows)
+
+
 @pytest.mark.parametrize(("points", "expected", "top"), DRAWINGS)
 def test_drawings(points: list[tuple[int, int, bool]], expected: list[str], top: int) -> None:
     """What is drawn of some traces."""
-    grid = grid_of(points, 5, len(expected))
+    grid = grid_with(points, 5, len(expected))
     assert grid is not None
     assert (grid.powers[0], drawing(grid, len(expected))) == (top, expected)
 
 
 def test_nothing_to_draw() -> None:
     """Without a start there is no place."""
-    assert grid_of([], 5, 3) is None
-    assert grid_of([(NO_TIME, 5, False)], 5, 3) is None
+    assert grid_with([], 5, 3) is None
+    assert grid_with([(NO_TIME, 5, False)], 5, 3) is None
 
 
 def test_columns_and_times() -> None:
     """The time at which a column begins lies in it."""
-    grid = grid_of([(EPOCH_NS, 1, False), (EPOCH_NS + 86_400 * 10**9 * 400, 1, False)], 97, 3)
+    grid = grid_with([(EPOCH_NS, 1, False), (EPOCH_NS + 86_400 * 10**9 * 400, 1, False)], 97, 3)
     assert grid is not None
     assert [grid.column_of(grid.time_of(column + 0.5)) for column in range(97)] == [*range(97)]
     assert (grid.column_of(0), grid.column_of(2**62)) == (0, 96)
@@ -83,14 +95,14 @@ def test_the_edges_say_what_they_have_besides() -> None:
         ([(9, 1, False)], ["10 µs", "<10 µs"]),
     ):
         points = usual + more
-        grid = grid_of(points, 5, len(expected))
+        grid = grid_with(points, 5, len(expected))
         assert grid is not None
         assert [grid.label(row, len(expected)) for row in range(len(expected))] == expected
 
 
 def test_the_nearest_column() -> None:
     """One with a trace that is near; else the one that was meant."""
-    grid = grid_of([(0, 5, False), (50, 5, False), (99, 5, False)], 50, 1)
+    grid = grid_with([(0, 5, False), (50, 5, False), (99, 5, False)], 50, 1)
     assert grid is not None
     assert [grid.near(column, 3) for column in (0, 2, 4, 20, 27, 30, 47)] == [0, 0, 4, 20, 25, 30, 49]
 

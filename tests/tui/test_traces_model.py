@@ -22,12 +22,15 @@ from one_by_one import matches_trace
 from span_graphs import graphs
 from spanview.analysis import failures
 from spanview.analysis.query.query import parse_query
+from spanview.model.times import NO_TIME
 from spanview.tui.traces import traces_model
 from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.traces_model import FailedSilently, TracesModel
 from viewers import Growing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from builders import Document
 
 DAY_US = 86_400 * 1_000_000
@@ -83,13 +86,13 @@ ORDERS = [
 def test_orders(model: TracesModel, column: TraceColumn, expected: list[str]) -> None:
     """Each column sorts down and up."""
     model.sort = column
-    model.refresh(anew=True)
+    model.refresh()
     assert names(model)[: len(expected)] == expected
-    values = [*map(model._key(), model.order)]
+    values = [*map(key_of(model), model.order)]
     assert values == sorted(values, reverse=True)
     model.descending = False
-    model.refresh(anew=True)
-    assert [*map(model._key(), model.order)] == values[::-1]
+    model.refresh()
+    assert [*map(key_of(model), model.order)] == values[::-1]
 
 
 def test_the_newest_is_first(model: TracesModel) -> None:
@@ -104,14 +107,14 @@ def test_new_traces_take_their_places(data: Growing, model: TracesModel) -> None
     data.add(builder.span("between", trace=6, span=50, start=12), builder.span("new", trace=7, span=51, start=99))
     model.refresh()
     assert names(model) == ["new", "(no root)", "delta", "gamma", "between", "beta", "alpha"]
-    model.refresh(anew=True)
+    model.refresh()
     assert len(model.order) == 7
 
 
 def test_growth_changes_the_order(data: Growing, model: TracesModel) -> None:
     """A trace that has grown is put in order anew."""
     model.sort = TraceColumn.SPANS
-    model.refresh(anew=True)
+    model.refresh()
     data.add(*(Builder().span("more", trace=1, span=60 + number, start=5) for number in range(9)))
     model.refresh()
     assert names(model)[0] == "alpha"
@@ -159,7 +162,7 @@ def test_groups_are_counted_once(data: Growing, model: TracesModel) -> None:
     model.refresh()
     assert {group.name: group.traces for group in model.groups()}["alpha"] == 2
     model.matching = {0}
-    model.refresh(anew=True)
+    model.refresh()
     assert [group.traces for group in model.groups()] == [1]
 
 
@@ -167,14 +170,14 @@ def test_groups_are_counted_once(data: Growing, model: TracesModel) -> None:
 def test_drilling_down(model: TracesModel, name: str | None, expected: list[str]) -> None:
     """Of a group that is opened only its traces are listed."""
     model.only_root, model.is_drilled = name, True
-    model.refresh(anew=True)
+    model.refresh()
     assert names(model) == expected
 
 
 def test_a_root_that_comes_late_joins_its_group(data: Growing, model: TracesModel) -> None:
     """In an open group, a trace appears once its root is known, which ends after all its children; and leaves `?`."""
     model.only_root, model.is_drilled = "alpha", True
-    model.refresh(anew=True)
+    model.refresh()
     builder = Builder()
     data.add(builder.span("child", trace=8, span=81, parent=80, start=90))
     model.refresh()
@@ -193,7 +196,7 @@ def test_a_root_that_comes_late_joins_its_group(data: Growing, model: TracesMode
 def test_what_matches(data: Growing, model: TracesModel) -> None:
     """A filter lists what was found so far; what is found later comes in its place."""
     model.matching = set()
-    model.refresh(anew=True)
+    model.refresh()
     assert names(model) == []
     query = parse_query("status=ERROR")
     model.add_matching(trace for trace in range(5) if matches_trace(query, data.store, trace))
@@ -203,14 +206,14 @@ def test_what_matches(data: Growing, model: TracesModel) -> None:
     model.refresh()
     assert names(model) == ["(no root)", "beta"]
     model.matching = None
-    model.refresh(anew=True)
+    model.refresh()
     assert len(model.order) == 5
 
 
 def test_what_was_found_before_it_was_seen(data: Growing, model: TracesModel) -> None:
     """A trace that the filter finds before the list has taken it in is listed once."""
     model.matching = set()
-    model.refresh(anew=True)
+    model.refresh()
     data.add(Builder().span("new", trace=7, span=51, start=99))
     model.add_matching([5])
     model.refresh()
@@ -220,13 +223,13 @@ def test_what_was_found_before_it_was_seen(data: Growing, model: TracesModel) ->
 def test_a_limit_holds_for_what_is_there(data: Growing, model: TracesModel) -> None:
     """A limit leaves out traces that are there already, and lets all come that are new."""
     model.limit_to({trace_named(model, "beta")})
-    model.refresh(anew=True)
+    model.refresh()
     assert names(model) == ["beta"]
     data.add(Builder().span("new", trace=7, span=51, start=99))
     model.refresh()
     assert names(model) == ["new", "beta"]
     model.limit_to(None)
-    model.refresh(anew=True)
+    model.refresh()
     assert len(model.order) == 6
 
 
@@ -235,10 +238,10 @@ def test_filter_limit_and_group_together(model: TracesModel) -> None:
     alpha, beta = trace_named(model, "alpha"), trace_named(model, "beta")
     model.limit_to({alpha, beta})
     model.matching = {beta, trace_named(model, "gamma")}
-    model.refresh(anew=True)
+    model.refresh()
     assert names(model) == ["beta"]
     model.only_root, model.is_drilled = "alpha", True
-    model.refresh(anew=True)
+    model.refresh()
     assert names(model) == []
 
 
@@ -280,16 +283,17 @@ def test_durations(model: TracesModel) -> None:
     assert model.duration_ns(trace_named(model, "beta")) == 40_000
 
 
-# -- many traces ------------------------------------------------------------------------------------------------------
+# -- any traces -------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=200)
 @given(graphs(most=40), st.data())
-def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> None:
-    """With numpy the list is what it is without, whatever is in it, and while it grows."""
+def test_any_traces(documents: list[Document], data: st.DataObject) -> None:
+    """The list is what asking one trace after the other gives, whatever is in it, and while it grows."""
     growing = Growing()
     store = growing.store
-    models = [TracesModel(store), TracesModel(store)]
+    model = TracesModel(store)
+    limit, limit_end = None, 0
     piece = max(1, len(documents) // 3)
     for first in range(0, len(documents), piece):
         growing.add(*documents[first : first + piece])
@@ -315,32 +319,57 @@ def test_many_traces_at_once(documents: list[Document], data: st.DataObject) -> 
             "known_until": data.draw(
                 st.dictionaries(st.integers(0, count - 1), st.integers(EPOCH_NS, EPOCH_NS + 10**9))
             ),
-            "only_root": models[0].root_name(data.draw(st.integers(0, count - 1))),
+            "only_root": model.root_name(data.draw(st.integers(0, count - 1))),
         }
         times = st.none() | st.integers(-3, 200).map(lambda us: EPOCH_NS + us * 1_000)
         changes["picked"] = data.draw(times), data.draw(times)
-        limit = data.draw(st.none() | st.sets(st.integers(0, count - 1)))
-        anew = data.draw(st.booleans())
-        incomplete = data.draw(
-            st.none() | st.binary(max_size=count + 1).map(lambda some: bytes(each & 1 for each in some))
-        )
-        lit = data.draw(st.sampled_from([(), (changes["only_root"],)]))
-        for many, model in zip((1 << 60, 0), models, strict=True):
-            for name, value in changes.items():
-                setattr(model, name, {*value} if isinstance(value, set) else value)
-            if anew:
-                model.limit_to(limit)
-            with patch.object(traces_model, "NUMPY_FROM_TRACES", many):
-                model.refresh(anew=anew)
-                groups, grid = model.groups(incomplete), model.grid(7, 3, lit)
-                named = [*model.named(changes["only_root"])]
-                failures = model.next_failure(), model.next_failure((changes["only_root"],))
-            assert model.order == models[0].order
-            assert groups == models[0].groups(incomplete)
-            assert grid == models[0].grid(7, 3, lit)
-            assert failures == (models[0].next_failure(), models[0].next_failure((changes["only_root"],)))
-            assert named == [*models[0].named(changes["only_root"])]
-            assert (model.longest_ns, model.spans_days) == (models[0].longest_ns, models[0].spans_days)
+        if data.draw(st.booleans()):
+            limit, limit_end = data.draw(st.none() | st.sets(st.integers(0, count - 1))), count
+            model.limit_to(limit)
+        for name, value in changes.items():
+            setattr(model, name, value)
+        before = [*model.order]
+        model.refresh()
+        of_limit = range(count) if limit is None else {*limit, *range(limit_end, count)}
+        plotted = [trace for trace in range(count) if trace in of_limit and is_chosen(model, trace)]
+        listed = [
+            trace for trace in [*before, *({*plotted} - {*before})] if trace in plotted and is_picked(model, trace)
+        ]
+        assert [*model.order] == sorted(listed, key=key_of(model), reverse=model.descending)
+        assert model.longest_ns == max([1, *map(model.duration_ns, listed)])
+        named = [trace for trace in model.order if model.group_name(trace) == model.only_root]
+        assert [*model.named(model.only_root)] == named
+        failed = {trace for trace in named if model.has_failed(trace)}
+        newest = model.next_failure((model.only_root,))
+        assert newest in failed if failed else newest is None
+        grid, starts = model.grid(7, 3, (model.only_root,)), store.trace_table.start_ns
+        drawn = [trace for trace in plotted if starts[trace] != NO_TIME and model.group_name(trace) == model.only_root]
+        assert sum(grid.counts.values() if grid else ()) == len(drawn)
+
+
+def is_chosen(model: TracesModel, trace: int) -> bool:
+    """Return whether a trace is listed, whenever it starts."""
+    is_matching = model.matching is None or trace in model.matching
+    is_of_group = not model.is_drilled or model.group_name(trace) == model.only_root
+    return is_matching and is_of_group and (model.has_failed(trace) or not model.only_failed)
+
+
+def is_picked(model: TracesModel, trace: int) -> bool:
+    """Return whether a trace starts in the picked range."""
+    (start, end), ns = model.picked, model._store.trace_table.start_ns[trace]
+    return (start is None or ns >= start) and (end is None or ns <= end)
+
+
+def key_of(model: TracesModel) -> Callable[[int], Any]:
+    """Return what traces are sorted by, as a function of a trace."""
+    table = model._store.trace_table
+    columns: dict[TraceColumn, Callable[[int], Any]] = {
+        TraceColumn.DURATION: model.duration_ns,
+        TraceColumn.SPANS: table.span_count.__getitem__,
+        TraceColumn.ERRORS: table.error_count.__getitem__,
+        TraceColumn.ROOT: lambda trace: model.root_name(trace) or "",
+    }
+    return columns.get(model.sort, table.start_ns.__getitem__)
 
 
 def test_a_trace_whose_first_span_is_being_entered(data: Growing, model: TracesModel) -> None:

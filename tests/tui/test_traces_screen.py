@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from builders import Builder, Document
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import selected_traces
@@ -24,7 +22,6 @@ from spanview.tui.app.opening import Opening
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
-from spanview.tui.traces import traces_model
 from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.marks import TraceMarks
 from spanview.tui.traces.preview import Preview
@@ -35,6 +32,8 @@ from spanview.tui.widgets.prompt import Prompt
 from viewers import Look, looking_at
 
 if TYPE_CHECKING:
+    import pytest
+
     from spanview.index.store import Store
 
 
@@ -416,10 +415,8 @@ async def test_the_newest_failure() -> None:
         await look.until_shown("bad step ✖")
 
 
-@pytest.mark.parametrize("many", [1, 10**9])
-async def test_failure_after_failure(monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+async def test_failure_after_failure() -> None:
     """The same key again opens the one that failed before, after the first one the newest, as from elsewhere."""
-    monkeypatch.setattr(traces_model, "NUMPY_FROM_TRACES", many)
     build = Builder()
     spans = [build.span(f"t{n}", trace=n, start=n, status="ERROR" if n % 2 else "OK") for n in range(1, 7)]
     async with looking_at(*spans) as look:

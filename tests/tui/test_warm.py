@@ -69,7 +69,7 @@ async def test_what_left_screens_show_goes_at_once() -> None:
 def test_screens_that_are_imported_are_those_that_keys_open() -> None:
     """What is imported at rest is there, in a process that has nothing else."""
     code = (
-        "import sys; from spanview.tui.app.warm import import_screens; import_screens(has_many=True);"
+        "import sys; from spanview.tui.app.warm import import_screens; import_screens();"
         "screens = 'spanview.tui.trace.trace_screen', 'spanview.tui.traces.traces_bulk';"
         "print(*(name in sys.modules for name in screens))"
     )
@@ -81,7 +81,7 @@ async def test_news_of_many_traces_come_in_turn(monkeypatch: pytest.MonkeyPatch)
     """However quickly spans come, the list is put in order now and then only; nothing that came is left out."""
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
-        monkeypatch.setattr(app, "NUMPY_FROM_TRACES", 0)
+        monkeypatch.setattr(app, "MANY_TRACES", 0)
         monkeypatch.setattr(news, "_MIN_INTERVAL_S", 0.3)
         shown: list[set[int]] = []
         monkeypatch.setattr(look.screen, "feed_has_news", shown.append)
@@ -103,7 +103,7 @@ async def test_news_wait_for_a_key(
     """While a key may act still nothing is put in order, but not for ever, and longest until it is painted."""
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
-        monkeypatch.setattr(app, "NUMPY_FROM_TRACES", 0)
+        monkeypatch.setattr(app, "MANY_TRACES", 0)
         monkeypatch.setattr(news, "_MIN_INTERVAL_S", 0)
         monkeypatch.setattr(app, "_ACTS_S", acts_s)
         monkeypatch.setattr(news, "_MAX_WAIT_S", longest_s)
@@ -122,7 +122,7 @@ async def test_many_new_traces_are_plotted_soon(monkeypatch: pytest.MonkeyPatch)
     """The plot of a long list isn't drawn each time that spans come, nor while a key acts, but it is drawn."""
     builder = Builder()
     async with looking_at(builder.span("first", trace=1)) as look:
-        monkeypatch.setattr(traces_model, "NUMPY_FROM_TRACES", 0)
+        monkeypatch.setattr(traces_model, "MANY_TRACES", 0)
         monkeypatch.setattr(app, "_ACTS_S", 2.5)
         await look.press("j")
         at = time.monotonic()

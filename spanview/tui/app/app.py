@@ -33,7 +33,7 @@ from spanview.tui.app.views import Views
 from spanview.tui.app.warm import import_screens
 from spanview.tui.keys import elsewhere_text
 from spanview.tui.shims import ALONE, CLOSED, PLAIN
-from spanview.tui.traces.traces_model import NUMPY_FROM_TRACES
+from spanview.tui.traces.traces_model import MANY_TRACES
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.paint import COLORLESS, HARMLESS, Encodable
@@ -254,7 +254,7 @@ class SpanviewApp(App[None]):
         self._is_read = self._is_read or ends_now
         if self.paused:
             self.refresh_frame()
-        elif ends_now or len(self._store.trace_table) < NUMPY_FROM_TRACES:
+        elif ends_now or len(self._store.trace_table) < MANY_TRACES:
             self._news.at_once()
         else:
             self._news.in_turn()
@@ -322,8 +322,7 @@ class SpanviewApp(App[None]):
         await self._open_wanted()
         if not (self._is_opened or self.is_left):
             self.say(f"no trace id begins with {self._opening.trace} yet: it will be opened when it arrives")
-        has_many = len(self._store.trace_table) >= NUMPY_FROM_TRACES
-        self._importing.begin(lambda _: import_screens(has_many=has_many), lambda _: self._collect_garbage())
+        self._importing.begin(lambda _: import_screens(), lambda _: self._collect_garbage())
 
     def _collect_garbage(self) -> None:
         """Let garbage be collected from now on, and no collection look at what is there by now."""

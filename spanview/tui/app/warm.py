@@ -20,7 +20,7 @@ _SCREENS: Final = (
     "spanview.tui.app.palette",
     "spanview.tui.traces.matching",
     "spanview.tui.traces.completeness",
-    "spanview.tui.traces.groups_model",
+    "spanview.tui.traces.traces_bulk",
     "spanview.tui.trace.trace_screen",
     "spanview.tui.trace.trace_picture",
     "spanview.tui.span.span_screen",
@@ -29,6 +29,7 @@ _SCREENS: Final = (
     "spanview.tui.calls.calls_screen",
     "spanview.tui.log.log_screen",
     "spanview.tui.workers.workers_screen",
+    "spanview.tui.workers.choosing_bulk",
     "spanview.tui.serve.serve_screen",
     "spanview.tui.serve.requests_screen",
     "spanview.tui.check.check_screen",
@@ -36,17 +37,9 @@ _SCREENS: Final = (
     "spanview.tui.diff.other_side_screen",
     "spanview.tui.diff.diff_screen",
 )
-_FOR_MANY: Final = (
-    "spanview.tui.traces.traces_bulk",
-    "spanview.tui.workers.choosing_bulk",
-)
 
 
-def import_screens(*, has_many: bool) -> None:
-    """Import what keys need, before they are pressed; for a thread.
-
-    Args:
-        has_many: Whether there are so many traces that numpy counts them.
-    """
-    for name in (*_SCREENS, *(_FOR_MANY if has_many else ())):
+def import_screens() -> None:
+    """Import what keys need, before they are pressed; for a thread."""
+    for name in _SCREENS:
         import_module(name)

@@ -95,7 +95,6 @@ class TraceFilter:
         new, gone = found
         if self._model.matching is not None and gone:
             self._model.matching -= gone
-            self._model.refresh(anew=True)
         if new or gone:
             self._model.add_matching(new)
             self._has_found(new | gone)

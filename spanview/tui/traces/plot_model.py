@@ -7,14 +7,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections import Counter
-from itertools import compress, repeat
 from math import log
-from operator import and_
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,34 +114,3 @@ def label_of(power: int) -> str:
     unit = min(power // 3, len(_UNITS) - 1)
     rest = power - 3 * unit
     return f"{10**rest:,} {_UNITS[unit]}" if rest <= 3 else f"1e{rest} {_UNITS[unit]}"  # noqa: PLR2004 - seven cells
-
-
-def grid_of(
-    points: Sequence[tuple[int, int, bool]], columns: int, rows: int, lit: Sequence[bool] | None = None
-) -> Grid | None:
-    """Return traces in cells.
-
-    Args:
-        points: Start and duration in nanoseconds, and whether it failed, of each; those without a start are left out.
-        rows: How many rows there are; the lowest has all that is quicker, too.
-        lit: Whether each is set off from all others; None where none is.
-
-    Returns:
-        None where no trace has a start.
-    """
-    have_start = [point[0] != NO_TIME for point in points]
-    points, are_lit = [*compress(points, have_start)], [*compress(lit or repeat(True), have_start)]
-    if not points:
-        return None
-    first, last = min(start for start, _, _ in points), max(start for start, _, _ in points)
-    powers = [max(0, bisect_right(POWERS, duration) - 1) for _, duration, _ in points]
-    numbers = Counter(powers)
-    of_rows = powers_of([numbers[power] for power in range(len(POWERS))], rows)
-    row_of = rows_of(of_rows)
-    cells = [
-        (column_of(start - first, last - first + 1, columns), row_of[power])
-        for (start, _, _), power in zip(points, powers, strict=True)
-    ]
-    failed = frozenset(compress(cells, map(and_, are_lit, (point[2] for point in points))))
-    counts = dict(Counter(compress(cells, are_lit)))
-    return Grid(columns, first, last + 1, of_rows, min(powers), frozenset(cells), counts, failed)

@@ -97,23 +97,22 @@ class TraceList(TableList[int]):
             self.model.sort, self.model.descending = TraceColumn(order.key), order.descending
             self.refresh_rows(reveal=True)
 
-    def refresh_rows(self, *, anew: bool = False, reveal: bool = False) -> None:
+    def refresh_rows(self, *, reveal: bool = False) -> None:
         """Take in what is new; the cursor stays on its trace, and on its place on the screen.
 
         Args:
-            anew: Whether the choice of traces has changed.
             reveal: Whether the place on the screen may change.
         """
         selected, before = self.selected, self.cursor
         at_top = self.scroll_offset.y == 0 and self.cursor == 0
-        self.model.refresh(anew=anew)
+        self.model.refresh()
         order = self.model.order
         self.take(order)
         cursor = 0
         if selected is not None and not at_top:
             cursor = before if before < len(order) and order[before] == selected else _find(order, selected, before)
         self.rows_have_changed(len(order), cursor)
-        if anew or reveal:
+        if reveal:
             self.reveal()
         else:
             self.keep_in_place(cursor - before)

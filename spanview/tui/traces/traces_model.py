@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, OrderedDict, defaultdict
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.query.since import PAUSE_NS
 from spanview.analysis.ray.names import ShortNames
@@ -15,7 +15,6 @@ from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
 from spanview.tui.traces.columns import TraceColumn
-from spanview.tui.traces.plot_model import grid_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 _KEPT_FACTS: Final = 4096
 HUGE: Final = 5_000
 """A trace of more spans isn't stitched while its line is painted."""
-NUMPY_FROM_TRACES: Final = 5_000
-"""Traces from which on it pays to ask something of all of them with numpy."""
+MANY_TRACES: Final = 5_000
+"""Traces from which on what is asked of all of them waits for keys, and may take a thread."""
 _QUICK: Final = 200_000
 _MOST_READ_AT_ONCE: Final = 50
 """Records that may be read before the next key."""
@@ -118,7 +117,7 @@ class TracesModel:
         """What traces are grouped by."""
         self.errors = 0
         """Spans with an error, of all traces, listed or not."""
-        self._seen = self._limit_end = 0
+        self._limit_end = 0
         self.version = 0
         """Counts how often the list was put in order."""
         self._facts: OrderedDict[int, tuple[int, TraceFacts]] = OrderedDict()
@@ -149,36 +148,14 @@ class TracesModel:
 
     # -- the list ----------------------------------------------------------------------------------------------------
 
-    def refresh(self, *, anew: bool = False) -> None:
-        """Take in what is new and put everything in order.
-
-        Args:
-            anew: Whether the choice of traces has changed.
-        """
-        count = len(self._store.trace_table)
+    def refresh(self) -> None:
+        """Choose traces and put them in order; those that are equal stay in the order in which they were."""
         self.version += 1
-        # A root ends after its children: a trace that has grown may have come to belong to the group, or not to; and
-        # it may have come to fail.
-        anew = anew or self.is_drilled or self.only_failed
         if self.is_drilled and self.root_groups.open <= _MOST_READ_AT_ONCE:
             self.root_groups.find_routes()
-        if count >= NUMPY_FROM_TRACES:
-            self._refresh_many(anew=anew)
+        if self.is_whole and self.sort is TraceColumn.START and len(self._store.trace_table) < MANY_TRACES:
+            self._list_all()
             return
-        table = self._store.trace_table
-        new: Iterable[int] = range(0 if anew else self._seen, count)
-        if anew:
-            self.order, self._plotted = array("I"), array("I")
-        self._list(new)
-        self._seen = count
-        self.errors = sum(table.error_count)
-        self.order = array("I", sorted(self.order, key=self._key(), reverse=self.descending))
-        starts = table.start_ns
-        self.longest_ns = max(1, max(map(self.duration_ns, self.order), default=1))
-        timed = [starts[trace] for trace in self.order if starts[trace] != NO_TIME]
-        self.spans_days = bool(timed) and max(timed) - min(timed) > _DAY_NS
-
-    def _refresh_many(self, *, anew: bool) -> None:
         import numpy as np
 
         from spanview.tui.traces.traces_bulk import TraceColumns, as_array
@@ -193,16 +170,12 @@ class TracesModel:
             listed &= columns.group_is(self.only_root)
         if self.only_failed:
             listed &= (columns.errors > 0) | columns.flags_of(self.silent)
-        first = 0 if anew else self._seen
-        plotted = np.flatnonzero(listed[first:]) + first
-        chosen = plotted[columns.start_between(*self.picked)[plotted]]
-        if not anew:
-            plotted, chosen = (
-                np.append(np.array(known, np.int64), new)
-                for known, new in ((self._plotted, plotted), (self.order, chosen))
-            )
-        self._plotted = as_array(plotted)
-        self._seen = columns.count
+        self._plotted = as_array(np.flatnonzero(listed))
+        listed &= columns.start_between(*self.picked)
+        known = np.array(self.order, np.int64)
+        known = known[listed[known]]
+        listed[known] = False
+        chosen = np.append(known, np.flatnonzero(listed))
         self.errors = int(columns.errors.sum())
         chosen = columns.order(chosen, self.sort, self.names, descending=self.descending)
         self.order = as_array(chosen)
@@ -210,6 +183,18 @@ class TracesModel:
         timed = timed[timed != NO_TIME]
         self.longest_ns = int(columns.durations[chosen].max(initial=1))
         self.spans_days = bool(len(timed)) and int(timed.max()) - int(timed.min()) > _DAY_NS
+
+    def _list_all(self) -> None:
+        """List all traces by start, without numpy: the first rows are painted before it could be imported."""
+        table = self._store.trace_table
+        starts, traces = table.start_ns, range(len(table))
+        in_turn = [*self.order, *sorted({*traces}.difference(self.order))]
+        self.order = array("I", sorted(in_turn, key=starts.__getitem__, reverse=self.descending))
+        self._plotted = array("I", traces)
+        self.errors = sum(table.error_count)
+        self.longest_ns = max(1, max(map(self.duration_ns, traces), default=1))
+        timed = [start for start in starts[: len(traces)] if start != NO_TIME]
+        self.spans_days = bool(timed) and max(timed) - min(timed) > _DAY_NS
 
     def limit_to(self, traces: set[int] | None) -> None:
         """List only these of the traces that are there now."""
@@ -242,45 +227,13 @@ class TracesModel:
         return is_new_run
 
     def add_matching(self, traces: Iterable[int]) -> None:
-        """Let traces that have come to match into the list."""
+        """Let traces that have come to match into the list, from the next `refresh` on."""
         if self.matching is not None:
-            fresh = [trace for trace in traces if trace not in self.matching]
-            self.matching.update(fresh)
-            self._list(trace for trace in fresh if trace < self._seen)
-
-    def _list(self, traces: Iterable[int]) -> None:
-        start, end = self.picked
-        starts = self._store.trace_table.start_ns
-        plotted = [trace for trace in traces if self._is_listed(trace)]
-        self._plotted.extend(plotted)
-        self.order.extend(
-            trace
-            for trace in plotted
-            if (start is None or starts[trace] >= start) and (end is None or starts[trace] <= end)
-        )
-
-    def _is_listed(self, trace: int) -> bool:
-        if self.matching is not None and trace not in self.matching:
-            return False
-        if self.limit is not None and trace < self._limit_end and trace not in self.limit:
-            return False
-        if self.only_failed and not self.has_failed(trace):
-            return False
-        return not self.is_drilled or self.group_name(trace) == self.only_root
+            self.matching.update(traces)
 
     def has_failed(self, trace: int) -> bool:
         """Tell whether a span of a trace has an error, or something in it failed without one."""
         return self._store.trace_table.error_count[trace] > 0 or trace in self.silent
-
-    def _key(self) -> Callable[[int], Any]:
-        table = self._store.trace_table
-        keys: dict[TraceColumn, Callable[[int], Any]] = {
-            TraceColumn.DURATION: self.duration_ns,
-            TraceColumn.SPANS: table.span_count.__getitem__,
-            TraceColumn.ERRORS: table.error_count.__getitem__,
-            TraceColumn.ROOT: lambda trace: self.root_name(trace) or "",
-        }
-        return keys.get(self.sort, table.start_ns.__getitem__)
 
     def grid(self, columns: int, rows: int, lit: Sequence[str | None] = ()) -> Grid | None:
         """Return durations over time, of the traces outside of picked times too.
@@ -288,25 +241,17 @@ class TracesModel:
         Args:
             lit: The root name whose traces are set off from all others; none without.
         """
-        if len(self._plotted) >= NUMPY_FROM_TRACES:
-            import numpy as np
+        if not self._plotted:
+            return None
+        import numpy as np
 
-            from spanview.tui.traces.traces_bulk import TraceColumns, grid_of_many
+        from spanview.tui.traces.traces_bulk import Points, TraceColumns, grid_of
 
-            return grid_of_many(
-                TraceColumns(self._store, self.root_groups, self.known_until),
-                np.array(self._plotted, np.int64),
-                columns,
-                rows,
-                lit,
-            )
-        table = self._store.trace_table
-        points = [
-            (table.start_ns[trace], self.duration_ns(trace), table.error_count[trace] > 0) for trace in self._plotted
-        ]
-        return grid_of(
-            points, columns, rows, [self.group_name(trace) in lit for trace in self._plotted] if lit else None
-        )
+        of_all = TraceColumns(self._store, self.root_groups, self.known_until)
+        traces = np.array(self._plotted, np.int64)
+        are_lit = of_all.group_is(lit[0])[traces] if lit else None
+        points = Points(of_all.starts[traces], of_all.durations[traces], of_all.errors[traces] > 0)
+        return grid_of(points, columns, rows, are_lit)
 
     def groups(self, incomplete: bytes | None = None) -> list[GroupRow]:
         """Return the listed traces by root name, the most frequent first.
@@ -318,19 +263,11 @@ class TracesModel:
         version = self.version, self._store.version, len(self.root_groups.groups)
         counted = *version, incomplete, self.known_until, self.silent
         if self._groups is None or self._groups[0] != counted:
-            self._groups = counted, self._groups_anew(incomplete)
+            from spanview.tui.traces.traces_bulk import groups_of
+
+            rows = groups_of(self._store, self.root_groups, self.order, incomplete, self.known_until)
+            self._groups = counted, self.with_marks(rows)
         return self._groups[1]
-
-    def _groups_anew(self, incomplete: bytes | None) -> list[GroupRow]:
-        if self.has_many:
-            from spanview.tui.traces.traces_bulk import groups_of_many
-
-            rows = groups_of_many(self._store, self.root_groups, self.order, incomplete, self.known_until)
-        else:
-            from spanview.tui.traces.groups_model import groups_of
-
-            rows = groups_of(self._store.trace_table, self.order, incomplete, self.group_name, self.duration_ns)
-        return self.with_marks(rows)
 
     def with_marks(self, rows: Sequence[GroupRow]) -> list[GroupRow]:
         """Return groups with the durations of those of their traces that lack an end, and with silent failures."""
@@ -346,26 +283,24 @@ class TracesModel:
 
     @property
     def has_many(self) -> bool:
-        """Whether so many traces are listed that numpy counts them."""
-        return len(self.order) >= NUMPY_FROM_TRACES
+        """Whether so many traces are listed that what is asked of all of them waits for keys."""
+        return len(self.order) >= MANY_TRACES
 
     @property
     def has_few_names(self) -> bool:
         """Whether `groups` takes no longer than a key may."""
         if self.root_groups.open > _MOST_READ_AT_ONCE:
             return False
-        return not self.has_many or (len(self.order) < _QUICK and len(self._store.names.texts) < NUMPY_FROM_TRACES)
+        return not self.has_many or (len(self.order) < _QUICK and len(self._store.names.texts) < MANY_TRACES)
 
     def named(self, name: str | None) -> Sequence[int]:
         """Return the listed traces with a root name, from the top; None for those without a root."""
-        if self.has_many:
-            import numpy as np
+        import numpy as np
 
-            from spanview.tui.traces.traces_bulk import TraceColumns, as_array
+        from spanview.tui.traces.traces_bulk import TraceColumns, as_array
 
-            listed = np.array(self.order, np.int64)
-            return as_array(listed[TraceColumns(self._store, self.root_groups).group_is(name)[listed]])
-        return [trace for trace in self.order if self.group_name(trace) == name]
+        listed = np.array(self.order, np.int64)
+        return as_array(listed[TraceColumns(self._store, self.root_groups).group_is(name)[listed]])
 
     def next_failure(self, names: Sequence[str | None] = (), after: int | None = None, by: int = 1) -> int | None:
         """Return the listed trace with the newest failure, with an error or without; None where none has failed.
@@ -391,19 +326,16 @@ class TracesModel:
             listed: Sequence[int] = self.order
             for name in names:
                 listed = self.named(name)
-            if self.has_many:
-                import numpy as np
+            import numpy as np
 
-                from spanview.index.arrays import copy_of
+            from spanview.index.arrays import copy_of
 
-                traces = np.array(listed, np.int64)
-                has_failed = copy_of(self._store.trace_table.error_count)[traces] > 0
-                if self.silent:
-                    has_failed |= np.isin(traces, [*self.silent])
-                listed = traces[has_failed].tolist()
-            else:
-                listed = [*filter(self.has_failed, listed)]
-            self._visited = known, self._visits_of(listed)
+            traces = np.array(listed, np.int64)
+            has_failed = copy_of(self._store.trace_table.error_count)[traces] > 0
+            if self.silent:
+                has_failed |= np.isin(traces, [*self.silent])
+            traces = traces[has_failed].tolist()
+            self._visited = known, self._visits_of(traces)
         return self._visited[1]
 
     def _visits_of(self, traces: Sequence[int]) -> dict[int, _Visit]:

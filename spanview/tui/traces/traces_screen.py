@@ -216,7 +216,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.traces.is_loading = self.viewer.feed_state.loading
         self._mark_growing()
         if not is_same:
-            self.traces.refresh_rows(anew=anew)
+            self.traces.refresh_rows(reveal=anew)
         # What takes long isn't done each time that spans come.
         can_wait = is_news and self._model.has_many
         if self.grouped:
@@ -228,6 +228,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._count_matches()
         if can_wait:
             self._is_plotted = False
+        elif is_news:
+            # The first rows are painted before numpy is imported.
+            self.call_after_refresh(self._draw_plot)
         else:
             self._draw_plot()
         self._answer_line.display = self.grouped and bool(self._model.order)
@@ -456,9 +459,9 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         listed, incomplete, until = self._model.order[:], self._incomplete, self._model.known_until
 
         def groups() -> list[GroupRow]:
-            from spanview.tui.traces.traces_bulk import groups_of_many
+            from spanview.tui.traces.traces_bulk import groups_of
 
-            return groups_of_many(store, groups_by, listed, incomplete, until)
+            return groups_of(store, groups_by, listed, incomplete, until)
 
         self._counting.queue(lambda _: groups(), lambda rows: self._take_groups(self._model.with_marks(rows)))
 

@@ -120,7 +120,24 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         width=13,
         goes=5,
     ),
-    TableColumn("LIKELY FOR", 36, waited_for_shares, gap=2, aligns_left=True, comes=8),
+    TableColumn(
+        "LIKELY FOR",
+        36,
+        waited_for_shares,
+        gap=2,
+        aligns_left=True,
+        comes=8,
+        name="waited_for",
+        meaning="what calls waited for: how many did, and how long",
+        schema={
+            "type": "object",
+            "additionalProperties": {"type": "object", "properties": {"calls": INTEGER, "total_wait_ns": INTEGER}},
+        },
+        json=lambda function: {
+            waited_for.name.lower(): {"calls": calls, "total_wait_ns": ns}
+            for waited_for, (calls, ns) in function.waited_for.items()
+        },
+    ),
     counted(
         "COLD",
         "cold_starts",
@@ -154,18 +171,6 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         json=lambda function: None if function.generator else function.max_concurrency,
         width=13,
         comes=9,
-    ),
-    fact(
-        "waited_for",
-        "what calls waited for: how many did, and how long",
-        {
-            "type": "object",
-            "additionalProperties": {"type": "object", "properties": {"calls": INTEGER, "total_wait_ns": INTEGER}},
-        },
-        lambda function: {
-            waited_for.name.lower(): {"calls": calls, "total_wait_ns": ns}
-            for waited_for, (calls, ns) in function.waited_for.items()
-        },
     ),
     fact(
         "generator",

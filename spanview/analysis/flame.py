@@ -82,6 +82,11 @@ class CallPath:
     """Numbers of the roots of the traces that it occurs in."""
 
     @property
+    def no_end(self) -> int:
+        """How many have no duration, because they have no end."""
+        return 0 if self.name is None else self.count - len(self.durations)
+
+    @property
     def p50_ns(self) -> int | None:
         """The median of the durations; None where no span has one."""
         return nearest_rank(self.durations, 50)

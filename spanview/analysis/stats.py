@@ -54,6 +54,8 @@ class Group:
     max_ns: int | None
     histogram: list[int]
     """How many durations have each power of ten, from 1 ns on; `POWERS` counts."""
+    no_end: int = 0
+    """Spans without a duration: they have no end, because they run or were lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +150,7 @@ def _group_of(key: str | None, parts: Sequence[GroupPart]) -> Group:
         p99_ns=nearest_rank(durations, 99),
         max_ns=durations[-1] if durations else None,
         histogram=histogram(durations),
+        no_end=sum(part.count for part in parts) - len(durations),
     )
 
 

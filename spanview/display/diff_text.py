@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from spanview.analysis.diff import Diff, PathDiff
+    from spanview.analysis.flame import CallPath
     from spanview.display.shades import Paint
 
 NO_SHORT_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 _BETWEEN: Final = " › "
 _LEAD: Final = f"…{_BETWEEN}"
+_NO_END: Final = "no end"
+"""What times are of a path whose spans run, or were lost with their processes."""
 _MIN_RATIO_SHOWN: Final = 10.0
 """From here on a ratio is written as such, not in per cent."""
 PER_TRACE: Final = "per trace"
@@ -64,16 +67,25 @@ def _own(path: PathDiff) -> tuple[str, ...]:
 
 def times(path: PathDiff, figure: str) -> tuple[str, str, str]:
     """Return A's, the change, and B's; the figure is one of `FIGURES` that is a time."""
+    sides = path.a, path.b
     a, b = (
-        "–" if side is None else _time(ns) for side, ns in zip((path.a, path.b), path.compared(figure), strict=True)
+        "–" if side is None else _NO_END if _has_no_end(side) else _time(ns)
+        for side, ns in zip(sides, path.compared(figure), strict=True)
     )
-    return a, _signed(path.change(figure)), b
+    return a, "" if any(map(_has_no_end, sides)) else _signed(path.change(figure)), b
+
+
+def _has_no_end(side: CallPath | None) -> bool:
+    """Return whether no span of a path has a duration: nothing is known of its times, not that they are 0."""
+    return side is not None and side.name is not None and not side.durations
 
 
 def relative(path: PathDiff, figure: str = "self_ns") -> str:
     """Return how much a time has changed, or which side alone has the path."""
     if path.only_in is not None:
         return "only A" if path.only_in is Only.A else "only B"
+    if _has_no_end(path.a) or _has_no_end(path.b):
+        return ""
     ratio = path.ratio(figure)
     if ratio is None or ratio == 1:
         return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -37,11 +38,17 @@ OF_SERVICES: Final = (GROUPINGS[0], SERVICE_AND_NAME, *OFFERED[1:])
 
 
 def _lasted(head: str, figure: str, words: str, was: str, **more: Any) -> TableColumn[Group]:
+    return timed(head, f"duration_ns.{figure}", f"{words} of the durations", _of_known(was), was=was, **more)
+
+
+def _of_known(figure: str) -> Callable[[Group], int | None]:
+    """Return what returns a time of groups; None where no span has a duration: nothing is known, not that it was 0."""
+
     def ns_of(group: Group) -> int | None:
-        ns: int | None = getattr(group, was)
+        ns: int | None = getattr(group, figure) if group.no_end < group.count else None
         return ns
 
-    return timed(head, f"duration_ns.{figure}", f"{words} of the durations", ns_of, was=was, **more)
+    return ns_of
 
 
 _TOTAL: Final = _lasted("TOTAL", "total", "the sum", "total_ns", goes=7)
@@ -49,9 +56,12 @@ _SELF: Final[TableColumn[Group]] = timed(
     "SELF",
     "self_time_ns",
     "the sum of the times in which nothing below a span ran: it computed, or waited",
-    lambda group: group.self_ns,
+    _of_known("self_ns"),
     was="self_ns",
     goes=6,
+)
+_NO_END: Final[TableColumn[Group]] = counted(
+    "NO END", "no_end", "spans that run or were lost: no duration has them", lambda group: group.no_end, goes=5
 )
 _KEY: Final[TableColumn[Group]] = fact(
     "key", "what the spans have in common", {"type": ["string", "null"]}, lambda group: group.key
@@ -59,6 +69,7 @@ _KEY: Final[TableColumn[Group]] = fact(
 _OF_SPANS: Final[Sequence[TableColumn[Group]]] = (
     counted("COUNT", "count", "number of spans, including those without an end", lambda group: group.count, goes=4),
     counted("ERRORS", "errors", "spans with status ERROR", lambda group: group.errors, style="error", goes=2),
+    _NO_END,
     _TOTAL,
     _SELF,
     _lasted("MIN", "min", "the shortest", "min_ns", comes=4),
@@ -85,15 +96,21 @@ _OF_PATH: Final[Sequence[TableColumn[Group]]] = (
 
 
 def statistics_table(
-    by: str, called: Callable[[Group], str], generators: Mapping[str, Certainty] | None = None
+    by: str,
+    called: Callable[[Group], str],
+    generators: Mapping[str, Certainty] | None = None,
+    *,
+    has_no_end: bool = False,
 ) -> Table[Group]:
     """Return the columns of groups.
 
     Args:
+        has_no_end: Whether there are spans without an end, which are counted then.
         generators: How sure it is that the spans of a name are attempts of a generator, by the name.
     """
     head = by.upper() if by in OF_SERVICES else data_text(by, 40).rstrip()
-    figures = (*(_OF_PATH if by == ON_PATH else _OF_SPANS), *([_note(generators)] if generators else ()))
+    of_spans = (replace(column, is_shown=has_no_end) if column is _NO_END else column for column in _OF_SPANS)
+    figures = (*(_OF_PATH if by == ON_PATH else of_spans), *([_note(generators)] if generators else ()))
     return Table((name_column(head, called), _KEY, *figures), "total", _LEAST_NAME, _USUAL_NAME, _LEAST_BESIDE)
 
 
@@ -125,7 +142,8 @@ def statistics_report(store: Store, by: str = "name", traces: Sequence[int] | No
 def report_of(groups: Sequence[Group], by: str, generators: Mapping[str, Certainty] | None = None) -> Report[Group]:
     """Return the report of groups that were counted already."""
     short = short_names_of(groups) if by in {"name", ON_PATH} else {}
-    table = statistics_table(by, partial(group_name, by, short), generators)
+    has_no_end = any(group.no_end for group in groups)
+    table = statistics_table(by, partial(group_name, by, short), generators, has_no_end=has_no_end)
     kind = "critical-path" if by == ON_PATH else "statistics"
     return Report(kind, table, table.in_order(groups), {"by": by}, rows_were="groups")
 

@@ -2,7 +2,7 @@
 
 name  µs          count  total  min  p50  p95  p99  max
 a     1 … 100       100   5050    1   50   95   99  100
-b     without end     1      0    –    –    –    –    –
+b     without end     1      –    –    –    –    –    –
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from spanview.analysis.percentiles import nearest_rank
 from spanview.analysis.stats import Group, spans_of, statistics
 from spanview.model.problems import QueryError
 from spanview.model.times import parse_time
-from spanview.reports.statistics import report_of
+from spanview.reports.statistics import report_of, statistics_report
 
 if TYPE_CHECKING:
     from builders import Document
@@ -42,8 +42,12 @@ def test_a_table() -> None:
     powers = [0, 0, 0, 9, 90, 1, *[0] * 10]
     assert statistics(store) == [
         Group("a", 100, 3, 5050 * us, 5050 * us, us, 50 * us, 95 * us, 99 * us, 100 * us, powers),
-        Group("b", 1, 0, 0, 0, None, None, None, None, None, [0] * 16),
+        Group("b", 1, 0, 0, 0, None, None, None, None, None, [0] * 16, no_end=1),
     ]
+    # That nobody knows how long it lasted isn't 0; it is counted apart, where there is such a span.
+    of_a, of_b = statistics_report(store).document()["rows"]
+    assert (of_b["no_end"], of_b["duration_ns"]["total"], of_b["self_time_ns"]) == (1, None, None)
+    assert (of_a["no_end"], of_a["duration_ns"]["total"]) == (0, 5050 * us)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +131,9 @@ def test_json() -> None:
     """The object has the keys of the format, in its order."""
     value = report_of(statistics(store_of(Builder().span("a"))), "name").document()
     assert list(value) == ["schema", "by", "rows", "groups"]
-    keys = "key count errors duration_ns total_ns self_time_ns self_ns min_ns p50_ns p95_ns p99_ns max_ns histogram"
+    keys = (
+        "key count errors no_end duration_ns total_ns self_time_ns self_ns min_ns p50_ns p95_ns p99_ns max_ns histogram"
+    )
     assert " ".join(value["rows"][0]) == keys
     assert " ".join(value["rows"][0]["duration_ns"]) == "total min p50 p95 p99 max"
     assert value["rows"][0]["key"] == "a"
@@ -190,8 +196,9 @@ def _slowly(documents: list[Document]) -> list[dict[str, Any]]:
                 "key": name,
                 "count": len(spans),
                 "errors": sum(span["status"]["status_code"] == "ERROR" for span in spans),
-                "total_ns": sum(values) * 1000,
-                "self_ns": own * 1000,
+                "no_end": len(spans) - len(values),
+                "total_ns": sum(values) * 1000 if values else None,
+                "self_ns": own * 1000 if values else None,
                 "min_ns": values[0] * 1000 if values else None,
                 "p50_ns": at[50],
                 "p95_ns": at[95],
@@ -200,7 +207,7 @@ def _slowly(documents: list[Document]) -> list[dict[str, Any]]:
                 "histogram": [sum(_power(value * 1000) == power for value in values) for power in range(16)],
             }
         )
-    return sorted(groups, key=lambda group: (-group["total_ns"], group["key"]))
+    return sorted(groups, key=lambda group: (group["p50_ns"] is None, -(group["total_ns"] or 0), group["key"]))
 
 
 def _power(ns: int) -> int:

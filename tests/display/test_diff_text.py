@@ -58,6 +58,14 @@ def test_two_traces() -> None:
     ]
 
 
+def test_what_has_no_end() -> None:
+    """What was lost on one side has no times there, so that nothing can be said of a change."""
+    merged = drawn("a 0-10\n  b 2-?", "a 0-10\n  b 2-8")
+    (line,) = (line for line in path_lines(merged) if line.endswith("a › b"))
+    assert "no end" in line
+    assert "+6 µs" not in line
+
+
 def test_many_traces() -> None:
     """Sides of several traces have percentiles, and so have the paths of several spans."""
     build = Builder()

@@ -250,3 +250,13 @@ async def test_by_mouse() -> None:
         await look.until(lambda: _selected(look) == "a")
         await look.pilot.click(offset=(2, 4), times=2)
         await look.until(lambda: look.body[1].startswith("▏a"))
+
+
+async def test_what_has_no_end_has_no_times() -> None:
+    """What was lost with its process didn't take 0: it is counted, and no time is told of it."""
+    build = Builder()
+    spans = build.span("job", duration=50), build.span("lost", parent=1, start=10, duration=None)
+    async with looking_at(*spans, size=(120, 24)) as look:
+        await look.press("F", "G")
+        await look.until_shown("lost   ×1   1 no end")
+        assert "lost   ×1   1 no end   total" not in look.text

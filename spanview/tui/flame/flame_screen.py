@@ -222,7 +222,9 @@ class FlameScreen(BaseScreen, on=On.FLAME, view=View.FLAME):
         path = model.flame.paths[selected]
         errors = f"   ✖ {path.errors:,}" if path.errors else ""
         figures = {"total": path.total_ns, "self": path.self_ns, "p50": path.p50_ns, "p95": path.p95_ns}
-        times = "   ".join(f"{name} {duration(ns)}" for name, ns in figures.items())
+        if no_end := path.no_end:
+            errors += f"   {no_end:,} no end"
+        times = "   ".join(f"{name} {duration(ns)}" for name, ns in figures.items() if no_end < path.count)
         width_ns, part = model.width_ns(selected), model.share(selected)
         # A Ray call is as wide as what ran below it, which its own figures don't show.
         below = "" if width_ns == figures[_OWN[model.by]] else f"{duration(width_ns)} with what is below, "

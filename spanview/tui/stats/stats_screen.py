@@ -90,7 +90,7 @@ class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
         self._counted: Counted | None = None
         self._by = GROUPINGS[0]
         """What is counted by, or was asked for."""
-        self._tables: dict[str, Table[Group]] = {}
+        self._tables: dict[tuple[str, bool], Table[Group]] = {}
         """The columns by what is counted by: as long as these are the same, nothing moves."""
         keys: RowKeys[Group] = RowKeys(
             open=self._open_spans,
@@ -100,7 +100,9 @@ class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
             nothing_failed="no span here has an error",
             is_whole=True,
         )
-        super().__init__(TableList(self._table_by(self._by), lambda group: group.key), keys, "statistics_sort")
+        super().__init__(
+            TableList(self._table_by(self._by, has_no_end=False), lambda group: group.key), keys, "statistics_sort"
+        )
         self.live: Live[Counted | str] = Live(self, scope, self._count_by(self._by), self._take_groups)
         self._answer_line = TypicalLine(self, store, scope)
         self.answer = self._answer_line.live
@@ -164,14 +166,16 @@ class StatsScreen(ReportScreen[Group], on=On.STATS, view=View.STATS):
 
     def _show(self, *, stay: bool = False) -> None:
         if self._counted is not None:
-            self.rows.table = self._table_by(self._counted.by)
+            has_no_end = any(group.no_end for group in self._counted.groups)
+            self.rows.table = self._table_by(self._counted.by, has_no_end=has_no_end)
             self.rows.show(self._counted.groups, stay=stay)
             self.refresh_frame()
 
-    def _table_by(self, by: str) -> Table[Group]:
-        if by not in self._tables:
-            self._tables[by] = statistics_table(by, partial(self._called, by))
-        return self._tables[by]
+    def _table_by(self, by: str, *, has_no_end: bool) -> Table[Group]:
+        if (by, has_no_end) not in self._tables:
+            called = partial(self._called, by)
+            self._tables[by, has_no_end] = statistics_table(by, called, has_no_end=has_no_end)
+        return self._tables[by, has_no_end]
 
     def _called(self, by: str, group: Group) -> str:
         return group_name(by, {} if self._counted is None else self._counted.short, group)

@@ -672,13 +672,10 @@ _OPTIONS: Final = (
 """Which commands take which options. A value is a field of `Options` by its name, or its `dest`."""
 _TAKES_VALUE: Final = {"-fq", *(flag for _, flags, how in _OPTIONS if "metavar" in how for flag in flags)}
 _WORDS: Final = {
-    "FORMAT": FORMATS,
     "KEY": _BY,
-    "MODE": _COLOR,
-    "WHAT": _KEEP,
     "WHEN": ("last", "10m", "1h", "1d"),
 }
-"""What a shell may propose for a value, by its name in the help."""
+"""What a shell may propose for a value that may be another one, too, by its name in the help."""
 _EPILOG_OF_DIFF: Final = (
     "If A and B are existing files or folders and no PATH is given, these are compared. Otherwise A and B select "
     "traces in PATH or in the default places: hex digits that are the unique prefix of a trace id select that trace, "

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import glob
 import os
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,7 +22,7 @@ from spanview.exports.files import write_atomically
 from spanview.model.problems import ExportError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 
 def part_folder(path: str) -> PartFolder | None:
@@ -88,10 +88,8 @@ class _SharedFolder:
 
     def make(self) -> None:
         """Make the folder where it isn't there."""
-        try:
+        with _writing(self.path):
             os.makedirs(self.path, exist_ok=True)
-        except OSError as error:
-            raise ExportError(f"can't write {self.path}: {error.strerror or error}") from None
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         """Write a part, on any node."""
@@ -115,10 +113,8 @@ class _SharedFolder:
 
     def remove(self, name: str) -> None:
         """Remove a part."""
-        try:
+        with _writing(self.path):
             os.unlink(os.path.join(self.path, name))
-        except OSError as error:
-            raise ExportError(f"can't write {self.path}: {error.strerror or error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,31 +126,25 @@ class _RemoteFolder:
     def parts(self, form: str) -> list[str]:
         from pyarrow.fs import FileSelector
 
-        system, top = _system_of(self.uri)
-        try:
+        with _writing(self.uri):
+            system, top = file_system_of(self.uri)
             found = system.get_file_info(FileSelector(top, allow_not_found=True))
-        except OSError as error:
-            raise _unwritten(self.uri, error) from None
         names = (info.base_name for info in found if info.is_file)
         return [name for name in names if name.startswith("part-") and name.endswith(f".{ENDINGS[form]}")]
 
     def make(self) -> None:
         if _type_of(self.uri).name == "Directory":
             return
-        system, top = _system_of(self.uri)
-        try:
+        with _writing(self.uri):
+            system, top = file_system_of(self.uri)
             system.create_dir(top, recursive=True)
-        except OSError as error:
-            raise _unwritten(self.uri, error) from None
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
-        system, path = self._at(name)
-        try:
+        with _writing(self.uri):
+            system, path = self._at(name)
             with system.open_output_stream(path) as stream:
                 for chunk in chunks:
                     stream.write(chunk)
-        except OSError as error:
-            raise _unwritten(self.uri, error) from None
 
     def finish(self, names: Sequence[str]) -> None:
         """They are there."""
@@ -165,14 +155,12 @@ class _RemoteFolder:
                 self.remove(name)
 
     def remove(self, name: str) -> None:
-        system, path = self._at(name)
-        try:
+        with _writing(self.uri):
+            system, path = self._at(name)
             system.delete_file(path)
-        except OSError as error:
-            raise _unwritten(self.uri, error) from None
 
     def _at(self, name: str) -> tuple[Any, str]:
-        system, top = _system_of(self.uri)
+        system, top = file_system_of(self.uri)
         return system, f"{top.rstrip('/')}/{name}"
 
 
@@ -188,20 +176,21 @@ def _divided(uri: str) -> tuple[_RemoteFolder, str]:
     return _RemoteFolder(folder + mark + settings), name
 
 
-def _system_of(uri: str) -> tuple[Any, str]:
-    try:
-        return file_system_of(uri)
-    except (OSError, ValueError) as error:
-        raise _unwritten(uri, error) from None
-
-
 def _type_of(uri: str) -> Any:
-    system, path = _system_of(uri)
-    try:
+    with _writing(uri):
+        system, path = file_system_of(uri)
         return system.get_file_info(path).type
+
+
+@contextmanager
+def _writing(where: str) -> Iterator[None]:
+    """Say of what can't be done that it is writing there that can't.
+
+    Raises:
+        ExportError: It can't.
+    """
+    try:
+        yield
     except OSError as error:
-        raise _unwritten(uri, error) from None
-
-
-def _unwritten(uri: str, error: Exception) -> ExportError:
-    return ExportError(f"can't write {uri}: {arrow_reason(error)}")
+        reason = arrow_reason(error) if is_uri(where) else error.strerror or error
+        raise ExportError(f"can't write {where}: {reason}") from None

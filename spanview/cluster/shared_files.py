@@ -91,8 +91,7 @@ def _search_uri(uri: str) -> Iterator[SharedFile]:
         given = system.get_file_info(top)
         is_folder = given.type is fs.FileType.Directory
         below = system.get_file_info(fs.FileSelector(top, recursive=True)) if is_folder else [given]
-    except (OSError, ValueError) as error:
-        # All that Arrow says is one of these.
+    except OSError as error:
         raise CollectError(f"{uri}: {arrow_reason(error)}") from None
     if given.type is fs.FileType.NotFound:
         raise NoSuchPathError(f"{uri}: no such file or folder")
@@ -114,18 +113,18 @@ def file_system_of(uri: str) -> tuple[Any, str]:
     """Return the file system behind a URI, and the path there: Arrow's own, or one that fsspec has.
 
     Raises:
-        ValueError: Neither knows it, as all that Arrow says.
+        OSError: Neither knows it, as all that Arrow says.
     """
     fs = _file_systems()
     try:
         system, path = fs.FileSystem.from_uri(uri)
-    except ValueError:
+    except ValueError as error:
         try:
             system, path = import_module("fsspec.core").url_to_fs(uri)
         except (ImportError, ValueError):
             system = None
         if system is None:
-            raise
+            raise OSError(str(error)) from None
         system = fs.PyFileSystem(fs.FSSpecHandler(system))
     return system, path
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
@@ -22,7 +23,7 @@ from spanview.otlp.sender import IN_FLIGHT, Sender, StoppedError
 from spanview.otlp.unsent import Unsent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
@@ -134,22 +135,23 @@ def _sending_meanwhile(push: _Push, store: Store, selection: Selection, stop: th
         raise errors[0]
 
 
+@dataclass(frozen=True)
 class _Terminal:
     """The time, and the person who has called."""
 
-    def __init__(self, where: str, stop: threading.Event, show: Show) -> None:
-        self._where = where
-        self._stop = stop
-        self.show = show
-        self.clock = time.monotonic
+    where: str
+    """The endpoint that is spoken of."""
+    stop: threading.Event
+    show: Show
+    clock: Callable[[], float] = time.monotonic
 
     def wait(self, seconds: float) -> bool:
         """Wait; return at once, and True, where sending is to end."""
-        return self._stop.wait(seconds)
+        return self.stop.wait(seconds)
 
     def say(self, text: str) -> None:
         """Tell about the endpoint."""
-        say(f"{self._where}: {text}")
+        say(f"{self.where}: {text}")
 
 
 class _Push:
@@ -161,7 +163,8 @@ class _Push:
         self.store = store
         self._surroundings = surroundings
         self._options = options
-        self._state = state
+        self.state = state
+        """By which a later call knows what was sent; None where that isn't kept."""
         self.sender = sender
         self.unsent = Unsent(store, None if state is None else state.among)
         self.losses = Losses("otlp")
@@ -173,11 +176,6 @@ class _Push:
         self._last_s = float("inf")
         """From this time on, no further batch is sent."""
         self._batches: Batches | None = None
-
-    @property
-    def has_state(self) -> bool:
-        """Whether a later call knows what was sent."""
-        return self._state is not None
 
     def send(self, traces: Sequence[int]) -> None:
         """Send what of traces wasn't sent yet.
@@ -214,8 +212,8 @@ class _Push:
         return clock() < self._last_s
 
     def _acknowledge(self, rows: Sequence[int]) -> None:
-        if self._state is not None:
-            self._state.add(self.store, rows)
+        if self.state is not None:
+            self.state.add(self.store, rows)
 
     def _settled(self, traces: Sequence[int]) -> Batches:
         """Settle what is the same for all that is sent."""
@@ -226,7 +224,7 @@ class _Push:
 
     def _settled_shift(self, traces: Sequence[int]) -> int:
         """Return what is added to all times, and say so."""
-        is_wanted, state = self._options.shift_to_now, self._state
+        is_wanted, state = self._options.shift_to_now, self.state
         if state is not None and state.shift_ns is not None:
             if is_wanted and not state.shift_ns:
                 raise PushError(
@@ -298,6 +296,10 @@ def _summary(push: _Push, where: str) -> str:
     if unsent.unended:
         parts.append(f"{unsent.unended:,} without an end skipped: still running, or lost with their processes")
     if left := push.total - sender.finished:
-        how = "the same command goes on from there" if push.has_state else "with --state FILE it could go on from there"
+        how = (
+            "the same command goes on from there"
+            if push.state is not None
+            else "with --state FILE it could go on from there"
+        )
         parts.append(f"{left:,} left; {how}")
     return "; ".join(parts)

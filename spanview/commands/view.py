@@ -59,8 +59,7 @@ def checked_places(options: Options) -> tuple[str, ...]:
     Raises:
         SpanviewError: A PATH doesn't exist, standard input can't be read, or a query or a time can't be understood.
     """
-    from spanview.commands.piped import is_readable
-    from spanview.commands.reading import places
+    from spanview.commands.reading import places, standard_input
 
     paths = places(options)
     if not options.follow:
@@ -70,10 +69,7 @@ def checked_places(options: Options) -> tuple[str, ...]:
     _choice(options)
     if STANDARD_INPUT in paths and _has_keys():
         raise SpanviewError("- is standard input, which is the terminal: pipe spans in, or give a file")
-    if STANDARD_INPUT in paths and not is_readable():
-        raise NoSuchPathError(
-            "-: standard input is closed, or can't be read; pipe spans in, as in: cat 1.txt | spanview"
-        )
+    standard_input(paths)
     return paths
 
 

@@ -115,12 +115,6 @@ class RecordReader(DetailReader):
         self.close()
 
 
-def is_file(descriptor: int, device: int, inode: int) -> bool:
-    """Tell whether this regular file was opened; a file system gives the inode of a removed one to a FIFO too."""
-    status = os.fstat(descriptor)
-    return stat.S_ISREG(status.st_mode) and (status.st_dev, status.st_ino) == (device, inode)
-
-
 def open_file(path: str, device: int, inode: int) -> int:
     """Return a descriptor of a regular file.
 
@@ -128,7 +122,9 @@ def open_file(path: str, device: int, inode: int) -> int:
         OSError: It can't be opened, or is another file by now.
     """
     descriptor = os.open(path, OPEN_FLAGS)
-    if not is_file(descriptor, device, inode):
+    status = os.fstat(descriptor)
+    # A file system gives the inode of a removed one to a FIFO, too.
+    if not stat.S_ISREG(status.st_mode) or (status.st_dev, status.st_ino) != (device, inode):
         os.close(descriptor)
         raise FileNotFoundError(0, "the file was replaced while it was opened", path)
     return descriptor

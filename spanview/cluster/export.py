@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from spanview.cluster.parts import part_name
-from spanview.cluster.shuffle import Job, Tasks, read_on, reader_of
+from spanview.cluster.shuffle import Job, Tasks, partitions, read_on
 from spanview.cluster.span_rows import SpanRows, grouped_ids, joined_rows, rows_of, settled_store_of, store_of
 from spanview.exports.jsonl import jsonl_chunks, known_by_trees
 from spanview.exports.otlp import otlp_chunks
@@ -136,15 +136,13 @@ def _bounds(starts: Sequence[int], job: Job) -> list[int]:
 def _by_file(job: Job, *rows: Sequence[SpanRows]) -> Any:
     """Return how many spans there are, and for each share those of its files, which count, with what trees show."""
     parts = list[SpanRows]()
-    with reader_of(job) as reader:
-        for partition in zip(*rows, strict=True):
-            joined = joined_rows(partition)
-            store = store_of(joined, reader)
-            numbers = np.unique(joined.columns["source"]).tolist()
-            taken = range(len(store.spans)) if job.selection.is_everything else job.selection.rows(store)
-            own, warnings = map(np.array, known_by_trees(store, taken))
-            decided = rows_of(store, numbers, joined.packed).with_columns(self_time_ns=own, of_trees=warnings)
-            parts.append(decided if job.selection.is_everything else decided.taken(taken))
+    for joined, reader in partitions(job, rows):
+        store = store_of(joined, reader)
+        numbers = np.unique(joined.columns["source"]).tolist()
+        taken = range(len(store.spans)) if job.selection.is_everything else job.selection.rows(store)
+        own, warnings = map(np.array, known_by_trees(store, taken))
+        decided = rows_of(store, numbers, joined.packed).with_columns(self_time_ns=own, of_trees=warnings)
+        parts.append(decided if job.selection.is_everything else decided.taken(taken))
     # As many groups for each partition; the last ones may have none.
     groups = np.repeat(np.arange(len(job.groups)), [len(group) for group in job.groups])
     return _divided(job, parts, [groups[part.columns["source"]] * _count(job) // len(job.groups) for part in parts])
@@ -155,10 +153,8 @@ def _by_start(job: Job, bounds: Sequence[int], *rows: Sequence[SpanRows]) -> Any
 
     Those without a start or an id come last.
     """
-    parts = [joined_rows(partition) for partition in zip(*rows, strict=True)]
-    if not job.selection.is_everything:
-        with reader_of(job) as reader:
-            parts = [_taken(job, part, reader) for part in parts]
+    is_everything = job.selection.is_everything
+    parts = [part if is_everything else _taken(job, part, reader) for part, reader in partitions(job, rows)]
     limits = np.array(bounds, np.int64)
     return _divided(job, parts, [np.searchsorted(limits, _starts_of_traces(part), "right") for part in parts])
 
@@ -226,9 +222,8 @@ def _text(job: Job, form: str, rows: Sequence[Sequence[SpanRows]], losses: Count
     def lose(sentence: str) -> None:
         losses[sentence] += 1
 
-    with reader_of(job) as reader:
-        for partition in zip(*rows, strict=True):
-            yield from filter(None, _text_of(form, joined_rows(partition), reader, lose))
+    for part, reader in partitions(job, rows):
+        yield from filter(None, _text_of(form, part, reader, lose))
 
 
 def _text_of(form: str, rows: SpanRows, reader: SharedReader, lose: Callable[[str], None]) -> Iterable[bytes]:

@@ -11,7 +11,6 @@ object store, which puts on a disk what it has no room for. A file isn't divided
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
 from itertools import chain
@@ -234,43 +233,7 @@ def _read(job: Job, number: int) -> list[ReadReport | list[SpanRows]]:
     """Return the report of a group of files, and its rows of each share."""
     if job.version != __version__:
         raise CollectError(f"a node has spanview {__version__}, but here it is {job.version}: install the same version")
-    with group_of(job, number) as group:
-        rows, count = undecided_rows_of(group.store, group.numbers, group.packed), job.shares * job.partitions
-        named = job.selection.named_traces(group.store)
-        trace_ids = [*map(group.store.trace_table.trace_id, named or ())]
-        if named is not None:
-            rows = rows.of_traces(trace_ids)
-        starts = _some_of(rows.columns["start_ns"])
-        report = ReadReport(group.store.tallies.state([*ProblemKind]), starts, trace_ids)
-        parts = rows.divided(partitions_of(rows, count), count)
-        return [report, *(parts[first : first + job.partitions] for first in range(0, count, job.partitions))]
-
-
-def _runs(job: Job, *rows: Sequence[SpanRows]) -> list[Run]:
-    """Return the runs of a share's spans."""
-    with reader_of(job) as reader:
-        stores = (store_of(joined_rows(part), reader) for part in zip(*rows, strict=True))
-        return [run for store in stores for run in runs_of_spans(store.spans)]
-
-
-class FileGroup(NamedTuple):
-    """Files that were read together."""
-
-    store: Store
-    numbers: list[int]
-    """Which number each of its files has everywhere."""
-    packed: list[int]
-    """Which of these are compressed."""
-
-
-@contextmanager
-def group_of(job: Job, number: int) -> Iterator[FileGroup]:
-    """Read a group of files, as one machine does.
-
-    Raises:
-        CollectError: This node can't see one of them.
-    """
-    details = RecordReader()
+    details, count = RecordReader(), job.shares * job.partitions
     store = Store(details)
     with TemporaryDirectory(prefix="spanview-") as folder:
         files = {job.files[file].shown: file for file in job.groups[number]}
@@ -279,17 +242,30 @@ def group_of(job: Job, number: int) -> Iterator[FileGroup]:
         for _ in session.load(Listing(files=found)):
             pass
         session.close()
-        numbers = [files[source.path] for source in store.sources]
-        yield FileGroup(store, numbers, [numbers[file] for file in range(len(numbers)) if details.spool.has(file)])
+        everywhere = [files[source.path] for source in store.sources]
+        packed = [number for file, number in enumerate(everywhere) if details.spool.has(file)]
+        rows = undecided_rows_of(store, everywhere, packed)
     details.close()
+    named = job.selection.named_traces(store)
+    trace_ids = [*map(store.trace_table.trace_id, named or ())]
+    if named is not None:
+        rows = rows.of_traces(trace_ids)
+    report = ReadReport(store.tallies.state([*ProblemKind]), _some_of(rows.columns["start_ns"]), trace_ids)
+    parts = rows.divided(partitions_of(rows, count), count)
+    return [report, *(parts[first : first + job.partitions] for first in range(0, count, job.partitions))]
 
 
-@contextmanager
-def reader_of(job: Job) -> Iterator[SharedReader]:
-    """Read records of a job's files again."""
+def _runs(job: Job, *rows: Sequence[SpanRows]) -> list[Run]:
+    """Return the runs of a share's spans."""
+    return [run for part, reader in partitions(job, rows) for run in runs_of_spans(store_of(part, reader).spans)]
+
+
+def partitions(job: Job, rows: Sequence[Sequence[SpanRows]]) -> Iterator[tuple[SpanRows, SharedReader]]:
+    """Yield the rows of each partition of a share, joined from all groups, and what reads their records again."""
     with TemporaryDirectory(prefix="spanview-") as folder:
         reader = SharedReader(job.files, folder)
-        yield reader
+        for parts in zip(*rows, strict=True):
+            yield joined_rows(parts), reader
         reader.close()
 
 

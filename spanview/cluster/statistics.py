@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME, column_of
 from spanview.analysis.stats import GroupPart, joined, parts_of
-from spanview.cluster.shuffle import Job, Tasks, read_on, reader_of
-from spanview.cluster.span_rows import joined_rows, store_of
+from spanview.cluster.shuffle import Job, Tasks, partitions, read_on
+from spanview.cluster.span_rows import store_of
 from spanview.index.tallies import Tallies
 
 if TYPE_CHECKING:
@@ -50,12 +50,11 @@ def statistics_on_cluster(tasks: Tasks, job: Job, by: str) -> tuple[list[Group],
 def _count(job: Job, by: str, *rows: Sequence[SpanRows]) -> list[GroupPart]:
     """Return what was counted in the partitions of a share."""
     parts = list[GroupPart]()
-    with reader_of(job) as reader:
-        for partition in zip(*rows, strict=True):
-            store = store_of(joined_rows(partition), reader)
-            traces = None if job.selection.is_everything else job.selection.traces(store)
-            counted = parts_of(store, column_of(store, by), traces)
-            parts += [replace(part, durations=_packed(part.durations)) for part in counted]
+    for rows_of_traces, reader in partitions(job, rows):
+        store = store_of(rows_of_traces, reader)
+        traces = None if job.selection.is_everything else job.selection.traces(store)
+        counted = parts_of(store, column_of(store, by), traces)
+        parts += [replace(part, durations=_packed(part.durations)) for part in counted]
     return parts
 
 

@@ -72,9 +72,6 @@ class _LogError(Exception):
 class Dashboard:
     """A dashboard that answers.
 
-    Args:
-        url: Where it is, as `http://head:8265`.
-
     Raises:
         CollectError: It doesn't answer, or is none.
     """

@@ -181,11 +181,7 @@ def _count(job: Job) -> int:
 
 
 def _divided(job: Job, parts: Sequence[SpanRows], numbers: Sequence[Places]) -> Any:
-    """Return how many rows there are, and the rows by share, in a list for each of its partitions.
-
-    Args:
-        numbers: The partition of each row, among those of all shares.
-    """
+    """Return how many rows there are, and the rows by share, in a list for each of its partitions."""
     divided = [part.divided(of_part, _count(job)) for part, of_part in zip(parts, numbers, strict=True)]
     partitions = [joined_rows(partition) for partition in zip(*divided, strict=True)]
     shares = [partitions[first : first + job.partitions] for first in range(0, len(partitions), job.partitions)]

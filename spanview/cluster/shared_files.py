@@ -137,11 +137,7 @@ def _file_systems() -> Any:
 
 
 class SharedReader:
-    """Reads records of shared files again, on any node; behind a URI only what is asked for, unless it is compressed.
-
-    Args:
-        files: By the numbers that they have everywhere.
-    """
+    """Reads records of shared files again on any node: behind a URI only what is asked for, unless it is compressed."""
 
     def __init__(self, files: Sequence[SharedFile], folder: str) -> None:
         self.files = files
@@ -195,11 +191,7 @@ class SharedReader:
 
 
 class SharedSources(DetailReader):
-    """The reader of a store whose files are some of those that are shared.
-
-    Args:
-        numbers: The number that each file of the store has everywhere.
-    """
+    """The reader of a store whose files are some of those that are shared, by the number that each has everywhere."""
 
     def __init__(self, reader: SharedReader, numbers: Sequence[int]) -> None:
         self._reader, self._numbers = reader, numbers

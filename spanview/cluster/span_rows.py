@@ -95,12 +95,7 @@ class SpanRows:
 
 
 def rows_of(store: Store, sources: Sequence[int], packed: Collection[int]) -> SpanRows:
-    """Return the spans of a store.
-
-    Args:
-        sources: The number that each of its files has everywhere.
-        packed: Which of these are compressed.
-    """
+    """Return the spans of a store; `sources` and `packed` have the numbers that its files have everywhere."""
     return _rows(store, _columns_of(store), sources, packed)
 
 

@@ -59,9 +59,6 @@ _RETRY_S: Final = 2.0
 def connected(address: str) -> Iterator[bool]:
     """Be a driver of a cluster, and yield whether Ray traces its tasks all the same; the context ends it.
 
-    Args:
-        address: `auto` for the one on this machine, or host and port of its head.
-
     Raises:
         CollectError: Ray isn't installed, there is no such cluster, or it takes only drivers of another kind.
     """
@@ -233,9 +230,6 @@ def collect(
     collection: Collection, places: list[str], *, follow: bool, stop: threading.Event
 ) -> Iterator[list[NodeProgress]]:
     """Collect from all nodes of the cluster that this process is connected to; yield, again and again, how far it is.
-
-    Args:
-        follow: Whether to go on until `stop` is set, also with nodes that come later.
 
     Raises:
         CollectError: What was collected can't be written, or the cluster is gone.

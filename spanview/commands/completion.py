@@ -29,11 +29,7 @@ class Option(NamedTuple):
 
 
 def options_of(parser: argparse.ArgumentParser, words: Mapping[str, Sequence[str]]) -> list[Option]:
-    """Return a parser's options.
-
-    Args:
-        words: What values may be, by their names in the help.
-    """
+    """Return a parser's options."""
     # There is no public way to ask a parser what it takes.
     return [
         Option(

@@ -88,11 +88,7 @@ class _ProcessInfo:
 
 
 class Processes:
-    """Asks the system about processes, about each twice a second at the most.
-
-    Args:
-        session: The folder of Ray's latest session; the others stand beside it.
-    """
+    """Asks the system about processes, about each twice a second at the most."""
 
     host: Final = platform.node()
     """The name of this host."""

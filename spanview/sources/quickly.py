@@ -24,11 +24,7 @@ if TYPE_CHECKING:
 
 
 def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], list[FoundFile]]:
-    """Return which files are read quickly, and which as usual: all of them, where it doesn't pay.
-
-    Args:
-        least: Bytes of all files from which on it pays.
-    """
+    """Return which files are read quickly, and which as usual: all of them, where it doesn't pay."""
     # Where a file has holes, there is less to read than its size says.
     quick = [file for file in files if file.content == file.size]
     if sum(file.size for file in quick) < least or not hasattr(os, "preadv"):

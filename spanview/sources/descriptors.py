@@ -77,7 +77,7 @@ class HeldOpen:
         """How many can be held."""
 
     def note(self, tail: FileTail, *, has_grown: bool = False) -> None:
-        """Note that a file was opened; where too many are, it is closed, or takes another one's place if it has grown."""
+        """Note that a file was opened; of too many it is closed, or takes another one's place if it has grown."""
         if has_grown or (tail.source not in self._tails and len(self._tails) < self.max_files):
             self._tails[tail.source] = tail
             self._tails.move_to_end(tail.source)

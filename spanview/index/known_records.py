@@ -26,7 +26,7 @@ from spanview.formats.jsontext import has_long_integer
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import format_trace_id
 from spanview.model.span import STATUSES
-from spanview.model.times import NO_TIME, format_times
+from spanview.model.times import NO_TIME, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -154,8 +154,8 @@ class KnownRecords:
             trace_ids=[*map(ids.__getitem__, traces)],
             span_ids=_digits_of([*map(spans.span_id.__getitem__, rows)]),
             parent_ids=_digits_of(parents),
-            start_texts=format_times(starts),
-            end_texts=format_times(ends),
+            start_texts=[(format_time(ns) or "").encode() for ns in starts],
+            end_texts=[(format_time(ns) or "").encode() for ns in ends],
             starts=starts,
             ends=ends,
             sources=sources,

@@ -115,14 +115,3 @@ def _text_of(seconds: int) -> str:
     # strftime leaves out the leading zeros of early years on some platforms; isoformat doesn't.
     text = _texts[seconds] = datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
     return text
-
-
-def format_times(times: Sequence[int]) -> list[bytes]:
-    """Return one or more times as `format_time` does, in ASCII, and nothing for `NO_TIME`; quicker than one by one."""
-    fractions = [ns % NS_PER_SECOND for ns in times]
-    if any(fraction % 1000 for fraction in fractions):
-        return [(format_time(ns) or "").encode() for ns in times]
-    seconds = [ns // NS_PER_SECOND for ns in times]
-    texts = {second: (_texts.get(second) or _text_of(second)).encode() for second in {*seconds}}
-    micros = (b".%06dZ " * len(times) % tuple([fraction // 1000 for fraction in fractions])).split()
-    return [texts[second] + rest for second, rest in zip(seconds, micros, strict=True)]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from spanview.model.problems import Warnings
-from spanview.model.times import NO_TIME, format_time, format_times, parse_sdk_times, parse_time
+from spanview.model.times import NO_TIME, format_time, parse_sdk_times, parse_time
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 SECOND = 1_000_000_000
@@ -144,17 +144,3 @@ def test_no_span_is_lost_to_a_far_future() -> None:
     store = store_of(*documents)
     assert list(store.spans.end_ns) == [NO_TIME] * 3
     assert list(store.spans.warnings) == [Warnings.NO_END | Warnings.ODD_VALUE] * 3
-
-
-@given(
-    st.lists(
-        st.sampled_from([NO_TIME, -1_000, -1, 0, 999_999_000, 1_700_000_000_000_001_000])
-        | st.integers(-(2**63) // 1000 + 1, 2**63 // 1000 - 1).map(lambda micros: micros * 1000)
-        | st.integers(-(2**63), 2**63 - 1),
-        min_size=1,
-        max_size=4,
-    )
-)
-def test_many_times_are_written_as_one_by_one(times: list[int]) -> None:
-    """What is written of many times at once is what is written of each; nothing where there is none."""
-    assert format_times(times) == [(format_time(ns) or "").encode() for ns in times]

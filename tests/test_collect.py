@@ -99,7 +99,7 @@ def start(self, function, *arguments, answers=1):
 
 
 tasks._GONE_S = 5.0
-shuffle.RayTasks.start = start
+shuffle.Tasks.start = start
 sys.exit(main())
 """
 """The same, counting in tasks that take long."""

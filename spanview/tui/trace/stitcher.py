@@ -8,6 +8,7 @@ ROOT_ONLY ──▶ IDLE ──▶ STITCHING ──▶ IDLE, where nothing has c
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -53,27 +54,23 @@ class _Made(NamedTuple):
     took_s: float
 
 
+@dataclass(eq=False)
 class Stitcher:
     """Keeps what is shown of a trace in line with what has come of it: `show` is called in the screen's thread."""
 
-    def __init__(
-        self,
-        screen: BaseScreen,
-        model: TraceModel,
-        appearance: Appearance,
-        show: Callable[[StitchedTrace, LitPath | None], object],
-    ) -> None:
-        self._screen = screen
-        self._store = model.store
-        self._model = model
-        self._appearance = appearance
-        self._show = show
+    _screen: BaseScreen
+    _model: TraceModel
+    _appearance: Appearance
+    _show: Callable[[StitchedTrace, LitPath | None], object]
+    joins_calls: bool = False
+    """Whether each call with one attempt is to be one row."""
+    _waiting: list[Callable[[], object]] = field(default_factory=list)
+    """What is to be done when all rows are there."""
+
+    def __post_init__(self) -> None:
+        self._store = self._model.store
         self.state = State.ROOT_ONLY if self._is_behind else State.IDLE
-        self.joins_calls = False
-        """Whether each call with one attempt is to be one row."""
-        self._stitching, self._joining = Work(screen), Work(screen)
-        self._waiting: list[Callable[[], object]] = []
-        """What is to be done when all rows are there."""
+        self._stitching, self._joining = Work(self._screen), Work(self._screen)
 
     @property
     def _is_behind(self) -> bool:
@@ -119,7 +116,7 @@ class Stitcher:
             self.stitch()
 
     def _show_at_once(self, tree: TraceTree) -> None:
-        stitched = self._laid_out(tree)
+        stitched = self._stitched(tree)
         self._show(stitched, self._appearance.lit_path_of(stitched))
 
     def stitch(self) -> None:
@@ -139,11 +136,11 @@ class Stitcher:
 
     def _make(self, tree: TraceTree) -> _Made:
         """Called in a thread: lay a trace out, with what its first painting needs."""
-        began, stitched = time.monotonic(), self._laid_out(tree)
+        began, stitched = time.monotonic(), self._stitched(tree)
         self._appearance.find_beforehand(stitched)
         return _Made(stitched, self._appearance.lit_path_of(stitched), time.monotonic() - began)
 
-    def _laid_out(self, tree: TraceTree) -> StitchedTrace:
+    def _stitched(self, tree: TraceTree) -> StitchedTrace:
         return StitchedTrace(self._store, self._model.trace, tree, joins=self.joins_calls)
 
     def _take(self, made: _Made) -> None:

@@ -68,6 +68,7 @@ _ACTIONS_ON_ROWS: Final = frozenset(
 """Actions for which all rows must be there; of a long trace they wait until it has been stitched."""
 _LEAST_PERCENT, _PERCENT_STEP, _MOST_PERCENT = 18, 6, 84
 """Of a line, for names."""
+_SEARCH_HINT: Final = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
 _MERGED: Final = "likely several runs with the same ids"
 _FEW_PROCESSES: Final = 32
 """Processes of which a record each is read within the time that a key may take."""
@@ -94,44 +95,42 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def __init__(self, store: Store, trace: int, *, at_failure: int = 0, at_row: int | None = None) -> None:
         super().__init__()
-        self._store = store
-        self.trace = trace
-        self._at_failure = at_failure
-        self._at_row = at_row
+        self._store, self.trace = store, trace
+        self._at_failure, self._at_row = at_failure, at_row
         self.scope = ViewScope(self._traces, lambda: self.viewer.root_name(trace), self._compare, trace)
         self._figures: tuple[int | None, int, int] | None = None
         """Duration, spans and errors, as the header says them."""
         self._is_growing = False
         """Whether the list of traces says that it grows."""
+        # What is shown: which rows and which time, and what rows show besides. All parts look at these two.
         model = self._model = first_model(store, trace)
         appearance = self._appearance = Appearance(store, model)
-        # What is seen.
-        hint = "a name, or key=value, duration>10ms, status=ERROR, request_id=…, -term"
-        prompt = self._prompt = Prompt(hint, is_query=True)
+        # The widgets, from the top down; zooming is shared by the three that show time.
+        self._answer_line = AnswerLine()
+        self._prompt = Prompt(_SEARCH_HINT, is_query=True)
         rows = Waterfall(store, model, appearance)
         self.rows: Waterfall = rows
+        self.zoom = Zoom(
+            rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
+        )
+        self._minimap = Minimap(model, self.zoom.pick)
+        self._ruler = RulerLine(rows, self.zoom)
         self._legend = Legend(appearance)
-        pane = self._pane = Details(classes="below")
-        # What keys are mapped to.
+        self._pane = Details(classes="below")
+        # What finds something out in threads; each calls the screen when there is something else to show.
         self.stitcher = Stitcher(self, model, appearance, self._show)
-        self._finding_times, self._finding_nodes, self._finding_path = Work(self), Work(self), Work(self)
-        self._search = Search(self, rows, prompt, self._go_to_first_match)
+        self._search = Search(self, rows, self._prompt, self._go_to_first_match)
         self._missing = MissingParents(self, rows, self._show_what_is_missing, self._show_time)
-        self._details = DetailsBelow(self, rows, pane, self._missing)
         self._failures = Failures(self, rows, self._missing, self._show_failures)
-        pane.failure_of, pane.unended_text = self._failures.text_of, self._missing.unended_text
+        self._details = DetailsBelow(self, rows, self._pane, self._missing)
+        self._pane.failure_of, self._pane.unended_text = self._failures.text_of, self._missing.unended_text
         self.live: Live[tuple[SpanInTree, TimingFacts] | None] = self._details.live
-        self._answer_line = AnswerLine()
         scope = TraceScope(lambda: ChosenTraces([trace], ""), self._answer_version)
         self.answer: Live[_Answered] = Live(self, scope, self._find_answer, self._take_answer)
         """Where the trace's time went, of as much of it as is shown."""
         self._answered: _Answered | None = None
+        self._finding_times, self._finding_nodes, self._finding_path = Work(self), Work(self), Work(self)
         self._copying = Work(self)
-        self.zoom = Zoom(
-            rows, model, time_cells=lambda: rows.time_cells, interval=self._interval, refresh=self._refresh_time
-        )
-        self._ruler = RulerLine(rows, self.zoom)
-        self._minimap = Minimap(model, self.zoom.pick)
         self.copier = Copier(self, lambda: trace, lambda: self._details.span, why_no_span=self._details.why_no_span)
 
     def body(self) -> ComposeResult:

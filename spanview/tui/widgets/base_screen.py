@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Protocol, Self, cast
 
 from textual.binding import Binding
 from textual.messages import Layout
@@ -76,7 +76,7 @@ class BaseScreen(Screen[None]):
     _theme = ""
     """The one that it was styled by."""
     _laid_out: tuple[Sequence[Widget], int] | None = None
-    """What it was laid out for: what it holds, and the count of changes to its own styles; None before."""
+    """The widgets, and the count of changes to its own styles, for which it was laid out last; None before."""
     _laid_out_at = 0.0
     """When that was, by the clock of messages."""
 
@@ -353,17 +353,17 @@ class BaseScreen(Screen[None]):
         if not LAYOUT.is_active:
             super()._refresh_layout(size, scroll)
             return
+        # The first layout of a screen in sight answers all that was asked for; a later one only what comes of itself.
         is_first = self._laid_out is None and self.is_in_front
         before = {widget: _asked_by(widget) for widget in self.walk_children(Widget, with_self=True)}
         super()._refresh_layout(size, scroll)
         if scroll:
             return
         for widget in self._compositor.full_map:
-            scrollbars = widget.scrollbars_enabled
-            layout, repaint, had_scrollbars = before.get(widget, (False, False, scrollbars))
-            if scrollbars == had_scrollbars:
-                widget._layout_required &= layout and not is_first and widget is not self  # noqa: SLF001 - as below
-                widget._repaint_required &= repaint and not is_first  # noqa: SLF001
+            asked = before.get(widget) or _Asked(layout=False, repaint=False, scrollbars=widget.scrollbars_enabled)
+            if widget.scrollbars_enabled == asked.scrollbars:
+                widget._layout_required &= asked.layout and not is_first and widget is not self  # noqa: SLF001 - as below
+                widget._repaint_required &= asked.repaint and not is_first  # noqa: SLF001
         self._laid_out, self._laid_out_at = self._layout_state, Layout(self).time
 
     async def _on_layout(self, message: Layout) -> None:
@@ -392,6 +392,14 @@ class BaseScreen(Screen[None]):
         return self.app._prune(self)  # noqa: SLF001 - as Textual does
 
 
-def _asked_by(widget: Widget) -> tuple[bool, bool, tuple[bool, bool]]:
-    """Tell whether a widget waits to be laid out and to be painted, and which scrollbars it has."""
-    return widget._layout_required, widget._repaint_required, widget.scrollbars_enabled  # noqa: SLF001 - no other names
+class _Asked(NamedTuple):
+    """What a widget waits for."""
+
+    layout: bool
+    repaint: bool
+    scrollbars: tuple[bool, bool]
+    """Which it has: across and down."""
+
+
+def _asked_by(widget: Widget) -> _Asked:
+    return _Asked(widget._layout_required, widget._repaint_required, widget.scrollbars_enabled)  # noqa: SLF001 - no other names

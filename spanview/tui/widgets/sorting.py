@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.reports.table import RowOrder
@@ -17,26 +18,20 @@ if TYPE_CHECKING:
 _REVERSED: Final = ", reversed"
 
 
+@dataclass(eq=False)
 class Sorting:
-    """What the keys of order, and clicks on heads, act on.
+    """What the keys of order, and clicks on heads, act on."""
 
-    Args:
-        setting: What keeps the order, by its name in `Settings`; empty where nothing does.
-        sort: Puts the rows in order, where the table can't do so itself.
-    """
+    _screen: ShownScreen
+    _rows: TableList[Any]
+    _setting: str = ""
+    """What keeps the order, by its name in `Settings`; empty where nothing does."""
+    _sort_otherwise: Callable[[RowOrder], object] | None = None
+    """Puts the rows in order, where the table can't do so itself."""
 
-    def __init__(
-        self,
-        screen: ShownScreen,
-        rows: TableList[Any],
-        setting: str = "",
-        sort: Callable[[RowOrder], object] | None = None,
-    ) -> None:
-        self._screen = screen
-        self._rows = rows
-        self._setting = setting
-        self._sort = sort or rows.put_in_order
-        rows.heads.clicked = self.by
+    def __post_init__(self) -> None:
+        self._sort = self._sort_otherwise or self._rows.put_in_order
+        self._rows.heads.clicked = self.by
 
     def take_setting(self) -> None:
         """Sort as was sorted last."""

@@ -1,4 +1,4 @@
-"""The fields of OTLP's messages: what reads and writes them, in JSON or in protobuf, takes them from here.
+"""The fields of OTLP's messages: what writes them, and what takes requests, goes by these, in JSON and in protobuf.
 
 Source: trace.proto, common.proto and resource.proto of opentelemetry-proto 1.11.
 """

@@ -324,12 +324,13 @@ class _Sorter:
 
     def piece(self, segment: Segment) -> _Piece:
         """Return a stretch with what it was spent on."""
-        node, start, ns, spans = segment.node, segment.start_ns, segment.end_ns - segment.start_ns, self._spans
-        if self._tree.is_missing(node):
+        node, start, end, blame = segment
+        ns, rows = end - start, self._tree.rows
+        if node >= len(rows):
             return _Piece(Doing.UNSEEN, node, -1, start, ns)
-        row = self._tree.rows[node]
-        kind, name = spans.kind[row], spans.name[row]
-        if segment.kind is Blame.WAIT:
+        row = rows[node]
+        kind, name = self._spans.kind[row], self._spans.name[row]
+        if blame is Blame.WAIT:
             doing = self._waiting(node) if kind == CONSUMER else Doing.QUEUED if name in self._replicas else Doing.IDLE
         elif not self._has_calls:
             doing = Doing.SPANS
@@ -338,7 +339,7 @@ class _Sorter:
         elif kind == PRODUCER and name in self._submits:
             doing = Doing.SUBMITTING
             # A call and its attempt are one thing to those who read it, and can have different names.
-            name = next((spans.name[self._tree.rows[child]] for child in self._tree.children(node)), name)
+            name = next((self._spans.name[rows[child]] for child in self._tree.children(node)), name)
         else:
             doing = Doing.RUNNING
         return _Piece(doing, node, name, start, ns)

@@ -19,6 +19,7 @@ from spanview.exports.page.conclusions import conclusions
 from spanview.exports.page.details import detail_blocks
 from spanview.exports.page.packed import block
 from spanview.exports.shares import shares_of_rows, written
+from spanview.index.memory import without_collector
 from spanview.model.problems import ExportError
 from spanview.version import __version__
 
@@ -62,7 +63,8 @@ def _chunks(
 ) -> Iterator[bytes]:
     before, behind = _page().split(_DATA)
     yield before.encode()
-    columns = Columns(store, traces, unended_in(store), lose)
+    with without_collector():
+        columns = Columns(store, traces, unended_in(store), lose)
     overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
     yield block("overview", overview | conclusions(store, traces, unended_in), lose)
     yield block("rows", columns.rows, lose)

@@ -14,7 +14,7 @@ store          all of it together: what every question is asked of
 tree           one trace stitched: parents, missing parents, circles
 trace          traces and nodes as `import spanview` offers them
 arrays         columns as numpy arrays, hashes of ids, and orders
-memory         what the C library does with memory that was freed
+memory         what the C library and Python's collector do with memory that was freed
 room           what only adding needs, given up and rebuilt
 records        the bytes of many spans' records, read together
 known_records  records that begin as the columns say, of which only the rest is decoded

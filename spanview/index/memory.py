@@ -1,12 +1,14 @@
-"""What the C library does with memory that was freed: returned to the system, or kept for what comes next."""
+"""What the C library does with freed memory, to return or to keep it, and what Python's collector does meanwhile."""
 
 from __future__ import annotations
 
+import gc
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Numbers of options, from malloc.h of the GNU C library."""
@@ -26,6 +28,18 @@ def release_freed() -> None:
     """Return what is free between the columns to the system, which isn't done unless asked for."""
     if trim := _function("malloc_trim"):
         trim(0)
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Keep the garbage collector from walking through what lives for a moment only, or is no garbage yet."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def _function(name: str) -> Callable[[*tuple[int, ...]], int] | None:

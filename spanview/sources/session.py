@@ -5,13 +5,12 @@ Searching the PATHs decides what is read; hints of changes only make a search co
 
 from __future__ import annotations
 
-import gc
 import os
 import time
-from contextlib import contextmanager
 from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Final
 
+from spanview.index.memory import without_collector
 from spanview.sources.details import reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
 from spanview.sources.packed import PackedFiles
@@ -82,7 +81,7 @@ class Session:
             return
         self._sink.expect(total // _TYPICAL_RECORD_BYTES)
         done = 0
-        with _without_collector():
+        with without_collector():
             for count in self._load_files(files):
                 done += count
                 yield Progress(done, total)
@@ -346,18 +345,6 @@ class Session:
         for problem in listing.problems:
             self._reading.report(problem)
         self._reading.report_spool()
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Keep the garbage collector from walking through documents that live for a moment only."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _is_below(path: str, places: Iterable[str]) -> bool:

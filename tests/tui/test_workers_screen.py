@@ -468,7 +468,7 @@ async def test_by_keys(size: tuple[int, int]) -> None:
         block = look.lines[-2]
         assert "main   +0 µs   40 µs   first span of this worker" in block
         assert "1 of 2" in block
-        assert "busy 16.0% of 100 µs (16.0% of view)   longest gap 50 µs from +40 µs   likely" in look.lines[-3]
+        assert "busy 16.0% of 100 µs (16.0% of view)   longest gap 50 µs from +40 µs " in look.lines[-3]
         await look.press("right")
         assert "last   +90 µs   10 µs   idle 50 µs before" in look.lines[-2]
         await look.press("l")
@@ -696,3 +696,22 @@ async def test_blocks_and_colours_show_which_method_it_is() -> None:
         await open_workers(look)
         await look.until_shown("▏ServeRe…ion.check_health▏ServeRe…ion.reconfigure ")
         await look.until_shown("■ ServeRepl…ndation.check_health  ■ ServeRepl…endation.reconfigure ")
+
+
+def test_what_was_lost_counts_everywhere() -> None:
+    """A block that was lost was busy until its process was last seen: in both shares, for gaps, and before others."""
+    build = Builder()
+    spans = [
+        build.span("first", start=0, duration=10),
+        build.span("lost", start=20, duration=None),
+        build.span("then", start=95, duration=5),
+    ]
+    store = store_of_files({"1.txt": file_of(spans)})
+    model = model_of(store)
+    (row,) = (row for row in range(len(store.spans)) if store.names.texts[store.spans.name[row]] == "lost")
+    assert (model.own_time(0), model.gap_ns(0)) == ((15_000, 100_000), 85_000)
+    assert model.take_running([], {row: EPOCH_NS + 70_000}, EPOCH_NS + 100_000)
+    assert (model.own_time(0), model.shown_share(0)) == ((65_000, 100_000), 0.65)
+    assert model.gap(0) == (EPOCH_NS + 70_000, EPOCH_NS + 95_000)
+    starts = [EPOCH_NS + us * 1_000 for us in (0, 20, 95)]
+    assert [model.idle_before(0, ns) for ns in starts] == [None, 10_000, 25_000]

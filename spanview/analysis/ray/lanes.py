@@ -160,24 +160,6 @@ class Lane:
         """How long it only awaited others, likely."""
         return self.busy_ns - self.active_ns
 
-    def share(self, ns: int) -> float | None:
-        """Return what share some time is of its own, from first start to last end; None if that is 0."""
-        length = self.end_ns - self.start_ns
-        return ns / length if length else None
-
-    @property
-    def longest_gap_ns(self) -> int:
-        """How long the longest gap is, 0 without one."""
-        return 0 if self.gap is None else self.gap[1] - self.gap[0]
-
-    def gap_before(self, ns: int) -> int | None:
-        """Return how long nothing had run when a span started, 0 if something ran; None for the first one."""
-        index = bisect_left(self.busy.starts, ns)
-        is_begin = index < len(self.busy.starts) and self.busy.starts[index] == ns
-        if not index:
-            return None
-        return max(0, ns - self.busy.ends[index - 1]) if is_begin else 0
-
 
 @dataclass(frozen=True, slots=True)
 class Lanes:

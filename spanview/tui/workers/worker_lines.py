@@ -81,8 +81,8 @@ class Figure(NamedTuple):
 
 
 def _gap(model: WorkersModel, index: int) -> str:
-    lane = model.lane(index)
-    return "–" if lane.gap is None else ("≤ " if model.at_most(index) else "") + duration(lane.longest_gap_ns)
+    gap_ns = model.gap_ns(index)
+    return ("≤ " if model.at_most(index) else "") + duration(gap_ns) if gap_ns else "–"
 
 
 def _errors(model: WorkersModel, index: int) -> str:
@@ -95,7 +95,8 @@ def _shown_share(model: WorkersModel, index: int) -> str:
 
 
 def _own_share(model: WorkersModel, index: int) -> str:
-    share = model.lane(index).share(model.lane(index).active_ns)
+    busy_ns, length_ns = model.own_time(index)
+    share = busy_ns / length_ns if length_ns else None
     return "–" if share is None or not model.is_busy_known(index) else f"{share:.0%}"
 
 

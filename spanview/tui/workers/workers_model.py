@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
+from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.names import RAN, rays_own_names, short_names
 from spanview.analysis.ray.workers import Role, Worker, empty_files, process_name, worker_of
 from spanview.analysis.telling import part
@@ -410,8 +412,8 @@ class WorkersModel:
             Sort.NAME: lambda index: _natural(self._names[index]),
             Sort.SPANS: lambda index: -lane(index).spans,
             Sort.ERRORS: lambda index: -lane(index).errors,
-            Sort.BUSY: lambda index: -lane(index).active_ns,
-            Sort.GAP: lambda index: -lane(index).longest_gap_ns,
+            Sort.BUSY: lambda index: -self.own_time(index)[0],
+            Sort.GAP: lambda index: -self.gap_ns(index),
         }
         return keys[by]
 
@@ -436,16 +438,47 @@ class WorkersModel:
         is_open = index in self.shape.with_generators or self.lane(index).blocks.unended
         return "at most " if is_open else ""
 
-    def _open_stretch(self, index: int) -> tuple[int, int] | None:
-        """Return from when until when a worker is known to have run what has no end: all of it, until one moment."""
-        blocks, runs = self.lane(index).blocks, self._doing.get(index)
-        known = {block: self._known_until.get(blocks.rows[block]) for block in blocks.unended}
-        begun = [blocks.starts[block] for block, until_ns in known.items() if until_ns is not None]
-        ends = [until_ns for until_ns in known.values() if until_ns is not None]
-        if runs is not None:
-            begun.append(runs.since_ns)
-            ends.append(self.whole.end_ns)
-        return (min(begun), max(ends)) if begun else None
+    def _known_busy(self, index: int) -> Covered:
+        """Return when a worker is known to have run something, with what runs now, or was lost, as far as was seen."""
+        lane, runs = self.lane(index), self._doing.get(index)
+        rows = [lane.blocks.rows[block] for block in lane.blocks.unended]
+        times = [(self.start_of(row), self._known_until[row]) for row in rows if row in self._known_until]
+        times += [] if runs is None else [(runs.since_ns, self.whole.end_ns)]
+        if not times:
+            return lane.busy
+        times = sorted([*zip(lane.busy.starts, lane.busy.ends, strict=True), *times])
+        return Covered.by(*zip(*times, strict=True))
+
+    def _active_ns(self, index: int, start_ns: int, end_ns: int) -> int:
+        """Return how long a worker was busy in a stretch, and didn't only await others, as far as is known."""
+        lane, known = self.lane(index), self._known_busy(index)
+        unended_ns = known.between(start_ns, end_ns) - lane.busy.between(start_ns, end_ns)
+        return lane.active.between(start_ns, end_ns) + unended_ns
+
+    def own_time(self, index: int) -> tuple[int, int]:
+        """Return how long a worker was busy, and how long that was from its first start to its last known end."""
+        start_ns = self.lane(index).start_ns
+        end_ns = max([self.lane(index).end_ns, *self._known_busy(index).ends[-1:]])
+        return self._active_ns(index, start_ns, end_ns), end_ns - start_ns
+
+    def gap(self, index: int) -> tuple[int, int] | None:
+        """Return the longest time in which a worker ran nothing, as far as is known; None where there is none."""
+        lane, known = self.lane(index), self._known_busy(index)
+        if known is lane.busy:
+            return lane.gap
+        gaps = [*zip(known.ends, known.starts[1:], strict=False)]
+        return max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
+
+    def gap_ns(self, index: int) -> int:
+        """Return how long that is, 0 without one."""
+        gap = self.gap(index)
+        return 0 if gap is None else gap[1] - gap[0]
+
+    def idle_before(self, index: int, ns: int) -> int | None:
+        """Return how long a worker had run nothing when a span started, 0 if it ran something; None for the first."""
+        known = self._known_busy(index)
+        before = bisect_left(known.starts, ns)
+        return max(0, ns - known.ends[before - 1]) if before else None
 
     def known_until(self, index: int) -> int | None:
         """Return until when what has no end of a worker is known to have run, in nanoseconds since 1970.
@@ -467,12 +500,7 @@ class WorkersModel:
 
     def shown_share(self, index: int) -> float:
         """Return what share of the time that is shown a worker was busy, with what runs now or was lost."""
-        shown, busy, stretch = self.shown, self.lane(index).busy, self._open_stretch(index)
-        busy_ns = self.lane(index).active.between(shown.start_ns, shown.end_ns)
-        if stretch is not None:
-            first, last = max(shown.start_ns, stretch[0]), min(shown.end_ns, stretch[1])
-            busy_ns += max(0, last - first - busy.between(first, max(first, last)))
-        return busy_ns / shown.length_ns
+        return self._active_ns(index, self.shown.start_ns, self.shown.end_ns) / self.shown.length_ns
 
     def start_of(self, row: int) -> int:
         """Return when a span starts."""

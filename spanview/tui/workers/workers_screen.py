@@ -182,17 +182,18 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         busy = [""]
         if (runs := self._model.runs_now(index)) is not None:
             before.append(f"runs {sanitise(runs.name, _LONGEST_ID)} now, likely" if runs.name else "runs now, likely")
-        if lane.gap is not None:
+        longest, (busy_ns, length_ns) = self._model.gap(index), self._model.own_time(index)
+        if longest is not None:
             most = self._model.at_most(index)
-            parts.append(f"longest gap {most}{duration(lane.longest_gap_ns)} from {self._after(lane.gap[0])}")
+            parts.append(f"longest gap {most}{duration(self._model.gap_ns(index))} from {self._after(longest[0])}")
         if not self._model.is_busy_known(index):
             busy = ["busy time not known: its spans wait for its calls, too", "busy time not known"]
-        elif (share := lane.share(lane.active_ns)) is not None:
-            own, shown = duration(lane.end_ns - lane.start_ns), self._model.shown_share(index)
+        elif length_ns:
+            share, own, shown = busy_ns / length_ns, duration(length_ns), self._model.shown_share(index)
             rest = ", without generators" if index in self._model.shape.with_generators else ""
             busy = [f"busy {share:.1%} of {own} ({shown:.1%} of view{rest})", f"busy {share:.1%} of {own}"]
-            if awaited := lane.share(lane.awaited_ns):
-                parts.append(f"likely awaits others {awaited:.1%}")
+            if lane.awaited_ns:
+                parts.append(f"likely awaits others {lane.awaited_ns / length_ns:.1%}")
         parts.append(f"{lane.max_concurrency:,} at once")
         if lane.restarts:
             parts.append(f"restarted {count(len(lane.restarts), 'time')}")
@@ -205,7 +206,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         }
         parts += [f"{name} {sanitise(text, _LONGEST_ID)}" for name, text in named.items() if text]
         # What comes last is cut: ids and the like.
-        room, gap = self.size.width - 2, parts[: lane.gap is not None]
+        room, gap = self.size.width - 2, parts[: longest is not None]
         heads = [[*before, *filter(None, (text,))] for text in busy]
         head = next((head for head in heads if len("   ".join([*head, *gap])) <= room), heads[-1])
         return "   ".join([*head, *parts])
@@ -219,7 +220,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         parts, calls = [self._after(start), self._length_text(row, start, end)], self._model.shape.calls
         if parent != NO_ROW and calls is not None and (wait := wait_in(calls, parent, row)):
             parts.append(f"{wait_word(self._store, row)} {duration(wait)}")
-        gap = lane.gap_before(start)
+        gap = self._model.idle_before(index, start)
         if gap is None:
             parts.append("first span of this worker")
         else:

@@ -9,9 +9,9 @@ last   90 - 100            work   80 - 85   an error (child of call)
 
 from __future__ import annotations
 
-from array import array
+from collections import Counter
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -24,8 +24,7 @@ from spanview.analysis.ray.running import RunsNow
 from spanview.index.forest import forest_of
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.window import Window
-from spanview.tui.workers import choosing_bulk, worker_bars
-from spanview.tui.workers.choosing import NOBODY
+from spanview.tui.workers.choosing import NOBODY, shown_blocks
 from spanview.tui.workers.worker_bars import cells_of, hatch_from
 from spanview.tui.workers.worker_lines import FIGURES, WorkerHeads, WorkerLines
 from spanview.tui.workers.workers_model import Heading, Identities, Sort, WorkersModel, WorkersShape
@@ -34,7 +33,7 @@ from viewers import Growing, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
-    from spanview.analysis.ray.lanes import Lane
+    from spanview.analysis.ray.lanes import Blocks, Lane
     from spanview.index.store import Store
     from viewers import Look
 
@@ -154,19 +153,38 @@ def test_the_one_that_takes_most_is_shown() -> None:
     st.tuples(st.integers(0, 40), st.integers(1, 60)),
     st.integers(1, 30),
 )
-def test_both_ways_show_the_same(drawn_spans: list[tuple[int, int, str]], window: tuple[int, int], width: int) -> None:
-    """What is found for all cells of a lane with many blocks at once is what is found for one after the other."""
+def test_the_blocks_of_all_cells(drawn_spans: list[tuple[int, int, str]], window: tuple[int, int], width: int) -> None:
+    """They are what looking at one cell after the other gives."""
     spans = [((start, start + length), name) for start, length, name in drawn_spans]
     _, lane = lane_of([times for times, _ in spans], "".join(name for _, name in spans))
-    shown = Window(EPOCH_NS + 1000 * window[0], EPOCH_NS + 1000 * sum(window))
-    numbers = array("I", range(4))
-    expected = cells_of(lane, shown, width, numbers)
-    with (
-        patch.object(worker_bars, "_FEWEST_AT_ONCE", 0),
-        patch.object(choosing_bulk, "all_at_once", wraps=choosing_bulk.all_at_once) as called,
-    ):
-        assert cells_of(lane, shown, width, numbers) == expected
-    assert called.called
+    begin, length = (1000 * ns for ns in window)
+    edges = [EPOCH_NS + begin + cell * length // width for cell in range(width + 1)]
+    shown, starts = shown_blocks(lane.blocks, edges, range(4)), [*lane.blocks.starts]
+    for cell, (start, end) in enumerate(pairwise(edges)):
+        began = [place for place, ns in enumerate(starts) if start <= ns < end + (cell == width - 1)]
+        running = running_at(lane.blocks, start)
+        assert (shown.started[cell + 1] - shown.started[cell], shown.running[cell]) == (len(began), running)
+        if began:
+            looked_at = [*([running] if running != NOBODY else []), *began[:: len(began) // 5 or 1]]
+            assert shown.longest[cell] == longest_of(lane.blocks, looked_at, start, end)
+
+
+def running_at(blocks: Blocks, ns: int) -> int:
+    """Return the block that runs on at a time: the last that started before, else of those the one that ends last."""
+    before = [place for place, start in enumerate(blocks.starts) if start < ns]
+    running = [place for place in before if blocks.ends[place] > ns]
+    if not running or running[-1] == before[-1]:
+        return running[-1] if running else NOBODY
+    return max(before, key=blocks.ends.__getitem__)
+
+
+def longest_of(blocks: Blocks, places: list[int], start: int, end: int) -> int:
+    """Return the block that takes most of a cell, if a function takes half of what is taken."""
+    taken, of_functions = list[int](), Counter[int]()
+    for place in places:
+        taken.append(min(blocks.ends[place], end) - max(blocks.starts[place], start))
+        of_functions[blocks.names[place]] += taken[-1]
+    return NOBODY if 2 * max(of_functions.values()) < sum(taken) else places[taken.index(max(taken))]
 
 
 def test_the_selected_one_is_shown_wherever_it_runs() -> None:

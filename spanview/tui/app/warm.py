@@ -29,7 +29,6 @@ _SCREENS: Final = (
     "spanview.tui.calls.calls_screen",
     "spanview.tui.log.log_screen",
     "spanview.tui.workers.workers_screen",
-    "spanview.tui.workers.choosing_bulk",
     "spanview.tui.serve.serve_screen",
     "spanview.tui.serve.requests_screen",
     "spanview.tui.check.check_screen",

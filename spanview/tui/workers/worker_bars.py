@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.display.bars import EIGHTHS, OPENINGS
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import marked
-from spanview.tui.workers.choosing import NOBODY, one_by_one
+from spanview.tui.workers.choosing import NOBODY, shown_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,8 +41,6 @@ _NOTHING_ELSE: Final = {" ", _BEFORE, _BEHIND, UNENDED}
 HATCHES: Final = (UNENDED, RUNNING)
 _FULL: Final = EIGHTHS[-1]
 _DENSITY: Final = " ▁▂▃▄▅▆▇"
-_FEWEST_AT_ONCE: Final = 200
-"""From so many blocks of a lane on it takes less time to ask for all cells at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +73,7 @@ def cells_of(lane: Lane, window: Window, width: int, numbers: Sequence[int], sel
     begin, length = window.start_ns, window.length_ns
     edges = [begin + cell * length // width for cell in range(width + 1)]
     cells = Cells(_glyphs(lane, edges), [NOBODY] * width, [False] * width)
-    if len(lane.blocks.rows) < _FEWEST_AT_ONCE:
-        choice = one_by_one(lane.blocks, edges, numbers)
-    else:
-        from spanview.tui.workers.choosing_bulk import all_at_once
-
-        choice = all_at_once(lane.blocks, edges, numbers)
-    _place(lane.blocks, edges, choice, cells)
+    _place(lane.blocks, edges, shown_blocks(lane.blocks, edges, numbers), cells)
     if selected != NOBODY:
         _show(lane.blocks, selected, window, cells)
     _hatch(lane.blocks, edges, cells)
@@ -160,18 +152,18 @@ def _place(blocks: Blocks, edges: list[int], shown: ShownBlocks, cells: Cells) -
     for cell, glyph in enumerate(glyphs):
         first, behind = started[cell], started[cell + 1]
         if behind > first:
-            running = shown.running(cell)
+            running = shown.running[cell]
             place = running if running != NOBODY else first
             if glyph == " ":
                 glyphs[cell] = EIGHTHS[1]
             if behind - first > 1 or running != NOBODY:
-                place = shown.longest(cell)
+                place = shown.longest[cell]
                 cells.mixed[cell] = place == NOBODY
                 place = place if place != NOBODY else behind - 1
         elif glyph == " ":
             place = NOBODY
         elif place == NOBODY or blocks.ends[place] <= edges[cell]:
-            place = shown.running(cell)
+            place = shown.running[cell]
             if place == NOBODY and blocks.rows:
                 # None runs, but something that it began does so still.
                 place = max(0, first - 1)

@@ -8,7 +8,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -156,8 +155,6 @@ class WorkersShape:
         generators = generators_of(store) if lanes else {}
         made = {function + RAN for function in generators}
         names = {name for name in found.names if texts[name] in made}
-        # Not while a line is painted.
-        import_module("spanview.tui.workers.choosing_bulk")
         return cls(
             lanes,
             workers,

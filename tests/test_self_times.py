@@ -133,7 +133,7 @@ def test_exports_and_figures_of_many_spans(monkeypatch: pytest.MonkeyPatch, fold
 def test_figures_of_one_span(monkeypatch: pytest.MonkeyPatch, folder: str, *, at_once: bool) -> None:
     """The column of a trace, its bars, the details of a span and the query `self` say what the oracle does."""
     if at_once:
-        monkeypatch.setattr(stitched_trace, "_NUMPY_FROM_NODES", 0)
+        monkeypatch.setattr(stitched_trace, "AT_ONCE", 0)
     store = load(folder)
     expected = own_times(store)
     facts = TreeFacts()

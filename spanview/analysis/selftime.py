@@ -7,15 +7,9 @@ child b                          |==========|      outlives the span: clipped
   below b                        |===|             runs with its parent: counted once
 self         |===|           |===|
 
-A moment of a span is its own if no descendant runs then. In one trace, these moments are found in one of two ways:
-
-from the last start to the first   where each child comes after its parent, as in nearly every trace. The stretches
-                                   below a span wait in a heap, the earliest on top. The span takes those that it
-                                   meets, and becomes the first stretch below its parent.
-through time, event by event       everywhere else. Of the spans that run, in the order of the tree, one has its own
-                                   time while the next one isn't below it; an event concerns a span and one neighbor.
-
-Both take n log n steps for n spans, whatever the tree. The second works for all, but takes five times as long.
+A moment of a span is its own if no descendant runs then. In one trace, these moments are found through time, event by
+event: of the spans that run, in the order of the tree, one has its own time while the next one isn't below it; an event
+concerns a span and one neighbor. That takes n log n steps for n spans, whatever the tree.
 """
 
 from __future__ import annotations
@@ -23,21 +17,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import defaultdict
 from itertools import compress
-from operator import ge, gt
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.intervals import Covered
-from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from spanview.index.table import SpanTable
     from spanview.index.tree import TraceTree
 
 _NOTHING: Final = -1
-"""The node at the top of an empty heap."""
+"""The index of no span."""
 _BUCKET_BITS: Final = 9
 """Running spans are kept in sorted lists of up to 512 each: long enough to be few, short enough to insert into."""
 
@@ -86,73 +78,9 @@ def own_stretches(tree: TraceTree, spans: SpanTable) -> Iterator[tuple[int, int,
 
     None is empty, and no two of a node overlap. A trace of n spans has at most 4 n of them.
     """
-    rows, count = tree.rows, len(tree.rows)
-    starts = [*map(spans.start_ns.__getitem__, rows)]
-    ends = [*map(spans.end_ns.__getitem__, rows)]
-    if True in map(gt, starts, ends):
-        # A span that ends before it starts, or has no end, takes no time: NO_TIME is the least of all integers.
-        ends = [*map(max, starts, ends)]
-    parents = tree.parents
-    if tree.missing:
-        # A placeholder has no self time.
-        parents = [parent if parent < count else ROOT for parent in parents[:count]]
-    if True in map(ge, parents, range(count)):
-        yield from _through_time(tree, starts, ends)
-        return
-    if count and starts[-1] == NO_TIME:
-        # Spans without a start come last, and have only such spans below them.
-        count = starts.index(NO_TIME)
-    yield from _from_last(count, starts, ends, parents)
-
-
-def _from_last(
-    count: int, starts: Sequence[int], ends: Sequence[int], parents: Sequence[int]
-) -> Iterator[tuple[int, int, int]]:
-    """Yield what `own_stretches` does, for nodes in order of start, each after its parent.
-
-    A stretch in which something runs is known by the node that it begins with, so the least of them is the earliest.
-    The current node is less than all of them: in the heap of its parent, it goes to the top.
-    """
-    reach = [*ends]
-    # The heap below each node; the last one is for the roots, and never read.
-    tops = [_NOTHING] * (len(parents) + 1)
-    left, right = [_NOTHING] * count, [_NOTHING] * count
-    columns = (reversed(column[:count]) for column in (starts, ends, parents))
-    for node, reached, end, parent in zip(range(count - 1, -1, -1), *columns, strict=True):
-        top = tops[node]
-        if top != _NOTHING:
-            while top != _NOTHING and (begin := starts[top]) < end:
-                if begin > reached:
-                    yield node, reached, begin
-                if reach[top] > reached:  # noqa: PLR1730 - quicker than a builtin
-                    reached = reach[top]  # noqa: PLW2901
-                one, other = left[top], right[top]
-                top = other if one == _NOTHING else one if other == _NOTHING else _melded(one, other, left, right)
-            right[node] = top
-        if end > reached:
-            yield node, reached, end
-        else:
-            reach[node] = reached
-        left[node], tops[parent] = tops[parent], node
-
-
-def _melded(one: int, other: int, left: list[int], right: list[int]) -> int:
-    """Merge two skew heaps, neither of which is empty, and return the top."""
-    if other < one:
-        one, other = other, one
-    top = one
-    while (rest := right[one]) != _NOTHING:
-        if other < rest:
-            rest, other = other, rest
-        # Swapping left and right keeps the right path short.
-        right[one], left[one] = left[one], rest
-        one = rest
-    right[one], left[one] = left[one], other
-    return top
-
-
-def _through_time(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> Iterator[tuple[int, int, int]]:
-    """Yield what `own_stretches` does, for any tree, in order of the ends."""
+    starts = [*map(spans.start_ns.__getitem__, tree.rows)]
+    # A span that ends before it starts, or has no end, takes no time: NO_TIME is the least of all integers.
+    ends = [*map(max, starts, map(spans.end_ns.__getitem__, tree.rows))]
     order = [node for node in tree.in_order() if not tree.is_missing(node)]
     index_of = dict(zip(order, range(len(order)), strict=True))
     sizes = [1] * len(tree.parents) + [0]

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.model.span import Span
 
+_AT_ONCE: Final = 8
+"""So many times as long as with all others at once it takes to find out of one trace after the other."""
 _NO_SELF_TIME: Final = 2**64 - 1
 """More than any two times are apart."""
 
@@ -96,7 +98,7 @@ def known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array
     A file has spans in the order of their ends, traces mixed; so every trace is stitched once, beforehand.
     """
     spans = store.spans
-    if are_many(store, len(rows)):
+    if not store.is_growing and len(rows) * _AT_ONCE >= len(spans):
         from spanview.analysis.walk import of_all
 
         times, have, warned = of_all(store)

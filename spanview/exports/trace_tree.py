@@ -57,13 +57,15 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
     begins: dict[int, int] = {}
     alike = None
     if are_many(store, sum(map(store.trace_table.span_count.__getitem__, traces))):
-        import numpy as np
-
-        from spanview.analysis.walk import walk
         from spanview.exports.alike_texts import AlikeTexts
 
         alike = AlikeTexts(store)
-        walked = walk(store, np.array(traces))
+    if not store.is_growing:
+        import numpy as np
+
+        from spanview.analysis.walk import walk
+
+        walked = walk(store, np.array(traces, np.int64))
         begins = dict(zip(traces, walked.firsts.tolist(), strict=True))
         for trace in walked.irregular.nonzero()[0].tolist():
             begins.pop(trace, None)

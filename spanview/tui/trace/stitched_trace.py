@@ -49,8 +49,6 @@ PROCESS: Final = "process"
 _SHARES_IDS: Final = int(Warnings.DUPLICATE_ID)
 AT_ONCE: Final = 4_000
 """A trace of up to so many spans is stitched within the time that a key may take."""
-_NUMPY_FROM_NODES: Final = 20_000
-"""From so many nodes on it pays to ask something of all of them with numpy."""
 _FEWEST_COUNTED_AHEAD: Final = 2_000
 """From so many spans in and below a run on, what its painting needs is found out with the rest."""
 
@@ -206,7 +204,7 @@ class StitchedTrace:
     @cached_property
     def _own_stretches(self) -> tuple[Sequence[int], Sequence[int], Sequence[int]]:
         """Nodes of the trace as it is, in order, with the starts and the ends of the stretches of each, by time."""
-        if len(self.order) >= _NUMPY_FROM_NODES:
+        if len(self.tree) > AT_ONCE:
             from spanview.analysis.forest_selftime import stretches_of
 
             columns = stretches_of(self.unjoined, self._spans)

@@ -43,6 +43,7 @@ _BY: Final = (
     "pid",
     "scope",
     "critical-path",
+    "call-path",
     "ray",
     "ray-actor",
     "ray-node",

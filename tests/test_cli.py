@@ -116,7 +116,7 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
         ["stats", "--by", "weather", "1.json"],
         [
             "'weather'",
-            "name, service, kind, service+name, status, trace.root, process, pid, scope, critical-path, ray, ray-actor",
+            "name, service, kind, service+name, status, trace.root, process, pid, scope, critical-path, call-path, ray",
         ],
     ),
     (["stats", "--by", "nme", "1.json"], ["can't group by 'nme'", "serve-request; did you mean name?"]),

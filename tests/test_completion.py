@@ -68,6 +68,7 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
                 "pid",
                 "scope",
                 "critical-path",
+                "call-path",
             ),
             *("ray", "ray-actor", "ray-node", "ray-job", "ray-call", "serve", "serve-request"),
         },

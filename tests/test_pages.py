@@ -184,6 +184,7 @@ PRINTED: Final = [
 JSON_TABLES: Final = [
     ("stats", "fixtures/serve"),
     ("stats", "fixtures/ray-tasks-bundled-hook", "--by", "critical-path"),
+    ("stats", "fixtures/ray-tasks-bundled-hook", "--by", "call-path"),
     ("stats", "fixtures/ray-tasks-bundled-hook", "--by", "ray"),
     ("stats", "fixtures/ray-odd-calls", "--by", "ray-call"),
     ("stats", "fixtures/serve", "--by", "serve"),

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 _CALLS_BY: Final = {"ray": "function", "ray-actor": "actor", "ray-node": "node", "ray-job": "job"}
-_ON_PATH: Final = "critical-path"
+_ON_PATH, _BY_PATH = "critical-path", "call-path"
 _EACH_CALL: Final = "ray-call"
-_OTHER_REPORTS: Final = (_ON_PATH, *_CALLS_BY, _EACH_CALL, "serve", "serve-request")
+_OTHER_REPORTS: Final = (_ON_PATH, _BY_PATH, *_CALLS_BY, _EACH_CALL, "serve", "serve-request")
 
 
 def run(options: Options) -> int:
@@ -74,10 +74,10 @@ def _report(by: str, store: Store, traces: Sequence[int] | None) -> Report[Any]:
         return calls_report(store, traces, CallsBy(_CALLS_BY[by]), unended_in(store))
     from spanview.analysis.grouping import FURTHER_GROUPINGS, GROUPINGS
     from spanview.analysis.query.misses import near_grouping
-    from spanview.reports.statistics import ON_PATH, statistics_report
+    from spanview.reports.statistics import BY_PATH, ON_PATH, statistics_report
 
     try:
-        return statistics_report(store, ON_PATH if by == _ON_PATH else by, traces)
+        return statistics_report(store, {_ON_PATH: ON_PATH, _BY_PATH: BY_PATH}.get(by, by), traces)
     except QueryError as error:
         # These are no groups of spans.
         near = near_grouping(store, by, (*GROUPINGS, *FURTHER_GROUPINGS, *_OTHER_REPORTS))

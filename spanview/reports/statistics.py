@@ -11,10 +11,11 @@ from spanview.analysis.failures import failed_rows
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME
 from spanview.analysis.percentiles import POWERS
 from spanview.analysis.ray.names import RAN, names_in_list
-from spanview.analysis.stats import Group, statistics
+from spanview.analysis.stats import Group, GroupPart, joined, statistics
 from spanview.analysis.telling import unheard
 from spanview.display.cells import data_text
 from spanview.display.group_text import group_text
+from spanview.display.sanitise import MAX_LENGTH
 from spanview.reports.report import Report
 from spanview.reports.table import Table, TableColumn, counted, fact, histogram_column, name_column, timed
 
@@ -32,6 +33,8 @@ _LEAST_BESIDE: Final = 9
 _NOTE: Final = 42
 ON_PATH: Final = "critical path"
 """Counted by names, too: how many traces have one on their critical path, and what it takes of all of them."""
+BY_PATH: Final = "call path"
+"""Counted by all names above them, too, as the flame graph has them."""
 OFFERED: Final = (*GROUPINGS, ON_PATH)
 OF_SERVICES: Final = (GROUPINGS[0], SERVICE_AND_NAME, *OFFERED[1:])
 """What is offered where there are several services."""
@@ -108,7 +111,7 @@ def statistics_table(
         has_no_end: Whether there are spans without an end, which are counted then.
         generators: How sure it is that the spans of a name are attempts of a generator, by the name.
     """
-    head = by.upper() if by in OF_SERVICES else data_text(by, 40).rstrip()
+    head = by.upper() if by in {*OF_SERVICES, BY_PATH} else data_text(by, 40).rstrip()
     of_spans = (replace(column, is_shown=has_no_end) if column is _NO_END else column for column in _OF_SPANS)
     figures = (*(_OF_PATH if by == ON_PATH else of_spans), *([_note(generators)] if generators else ()))
     return Table((name_column(head, called), _KEY, *figures), "total", _LEAST_NAME, _USUAL_NAME, _LEAST_BESIDE)
@@ -130,12 +133,13 @@ def statistics_report(store: Store, by: str = "name", traces: Sequence[int] | No
     """Return the statistics of spans.
 
     Args:
-        by: As in `grouping.column_of`, or `ON_PATH`.
+        by: As in `grouping.column_of`, or `ON_PATH`, or `BY_PATH`.
 
     Raises:
         QueryError: No span has what is grouped by.
     """
-    groups = groups_on_path(store, traces) if by == ON_PATH else statistics(store, by, traces)
+    others = {ON_PATH: groups_on_path, BY_PATH: _groups_by_path}
+    groups = others[by](store, traces) if by in others else statistics(store, by, traces)
     return report_of(groups, by, generators_among(store, groups) if by == "name" else {})
 
 
@@ -187,4 +191,24 @@ def groups_on_path(store: Store, traces: Sequence[int] | None, tell: Tell = unhe
             histogram=[0] * POWERS,
         )
         for share in critical_by_name(store, traces, tell)
+    ]
+
+
+def _groups_by_path(store: Store, traces: Sequence[int] | None) -> list[Group]:
+    """Return a group a call path; the beginnings of very long ones go."""
+    from spanview.analysis.diff import diff
+    from spanview.analysis.flame import flame
+    from spanview.display.diff_text import Labels
+
+    side = flame(store, traces)
+    merged = diff(side, side)
+    labels = Labels(merged)
+    return [
+        group
+        for path, own in zip(merged.paths, side.paths, strict=True)
+        # Parents that were not seen are no spans.
+        if own.name is not None
+        for group in joined(
+            [GroupPart(labels.path(path, MAX_LENGTH), own.count, own.errors, own.self_ns, own.durations)]
+        )
     ]

@@ -24,6 +24,7 @@ from spanview.analysis.stats import statistics
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
+from spanview.reports.statistics import BY_PATH, statistics_report
 from viewers import Growing
 
 if TYPE_CHECKING:
@@ -255,6 +256,23 @@ def test_order(documents: list[Document]) -> None:
         assert sibling is None or sibling.total_ns >= path.total_ns
         before[path.parent] = path
         line.append(number)
+
+
+def test_a_report_has_each_path() -> None:
+    """`stats --by call-path` has a row a path, with its figures; paths of one name differ by what is above them."""
+    spans = Builder().draw("a 0-10\n  b 2-5\n  b 6-9\n  c 9-10\n    b 9-10")
+    store = store_of(*spans, Builder().span("", trace=9, span=90, parent=91))
+    rows = {row["key"]: row for row in statistics_report(store, BY_PATH).document()["rows"]}
+    assert [(row["count"], row["self_time_ns"]) for row in (rows["a"], rows["a › b"], rows["a › c › b"])] == [
+        (1, 3_000),
+        (2, 6_000),
+        (1, 1_000),
+    ]
+    assert "? parent not seen › (no name)" in rows
+    paths = [path for path in flame(store).paths if path.name is not None]
+    assert sorted((row["duration_ns"]["total"], row["self_time_ns"]) for row in rows.values()) == sorted(
+        (path.total_ns, path.self_ns) for path in paths
+    )
 
 
 def test_of_a_store_that_grows() -> None:

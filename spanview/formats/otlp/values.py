@@ -62,8 +62,9 @@ def integer(value: Any) -> int | None:
 def enum_number(kind: Kind, value: Any) -> int | None:
     """Return the number of an enum that is written as a name or a number, or None; it may be one that isn't known."""
     prefix, names = ENUMS[kind]
-    name = value.upper().removeprefix(prefix) if isinstance(value, str) else ""
-    return names.index(name) if name in names else integer(value)
+    if isinstance(value, str) and (name := value.upper().removeprefix(prefix)) in names:
+        return names.index(name)
+    return integer(value)
 
 
 def bytes_of(text: str) -> bytes | None:

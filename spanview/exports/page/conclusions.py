@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.diagnosis.finding import Finding
     from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.stats import Group
     from spanview.index.store import Store
 
 _GROUPINGS: Final = ("name", "service", "kind")
@@ -49,9 +50,15 @@ def conclusions(
 def _groups(store: Store, by: str, traces: Sequence[int] | None) -> list[list[object]]:
     """Return the groups of spans by something: the key, then the figures that `stats` has of each."""
     return [
-        [(group.key or "")[:_MAX_TEXT_LENGTH], *(getattr(group, figure) for figure in _FIGURES)]
+        [(group.key or "")[:_MAX_TEXT_LENGTH], *_figures(group)]
         for group in statistics(store, by, traces)[:_MAX_GROUPS]
     ]
+
+
+def _figures(group: Group) -> list[int | None]:
+    """Return the figures of a group; no time is known where no span has an end."""
+    has_times = group.no_end < group.count
+    return [getattr(group, figure) if has_times or not figure.endswith("_ns") else None for figure in _FIGURES]
 
 
 def _finding(finding: Finding) -> list[object]:

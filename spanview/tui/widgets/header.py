@@ -26,6 +26,8 @@ _BAR = 12
 _GAP = "   "
 _SHORTEST_NAME = 24
 """Cells that a title's name keeps, where it is longer; else facts behind it go."""
+_SHORTEST_ID = len(_GAP) + 8
+"""Cells of an id, with what is before it, that still name it."""
 _SHORTEST_PATH = 8
 """Cells of a path that still says something."""
 _LOOKING: Final = ("looking for silent failures …", "looking …", "…")
@@ -114,15 +116,19 @@ def state_text(state: FeedState, *, paused: bool) -> str:
 
 
 def title_in(title: str, room: int) -> str:
-    """Return a title in so many cells: a long name loses its middle, what stands behind it is cut between two facts."""
+    """Return a title in so many cells: a long name loses its middle, what stands behind it is cut between two facts.
+
+    Of an id at its end the first digits stay, which name it as well.
+    """
     if cell_len(title) <= room:
         return fixed(title, room)
     name, *facts = title.split(_GAP)
     rest = "".join(f"{_GAP}{fact}" for fact in facts)
-    if cell_len(rest) <= room - _SHORTEST_NAME:
+    if cell_len(name) > room // 2 and cell_len(rest) <= room - _SHORTEST_NAME:
         return fixed(name_text(name, room - cell_len(rest)) + rest, room)
-    end = max(title.rfind(between, 0, room - 2 + len(between)) for between in (_GAP, ", "))
-    return fixed(f"{title[:end].rstrip()} …" if end >= len(name) else title, room)
+    end = max(title.rfind(between, 0, room - 2 + len(between)) for between in (_GAP, ", ", "; "))
+    is_id = " " not in title[end:].strip() and room - end >= _SHORTEST_ID
+    return fixed(title if end < len(name) or is_id else f"{title[:end].rstrip()} …", room)
 
 
 class TwoSided(Widget):

@@ -3,10 +3,11 @@
 terms         what a session is given, and what it reports
 places        the default places, and spanview's own folders
 discover      from PATHs to regular files
-descriptors   how many files may be open at once, which are held open, and reading by descriptor
+descriptors   how many descriptors this process may have, and reading by them
 details       records read again, from the spool or from their files
 spool         what can't be read again, in a temporary file
 tail          one file, read once or while it grows
+held          the files that are held open while they are followed
 unpacking     gzip and zstd, piece by piece
 reading       from one file's or stream's bytes into the sink
 packed        compressed files, read as they grow

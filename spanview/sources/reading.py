@@ -9,9 +9,9 @@ from typing import IO, TYPE_CHECKING, Final
 
 from spanview.formats.decoder import Decoder
 from spanview.model.problems import Problem, ProblemKind
-from spanview.sources.descriptors import HeldOpen
 from spanview.sources.details import TOO_MANY_OPEN, reason_of
 from spanview.sources.discover import STANDARD_INPUT
+from spanview.sources.held import HeldOpen
 from spanview.sources.tail import BLOCK_BYTES, MAX_ATTEMPTS, FileTail
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from textual.message_pump import MessagePump
 
 from builders import EPOCH_NS, Builder
 from spanview.model.times import NO_TIME
@@ -23,7 +24,8 @@ from spanview.tui.traces.traces_screen import TracesScreen
 from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
 
 MS = 1_000_000
 
@@ -108,6 +110,27 @@ def test_the_nearest_column() -> None:
 
 
 # -- on the screen ----------------------------------------------------------------------------------------------------
+
+
+async def test_rows_are_painted_before_the_plot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What importing numpy takes doesn't hold the first rows."""
+    waiting: list[Callable[[], object]] = []
+    call = MessagePump.call_after_refresh
+
+    def later(self: MessagePump, callback: Callable[..., object], *arguments: object) -> bool:
+        if getattr(callback, "__name__", "") not in {"_draw_plot", "count_anew"}:
+            return call(self, callback, *arguments)
+        waiting.append(callback)
+        return True
+
+    monkeypatch.setattr(MessagePump, "call_after_refresh", later)
+    async with looking_at(Builder().span("first")) as look:
+        plot = look.screen.query_one(Plot)
+        await look.until(lambda: "first" in look.text and plot.size.width > 0)
+        assert plot._grid is None
+        for draw in waiting:
+            draw()
+        assert plot._grid is not None
 
 
 def _data() -> Growing:

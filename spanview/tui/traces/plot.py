@@ -74,8 +74,11 @@ class Plot(Widget, inherit_bindings=False):
             self.count_anew(lit)
 
     def on_resize(self) -> None:
-        """Count anew: there are more columns now, or fewer."""
-        self.count_anew()
+        """Count anew: there are more columns now, or fewer; at first once the rows are painted, as that needs numpy."""
+        if self._grid is None:
+            self.call_after_refresh(self.count_anew)
+        else:
+            self.count_anew()
 
     # -- painting ----------------------------------------------------------------------------------------------------
 

@@ -431,10 +431,8 @@ QUERIES: Final = {
 }
 
 
-@pytest.mark.parametrize("numpy_from", [0, 10**6])
-def test_queries_ask_what_runs(numpy_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What runs, waits or is lost is kept by its state and by how long it has run, with numpy and without."""
-    monkeypatch.setattr(select, "NUMPY_FROM_SPANS", numpy_from)
+def test_queries_ask_what_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What runs, waits or is lost is kept by its state and by how long it has run."""
     monkeypatch.setattr(unended, "time", SimpleNamespace(time_ns=lambda: EPOCH_NS + 30 * 10**9))
     build, data = Builder(), Growing()
     for trace, (name, pid) in enumerate((("runs", WORKER), ("lost", ACTOR)), 1):

@@ -5,14 +5,11 @@ buffer      the bytes that were fed and aren't framed yet
 marks       what the beginning of a document looks like
 prefix      the names of writers before lines of a log
 starts      where the next document may begin
-straight    documents that follow one another undamaged, as nearly all do
-ends        the end of a document, guessed by line ends
+ends        the ends of documents, guessed by line ends; right for nearly all
 scanner     the end of a document, or its break, token by token
-lists       whether a list is one of records
-containers  documents that hold records one by one, and whether one is being read so
+containers  documents and lists that hold records one by one, and whether one is being read so
 damage      what is passed over, and the document there that broke off
 doclines    which lines belong to a document that others were printed into
-run         one pass over the buffer, with all of these
-framer      bytes to documents
+framer      bytes to documents, with all of these
 prefixed    the same for logs whose lines begin with the names of writers
 """

@@ -83,6 +83,12 @@ class Template:
         fits[others // words.shape[1]] = False
         return rows, fits
 
+    def fits(self, buffer: Bytes, places: Places, limits: Places) -> Flags:
+        """Return which places aren't before their limits and have the literals; places may be before the buffer."""
+        fits = places >= limits
+        same = self.take(buffer, np.maximum(places, 0))[1]
+        return fits if same is None else fits & same
+
 
 class Choice:
     """One of some words, and the bytes after it.

@@ -17,7 +17,7 @@ import orjson
 from spanview.formats import foreign
 from spanview.formats.otlp import read as otlp
 from spanview.formats.otlp.columns import OF_DOCUMENTS, OF_RESOURCES, OF_SCOPES, objects_in
-from spanview.index.gather import WORD, Template, rows_at, word
+from spanview.index.gather import Template
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 _MAX_HEADS: Final = 4096
 """If there are more, all are forgotten."""
 _MAX_HEAD_BYTES: Final = 4096
-_LOOKUP_BYTES: Final = 64 * 1024
-"""Bytes of heads that are looked up together; more would need new memory each time."""
 _SCHEMA: Final = rb'(?:,"schemaUrl":"[^"\\]*")?'
 # `}]}]}]}` · `}],"schemaUrl":"https://a"}]}]}`
 _TAIL: Final = re.compile(rb"\}\]" + _SCHEMA + rb"\}\]" + _SCHEMA + rb"\}\]\}\Z")
@@ -93,11 +91,7 @@ class Heads:
         for number in _different(heads):
             head = self._heads[number]
             rows = np.flatnonzero(heads == number)
-            tails = lines.ends[rows] - head.tail.width
-            fits = tails >= attributes[rows]
-            same = head.tail.take(buffer, np.maximum(tails, 0))[1]
-            if same is not None:
-                fits &= same
+            fits = head.tail.fits(buffer, lines.ends[rows] - head.tail.width, attributes[rows])
             services[rows[fits]], processes[rows[fits]] = head.service, head.process
         return services, processes
 
@@ -115,21 +109,14 @@ class Heads:
             heads[rows if same is None else rows[same]] = self._recent
             remaining = remaining[heads[remaining] == NO_NUMBER]
         for width in _different(widths[remaining]):
-            selected = remaining[widths[remaining] == width]
+            rows = remaining[widths[remaining] == width]
+
+            def number_of(row: int, rows: Places = rows) -> int:
+                start, span, end = (int(places[rows[row]]) for places in (lines.starts, lines.spans, lines.ends))
+                return self._head_of(bytes(data[start:span]), bytes(data[span:end]))
+
             known = self._widths.setdefault(width, KnownRows(width))
-            step = max(1, _LOOKUP_BYTES // width)
-            for first in range(0, len(selected), step):
-                rows = selected[first : first + step]
-                words = rows_at(buffer, lines.starts[rows], -(-width // WORD) * WORD).view(np.uint64)
-                if width % WORD:
-                    words[:, -1] &= np.uint64(word(b"\xff" * (width % WORD)))
-
-                def number_of(row: int, rows: Places = rows) -> int:
-                    index = rows[row]
-                    start, span, end = (int(places[index]) for places in (lines.starts, lines.spans, lines.ends))
-                    return self._head_of(bytes(data[start:span]), bytes(data[span:end]))
-
-                heads[rows] = known.find(words, number_of)
+            heads[rows] = known.find_at(buffer, lines.starts[rows], number_of)
         return heads
 
     def _head_of(self, text: bytes, rest: bytes) -> int:

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.index.gather import WORD
+from spanview.index.gather import WORD, rows_at, word
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from spanview.index.arrays import Words
+    from spanview.index.arrays import Places, Words
+    from spanview.index.gather import Bytes
 
 NO_NUMBER: Final = -1
 _MAX_ROWS: Final = 1024
 """If there are more, all are forgotten: looking them up gets slow."""
+_LOOKUP_BYTES: Final = 64 * 1024
+"""Bytes of rows that are looked up together; more would need new memory each time."""
 _SPREAD: Final = np.array(
     [
         *(0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93),
@@ -32,6 +35,7 @@ class KnownRows:
     """Rows of bytes of one width, and their numbers."""
 
     def __init__(self, width: int) -> None:
+        self._width = width
         count = -(-width // WORD)
         rounds = np.arange(count, dtype=np.uint64) // np.uint64(len(_SPREAD))
         self._spread = np.resize(_SPREAD, count) + rounds * np.uint64(2)
@@ -42,6 +46,18 @@ class KnownRows:
         self._sums = np.array([2**64 - 1], np.uint64)
         self._words = np.zeros((1, len(self._spread)), np.uint64)
         self._numbers = np.array([NO_NUMBER])
+
+    def find_at(self, buffer: Bytes, places: Places, number_of: Callable[[int], int]) -> NDArray[np.int64]:
+        """Return the number of the row at each place, as `find` does; `number_of` gets the index of a place."""
+        numbers = np.empty(len(places), np.int64)
+        step = max(1, _LOOKUP_BYTES // self._width)
+        for first in range(0, len(places), step):
+            part = places[first : first + step]
+            words = rows_at(buffer, part, len(self._spread) * WORD).view(np.uint64)
+            if self._width % WORD:
+                words[:, -1] &= np.uint64(word(b"\xff" * (self._width % WORD)))
+            numbers[first : first + step] = self.find(words, lambda row, first=first: number_of(first + row))  # type: ignore[misc]
+        return numbers
 
     def find(self, words: Words, number_of: Callable[[int], int]) -> NDArray[np.int64]:
         """Return the number of each row, `NO_NUMBER` for what has none.

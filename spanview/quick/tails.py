@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 
 from spanview.formats.console import columns as console
-from spanview.index.gather import WORD, Template, rows_at, word
+from spanview.index.gather import Template
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ _MAX_WIDTHS: Final = 16
 _MAX_TAIL_BYTES: Final = 4096
 """Bytes of a tail that is compared with others."""
 _MAX_TAILS: Final = 4096
-_LOOKUP_BYTES: Final = 64 * 1024
-"""Bytes of tails that are looked up together; more would need new memory each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +92,9 @@ class Tails:
 
     def _compare(self, records: Ends, remaining: Places, tail: _Tail, services: NDArray[np.int64]) -> Places:
         """Note the service of those that have a tail; return the others."""
-        tail_starts = records.ends[remaining] - tail.template.width
-        fits = tail_starts >= records.attributes[remaining]
-        same = tail.template.take(records.buffer, np.maximum(tail_starts, 0))[1]
-        if same is not None:
-            fits &= same
+        fits = tail.template.fits(
+            records.buffer, records.ends[remaining] - tail.template.width, records.attributes[remaining]
+        )
         services[remaining[fits]] = tail.service
         return remaining[~fits]
 
@@ -107,31 +103,18 @@ class Tails:
         if not len(remaining):
             return remaining
         tail_starts = records.ends[remaining] - width
-        fits = tail_starts >= records.attributes[remaining]
-        begin = self._template.take(records.buffer, np.maximum(tail_starts, 0))[1]
-        if begin is not None:
-            fits &= begin
+        fits = self._template.fits(records.buffer, tail_starts, records.attributes[remaining])
         selected = remaining[fits]
-        step = max(1, _LOOKUP_BYTES // width)
-        for first in range(0, len(selected), step):
-            rows = selected[first : first + step]
-            services[rows] = self._numbers(records, rows, width)
-        return remaining[~fits]
-
-    def _numbers(self, records: Ends, rows: Places, width: int) -> NDArray[np.int64]:
-        """Return the numbers of the services of records whose tails have a width."""
-        words = rows_at(records.buffer, records.ends[rows] - width, -(-width // WORD) * WORD).view(np.uint64)
-        if width % WORD:
-            words[:, -1] &= np.uint64(word(b"\xff" * (width % WORD)))
 
         def number_of(row: int) -> int:
-            tail = self._tail_of(records, int(rows[row]))
+            tail = self._tail_of(records, int(selected[row]))
             if tail is None:
                 return NO_NUMBER
             self._recent = tail
             return tail.service
 
-        return self._widths[width].find(words, number_of)
+        services[selected] = self._widths[width].find_at(records.buffer, tail_starts[fits], number_of)
+        return remaining[~fits]
 
     def _tail_of(self, records: Ends, index: int) -> _Tail | None:
         """Return the tail of a record, decoded with the whole record where it is new."""

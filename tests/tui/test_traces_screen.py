@@ -370,7 +370,7 @@ async def test_a_quote_is_open() -> None:
         await look.until_shown("of 4 traces")
         assert "ends it" not in look.text
         await look.press("backspace", "enter")
-        assert 'expected a second "' in look.text
+        assert 'expected a closing "' in look.text
 
 
 async def test_what_no_name_has() -> None:
@@ -759,7 +759,7 @@ async def test_a_mistake_is_told_whole() -> None:
     async with looking_at(*documents(), size=(60, 24)) as look:
         await look.press("slash")
         await look.type("trace.size>1 ")
-        await look.until_shown("query, character 1: expected one of", "with the quotes")
+        await look.until_shown("query, character 1: expected one of", "trace.complete; for")
         at, heads = look.line_of("query, character 1"), look.line_of("DURATION")
         assert heads - at > 1
         told = " ".join(" ".join(look.lines[at:heads]).split())

@@ -170,12 +170,12 @@ def test_the_blocks_of_all_cells(drawn_spans: list[tuple[int, int, str]], window
 
 
 def running_at(blocks: Blocks, ns: int) -> int:
-    """Return the block that runs on at a time: the last that started before, else of those the one that ends last."""
+    """Return the block that runs on at a time: the last that started before, else the last of those that end last."""
     before = [place for place, start in enumerate(blocks.starts) if start < ns]
     running = [place for place in before if blocks.ends[place] > ns]
     if not running or running[-1] == before[-1]:
         return running[-1] if running else NOBODY
-    return max(before, key=blocks.ends.__getitem__)
+    return max(before, key=lambda place: (blocks.ends[place], place))
 
 
 def longest_of(blocks: Blocks, places: list[int], start: int, end: int) -> int:

@@ -354,7 +354,8 @@ class AllAttempts:
         ready[is_open] = self._last_results(chosen[is_open], submitted[is_open])
         alone = prepared - self._with_room(chosen, ready, submitted, prepared)
         is_last = (alone > 0) & (starts - prepared <= _MOST_HANDOVER_NS)
-        behind = np.where(is_busy, starts - ready, np.minimum(busy, starts - ready))
+        there = starts - np.maximum(ready, prepared)
+        behind = np.where(is_busy, there, np.minimum(busy, there))
         is_created &= is_last | (2 * alone >= waits)
         is_started &= alone >= _LEAST_START_NS
         is_behind &= ~is_created & ((is_busy & (2 * behind >= waits)) | (behind >= LEAST_SHARED_NS))

@@ -194,6 +194,11 @@ def reason_of_last(store: Store) -> str:
             f"{_ACTOR}1 A.g < 4-5\n1 A.f < 5-6\n2 A.g > 6-90\n2 A.f > 91-92",
             "likely for its actor: A.g ran there until then",
         ),
+        # Before another one ran, the actor had to be created.
+        (
+            "1 A.__init__ < 0-1\n1 A.g < 1-2\n1 A.f < 2-3\n2 A.__init__ > 300-400\n2 A.g > 401-900\n2 A.f > 901-902",
+            "likely mostly for its actor: A.g ran there until then",
+        ),
         # An actor that runs several methods at once wasn't waited for.
         (
             f"{_ACTOR}1 A.g < 3-4\n1 A.h < 3-4\n1 A.f < 4-5\n2 A.g > 4-90\n2 A.h > 5-80\n2 A.f > 91-92",

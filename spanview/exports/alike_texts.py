@@ -75,7 +75,7 @@ _MAX_TRIES: Final = 64
 _MAX_WIDTHS: Final = 64
 """Texts of one width are put together; where there are more widths, texts are put one by one."""
 _PIECE_BYTES: Final = 256 * 1024
-_NONE: Final = -1
+NO_TEMPLATE: Final = -1
 _US: Final = 1_000
 _COMMA: Final = ord(",")
 _NAME: Final = re.compile(PLAIN + b"{0,255}")
@@ -163,7 +163,7 @@ def _windows(buffer: Bytes, width: int) -> NDArray[np.void]:
     return np.ndarray((len(buffer) - width + 1,), f"V{width}", buffer, strides=(1,))
 
 
-class _Batch:
+class Batch:
     """Spans that are written together, N, in columns.
 
     Args:
@@ -217,7 +217,7 @@ class AlikeTexts:
         self._losses: list[str] = []
         """What JSON can't say of samples."""
         self._sample_texts = SpanTexts(store, self._losses.append)
-        self._templates: list[RecordTemplate] = []
+        self.templates: list[RecordTemplate] = []
         self._of_keys: dict[int, list[int]] = {}
         """Numbers of templates, by what the columns hold."""
         self._differs: dict[int, tuple[Bytes, Flags]] = {}
@@ -228,7 +228,8 @@ class AlikeTexts:
         self._paths = _texts_of([dumps_strict(source.path) for source in store.sources])
         self._tries = self._written = 0
         # Used again for each batch, because new memory costs something.
-        self._records: Bytes = np.empty(0, np.uint8)
+        self.records: Bytes = np.empty(0, np.uint8)
+        """Those of a batch."""
         self._text: Bytes = np.empty(0, np.uint8)
 
     def joined(
@@ -246,13 +247,20 @@ class AlikeTexts:
             prefixes: What comes before each object.
             warned: The warnings that only its tree gives each, as bits of `Warnings`.
         """
-        for chosen in self._batches(rows):
-            batch = _Batch(self._store, rows[chosen], own[chosen], warned[chosen])
-            batch.alike &= self._are_plain[batch.name]
-            self._read(batch)
-            text = self._laid_out(batch, self._matched(batch), _texts_of(prefixes[chosen]), plain).data
+        for chosen, batch, matches in self.matched(rows, own, warned):
+            text = self._laid_out(batch, matches, _texts_of(prefixes[chosen]), plain).data
             for first in range(0, len(text), _PIECE_BYTES):
                 yield bytes(text[first : first + _PIECE_BYTES])
+
+    def matched(
+        self, rows: Sequence[int], own: Sequence[int | None], warned: Sequence[int]
+    ) -> Iterator[tuple[slice, Batch, Places]]:
+        """Yield batches of any number of rows, and the number of each span's template, `NO_TEMPLATE` for none."""
+        for chosen in self._batches(rows):
+            batch = Batch(self._store, rows[chosen], own[chosen], warned[chosen])
+            batch.alike &= self._are_plain[batch.name]
+            self._read(batch)
+            yield chosen, batch, self._matched(batch)
 
     def _batches(self, rows: Sequence[int]) -> Iterable[slice]:
         ends = np.cumsum(copy_of(self._store.spans.length)[np.array(rows, np.int64)], dtype=np.int64)
@@ -263,7 +271,7 @@ class AlikeTexts:
             yield slice(first, last)
             first = last
 
-    def _read(self, batch: _Batch) -> None:
+    def _read(self, batch: Batch) -> None:
         """Read the records of those that may be similar; what can't be read isn't."""
         # Rows come as files are read: what are neighbours in a file are neighbours here.
         chosen = np.flatnonzero(batch.alike)
@@ -274,9 +282,9 @@ class AlikeTexts:
         far = (sources[1:] != sources[:-1]) | (gaps > _MAX_GAP_BYTES) | (gaps < 0)
         breaks = [0, *(np.flatnonzero(far) + 1).tolist(), len(chosen)]
         room = int((ends - starts).sum() + _MAX_GAP_BYTES * len(chosen) + _MARGIN)
-        if len(self._records) < room:
-            self._records = np.zeros(room, np.uint8)
-        view, filled = self._records.data, 0
+        if len(self.records) < room:
+            self.records = np.zeros(room, np.uint8)
+        view, filled = self.records.data, 0
         for first, last in pairwise(breaks):
             index = first
             while index < last:
@@ -291,9 +299,9 @@ class AlikeTexts:
                 index = stop
         batch.alike &= batch.places >= 0
 
-    def _matched(self, batch: _Batch) -> Places:
-        """Return the number of each span's template, `_NONE` for none."""
-        matches = np.full(len(batch.rows), _NONE)
+    def _matched(self, batch: Batch) -> Places:
+        """Return the number of each span's template, `NO_TEMPLATE` for none."""
+        matches = np.full(len(batch.rows), NO_TEMPLATE)
         chosen = np.flatnonzero(batch.alike)
         keys = batch.keys(chosen, self._names.widths)
         order = np.argsort(keys, kind="stable")
@@ -303,7 +311,7 @@ class AlikeTexts:
             self._match(batch, int(keys[first]), chosen[first:last], matches)
         return matches
 
-    def _match(self, batch: _Batch, key: int, left: Places, matches: Places) -> None:
+    def _match(self, batch: Batch, key: int, left: Places, matches: Places) -> None:
         """Note the templates of spans whose columns are the same."""
         numbers = self._of_keys.setdefault(key, [])
         for number in numbers:
@@ -314,18 +322,18 @@ class AlikeTexts:
             and self._tries <= _MAX_TRIES + self._written // _MAX_TRIES
         ):
             self._tries += 1
-            samples = rows_at(self._records, batch.places[left[:_MAX_SAMPLES]], int(batch.length[left[0]]))
+            samples = rows_at(self.records, batch.places[left[:_MAX_SAMPLES]], int(batch.length[left[0]]))
             first, differs = self._differs.setdefault(key, (samples[0], np.zeros(samples.shape[1], np.bool_)))
             differs |= (samples != first).any(axis=0)
             template = template_of(self._sample(batch, int(left[0]), samples[0].tobytes()), differs)
             if template is None or self._losses:
                 self._losses.clear()
                 break
-            numbers.insert(0, len(self._templates))
-            self._templates.append(template)
+            numbers.insert(0, len(self.templates))
+            self.templates.append(template)
             left = self._take(batch, numbers[0], left, matches)
 
-    def _sample(self, batch: _Batch, index: int, record: bytes) -> Sample:
+    def _sample(self, batch: Batch, index: int, record: bytes) -> Sample:
         row, own, warned = int(batch.rows[index]), batch.known_own[index], int(batch.warned[index])
         return Sample(
             record,
@@ -340,13 +348,13 @@ class AlikeTexts:
             self._sample_texts.of([row], [own], [warned])[0],
         )
 
-    def _take(self, batch: _Batch, number: int, left: Places, matches: Places) -> Places:
+    def _take(self, batch: Batch, number: int, left: Places, matches: Places) -> Places:
         """Note which spans have a template, and return the others."""
-        template = self._templates[number]
+        template = self.templates[number]
         step, others = max(1, _MAX_COMPARED_BYTES // template.record.width), [left[:0]]
         for first in range(0, len(left), step):
             chosen = left[first : first + step]
-            records, fits = template.take(self._records, batch.places[chosen])
+            records, fits = template.take(self.records, batch.places[chosen])
             of_columns = batch.trace_ids, batch.span_ids, batch.parent_ids, batch.starts, batch.ends
             known = [values[chosen] for values in of_columns]
             width = template.fields[0][1]
@@ -365,20 +373,20 @@ class AlikeTexts:
         self._written += len(left) - len(result)
         return result
 
-    def _laid_out(self, batch: _Batch, matches: Places, prefixes: _Texts, plain: SpanTexts) -> Bytes:
+    def _laid_out(self, batch: Batch, matches: Places, prefixes: _Texts, plain: SpanTexts) -> Bytes:
         """Return the text of a batch.
 
         Args:
             matches: The number of each span's template.
             plain: Writes spans that have no template.
         """
-        unlike = np.flatnonzero(matches == _NONE)
+        unlike = np.flatnonzero(matches == NO_TEMPLATE)
         # Mostly there are none, and then nothing has to be chosen.
-        alike: Places | slice = np.flatnonzero(matches != _NONE) if len(unlike) else slice(None)
+        alike: Places | slice = np.flatnonzero(matches != NO_TEMPLATE) if len(unlike) else slice(None)
         durations, own, offsets = (texts[alike] for texts in (batch.durations, batch.own, batch.offsets))
         paths = self._paths[batch.source[alike]]
         numbers, matches = np.unique(matches[alike], return_inverse=True)
-        templates = [self._templates[number] for number in numbers.tolist()]
+        templates = [self.templates[number] for number in numbers.tolist()]
 
         def of_templates(values: Sequence[int]) -> Places:
             return np.array(values, np.int64)[matches] if values else matches
@@ -440,10 +448,10 @@ class AlikeTexts:
             for places, part in zip(targets, parts, strict=True):
                 _put_rows(text, places[chosen], _row_of(part))
             for gap in template.gaps:
-                values = rows_at(self._records, records[chosen] + gap.position, gap.width)
+                values = rows_at(self.records, records[chosen] + gap.position, gap.width)
                 _put_rows(text, targets[2][chosen] + gap.target, values)
 
-    def _plain_texts(self, batch: _Batch, unlike: Places, plain: SpanTexts) -> list[bytes]:
+    def _plain_texts(self, batch: Batch, unlike: Places, plain: SpanTexts) -> list[bytes]:
         own = [batch.known_own[index] for index in unlike.tolist()]
         batches = plain.in_batches(batch.rows[unlike].tolist(), own, batch.warned[unlike].tolist())
         return [text for texts in batches for text in texts]

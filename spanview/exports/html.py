@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.display.colors import COLORS
 from spanview.display.units import count
+from spanview.exports.page.alike_details import AlikeDetails
 from spanview.exports.page.columns import Columns
 from spanview.exports.page.conclusions import conclusions
 from spanview.exports.page.details import detail_blocks
-from spanview.exports.page.packed import block
-from spanview.exports.shares import shares_of_rows, written
+from spanview.exports.page.packed import block, encoded
+from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written
+from spanview.exports.span_texts import are_many
 from spanview.index.memory import without_collector
 from spanview.model.problems import ExportError
 from spanview.version import __version__
@@ -66,11 +68,13 @@ def _chunks(
     with without_collector():
         columns = Columns(store, traces, unended_in(store), lose)
     overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
-    yield block("overview", overview | conclusions(store, traces, unended_in), lose)
-    yield block("rows", columns.rows, lose)
+    yield block("overview", encoded(overview | conclusions(store, traces, unended_in), lose))
+    yield block("rows", encoded(columns.rows, lose))
     # The same rows, also where more came meanwhile.
     rows = columns.span_rows
-    yield from written(shares_of_rows(range(len(rows))), partial(detail_blocks, store, rows), lose)
+    alike = AlikeDetails(store) if are_many(store, len(rows)) else None
+    shares = shares_of_rows(range(len(rows)), ALIKE_SHARES if alike else 1)
+    yield from written(shares, partial(detail_blocks, store, rows, alike), lose)
     yield behind.encode()
 
 

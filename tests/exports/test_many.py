@@ -19,9 +19,12 @@ from seeds import seeds
 from spanview.analysis import walk
 from spanview.exports import alike_texts, shares, span_texts, trace_tree
 from spanview.exports.jsonl import jsonl_chunks
+from spanview.exports.page.alike_details import AlikeDetails
+from spanview.exports.page.details import detail_blocks
 from spanview.exports.span_texts import SpanTexts
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.index.summary import summary_of
+from spanview.model.span import Span
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -57,6 +60,15 @@ def both_ways(
     return ways
 
 
+def details_both_ways(store: Store, rows: Sequence[int]) -> list[tuple[list[bytes], list[str]]]:
+    """Return a page's details of some rows, span by span and with those at once that are alike, and what is lost."""
+    ways = []
+    for alike in (None, AlikeDetails(store)):
+        losses: list[str] = []
+        ways.append(([*detail_blocks(store, rows, alike, range(len(rows)), losses.append)] if rows else [], losses))
+    return ways
+
+
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make shares and batches so small that they end anywhere, and find templates among few."""
@@ -84,6 +96,8 @@ def test_whatever_the_files_hold(seed: int, tmp_path: Path, monkeypatch: pytest.
     one_by_one, at_once = both_ways(store, monkeypatch, traces, rows)
     assert at_once[0] == one_by_one[0]
     assert at_once[1] == one_by_one[1]
+    details, details_at_once = details_both_ways(store, rows)
+    assert details_at_once == details
 
 
 def _change(folder: Path, dice: random.Random) -> None:
@@ -108,6 +122,9 @@ VALUES: Final[dict[str, tuple[Any, ...]]] = {
     "timestamp": ("2023-11-14T22:13:20.000001Z", "2023-13-14T22:13:20.000001Z", "2023-11-14T22:13:60.000001Z"),
     "trace_id": ("a", "b"),
     "inner": ({"text": "one"}, {"text": "two"}),
+    "stack": ("Traceback (most recent call last):", "No traceback, but of the same width"[:34]),
+    "ray.pid": ("1234", "5678", "none"),
+    "host.name": ("node1", "node2"),
 }
 """Of each key values that are mostly written in one width."""
 
@@ -152,6 +169,8 @@ def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.
     store = store_of_files(files, reader=reader)
     one_by_one, at_once = both_ways(store, monkeypatch)
     assert at_once == one_by_one
+    details, details_at_once = details_both_ways(store, store.rows_in_order())
+    assert details_at_once == details
     # Now bytes are other ones than when they were read.
     for source, data in enumerate(reader.files):
         changed = bytearray(data or b"")
@@ -160,6 +179,8 @@ def test_values_of_all_kinds(seed: int, indent: int | None, monkeypatch: pytest.
         reader.files[source] = bytes(changed)
     one_by_one, at_once = both_ways(store, monkeypatch)
     assert at_once == one_by_one
+    details, details_at_once = details_both_ways(store, store.rows_in_order())
+    assert details_at_once == details
 
 
 @pytest.mark.usefixtures("small")
@@ -200,6 +221,24 @@ def test_most_spans_have_a_template(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(span_texts, "NUMPY_FROM_SPANS", 0)
     assert exported(store, store.traces_in_order(), [])[0] == expected
     assert len(written) < 100
+    # The times of events are told from the start of their span.
+    told = [type(span) for span in AlikeDetails(store).spans(store.rows_in_order())]
+    assert 500 <= told.count(Span) < 550
+
+
+def test_details_tell_processes_apart() -> None:
+    """Who has written a span is told from values in which its record differs from a similar one, and from its file."""
+    build = Builder()
+    values = [(pid, host) for pid in ("1234", 5678, "none") for host in ("north", "south")] * 40
+    spans = [
+        build.span("f", span=number, attributes={"ray.pid": pid}, resource={"host.name": host})
+        for number, (pid, host) in enumerate(values, 1)
+    ]
+    store = store_of_files({"7-1.json": file_of(spans[:120]), "7-2.json": file_of(spans[120:])})
+    rows = store.rows_in_order()
+    details, details_at_once = details_both_ways(store, rows)
+    assert details_at_once == details
+    assert not any(isinstance(span, Span) for span in AlikeDetails(store).spans(rows))
 
 
 def test_lines_are_json(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.ray.workers import writer_of
 from spanview.display.stacks import BEGINS, LineKind, library_of, lines_of
-from spanview.exports.page.packed import block
+from spanview.exports.page.packed import block, encoded
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.own.write import warning_names
 from spanview.index.whole_spans import spans_at
+from spanview.model.span import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from spanview.display.stacks import StackLine
+    from spanview.exports.page.alike_details import AlikeDetails
     from spanview.index.store import Store
-    from spanview.model.span import Event, Link, Resource, Scope, Span
+    from spanview.model.span import Event, Link, Resource, Scope
 
 BLOCK_SPANS: Final = 128
 """Spans of a block: few enough to be read within a frame."""
@@ -38,18 +40,20 @@ _PLAIN, _OWN, _DIM, _ERROR = range(4)
 
 
 def detail_blocks(
-    store: Store, rows: Sequence[int], share: Sequence[int], lose: Callable[[str], None]
+    store: Store, rows: Sequence[int], alike: AlikeDetails | None, share: Sequence[int], lose: Callable[[str], None]
 ) -> Iterator[bytes]:
     """Yield the details of some of a page's spans in blocks.
 
     Args:
         rows: The rows of all spans of the page, in its order.
+        alike: Finds what spans have whose records are similar; None for few spans.
         share: Positions among them, one after the other.
     """
-    first, spans = share[0], spans_at(store, [rows[position] for position in share])
-    details = _Details(lose)
+    first, chosen = share[0], [rows[position] for position in share]
+    spans = iter(spans_at(store, chosen) if alike is None else alike.spans(chosen))
+    details = Details(lose)
     while batch := [*islice(spans, BLOCK_SPANS)]:
-        yield block("details", details.of(batch), lose, first)
+        yield block("details", details.of(batch), first)
         first += len(batch)
 
 
@@ -63,7 +67,27 @@ class _Kept(NamedTuple):
     """The value as JSON."""
 
 
-class _Details:
+class Process(NamedTuple):
+    """What details say of who has written a span."""
+
+    resource: list[object]
+    resource_text: bytes
+    """The same as JSON, as the others."""
+    path: bytes
+    writer: bytes
+
+
+class AlikeSpan(NamedTuple):
+    """What details say of a span whose record is similar to others, its scope and trace state empty."""
+
+    head: bytes
+    """As JSON, from its description to its links, without a bracket at the end."""
+    process: Process
+    offset: int
+    length: int
+
+
+class Details:
     """Makes the values of blocks, in each of which resources and scopes that spans share are written once."""
 
     def __init__(self, lose: Callable[[str], None]) -> None:
@@ -73,10 +97,26 @@ class _Details:
         self._kept: dict[int, _Kept] = {}
         """By the identity of a resource: nearly all spans that have the same share the object."""
 
-    def of(self, spans: Iterable[Span]) -> dict[str, object]:
+    def of(self, spans: Iterable[Span | AlikeSpan]) -> bytes:
         """Return the value of a block: what spans share, and for each span a list as the page's script reads it."""
         self._shared, self._values = {}, []
-        return {"spans": [*map(self._span, spans)], "shared": self._values}
+        texts = [
+            encoded(self._span(span), self._lose) if isinstance(span, Span) else self._alike(span) for span in spans
+        ]
+        return b'{"spans":[%b],"shared":%b}' % (b",".join(texts), encoded(self._values, self._lose))
+
+    def alone(self, span: Span) -> list[Any]:
+        """Return the list of a span as a block has it, with what it shares in its place."""
+        self._shared, self._values = {}, []
+        value: list[Any] = self._span(span)
+        value[4:6] = (self._values[number] for number in value[4:6])
+        return value
+
+    def _alike(self, span: AlikeSpan) -> bytes:
+        head, process, offset, length = span
+        resource, scope = self._share(process.resource, process.resource_text), self._share([], _NOTHING)
+        of_source = process.path, offset, length, process.writer
+        return b"%b,%d,%d,[],[],[%b,%d,%d],%b]" % (head, resource, scope, *of_source)
 
     def _span(self, span: Span) -> list[object]:
         source, writer = span.source, writer_of(span, span.source.file)

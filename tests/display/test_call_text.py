@@ -90,7 +90,7 @@ def test_what_is_not_known_is_not_said() -> None:
                 WaitedFor.CREATION: (3, 35_000_000),
                 WaitedFor.FREE_WORKER: (2, 60_000_000),
             },
-            "192 ms waiting: 60 ms likely for a free worker, 35 ms for its actor to be created, 97 ms cause unknown",
+            "192 ms waiting: 60 ms likely for a free worker, 35 ms for its actor to be ready, 97 ms cause unknown",
             "free worker 31%, creation 18%, unknown 51%",
         ),
         # Of a part of a wait the cause is known.

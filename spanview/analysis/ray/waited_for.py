@@ -73,7 +73,7 @@ class WaitedFor(StrEnum):
     FREE_WORKER = "a free worker"
     ACTOR = "its actor"
     """The actor ran something else."""
-    CREATION = "its actor to be created"
+    CREATION = "its actor to be ready"
     UNKNOWN = "unknown"
 
     @property
@@ -121,7 +121,7 @@ class WaitReason:
 
     @property
     def label(self) -> str:
-        """What was waited for, and how much, as `mostly for its actor to be created`."""
+        """What was waited for, and how much, as `mostly for its actor to be ready`."""
         return self.waited_for.label_of("" if self.is_whole else "mostly" if self.is_most else "at the end")
 
 

@@ -144,21 +144,21 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             "1 A.__init__ < 0-1\n1 A.f < 1-2\n2 A.__init__ > 800-900\n2 A.f > 901-902",
-            "for its actor to be created: A.__init__ had to end first",
+            "for its actor to be ready: A.__init__ had to end first",
         ),
         # Another one of its calls came in between.
         (
             "1 A.__init__ < 0-1\n1 A.g < 1-2\n1 A.f < 2-3\n2 A.__init__ > 800-900\n2 A.g > 901-1000\n2 A.f > 1001-1002",
-            "mostly for its actor to be created: A.__init__ had to end first",
+            "mostly for its actor to be ready: A.__init__ had to end first",
         ),
         # What may be its argument came before the actor: early, late, and after it, when another one of its calls ran.
         (
             f"{_CREATED_LATE}3 g > 100-300\n2 A.f > 801-802",
-            "mostly for its actor to be created: A.__init__ had to end first",
+            "mostly for its actor to be ready: A.__init__ had to end first",
         ),
         (
             f"{_CREATED_LATE}3 g > 100-600\n2 A.f > 801-802",
-            "at the end for its actor to be created: A.__init__ had to end first",
+            "at the end for its actor to be ready: A.__init__ had to end first",
         ),
         (
             f"{_CREATED_LATE}3 g > 100-996\n2 A.f > 1000-1001",
@@ -188,7 +188,7 @@ def reason_of_last(store: Store) -> str:
         # Of very many calls that ended meanwhile, only the last are looked at: g may be followed by any of the rest.
         (
             f"{_CREATED_LATE}3 g > 100-101\n{_MANY}2 A.f > 801-802",
-            "at the end for its actor to be created: A.__init__ had to end first",
+            "at the end for its actor to be ready: A.__init__ had to end first",
         ),
         (
             f"{_ACTOR}1 A.g < 4-5\n1 A.f < 5-6\n2 A.g > 6-90\n2 A.f > 91-92",

@@ -187,6 +187,22 @@ def test_by_ray_the_rows_add_up(compared: Callable[..., dict[str, Any]]) -> None
     assert sum(changes.values()) == value["delta"]["total_ns"] == 40_000
 
 
+def test_time_after_an_attempt_without_an_end_is_apart(compared: Callable[..., dict[str, Any]]) -> None:
+    """Nobody knows how much of that the attempt ran: it isn't the time between attempts."""
+    build = Builder()
+    again: dict[str, Any] = {"parent": 1, "kind": "CONSUMER"}
+    spans = [
+        build.span("f ray.remote", span=1, kind="PRODUCER", start=0, duration=1),
+        build.span("f ray.remote_worker", span=2, start=5, end_time=None, **again),
+        build.span("f ray.remote_worker", span=3, start=20, duration=4, **again),
+    ]
+    Path("one.json").write_bytes(file_of(spans))
+    value = compared("one.json", "one.json", "--by", "ray")
+    totals = {path["path"][-1]: path["a"]["total_ns"] for path in value["paths"]}
+    expected = {"f": 4_000, "waiting": 4_000, "submitting": 1_000, "after an attempt without an end": 15_000}
+    assert totals == expected
+
+
 def test_rows_have_what_is_compared(compared: Callable[..., dict[str, Any]]) -> None:
     """Rows are the paths of the version before: their sums are divided, and say by what."""
     value = compared("both", "new")

@@ -68,6 +68,8 @@ class Doing(Enum):
     """Calls waited before they first ran."""
     RETRYING = "retrying"
     """Calls waited between two attempts."""
+    UNENDED = "unended"
+    """Between an attempt without an end and the next one: nobody knows until when the first one ran."""
     LIVING = "living"
     """Actors lived between two attempts of their constructors: nobody waited for the second one."""
     QUEUED = "queued"
@@ -365,6 +367,8 @@ class _Sorter:
         if previous is None or not self._is_attempt(previous):
             return Doing.WAITING
         rows = self._tree.rows[previous], self._tree.rows[node]
+        if self._spans.end_ns[rows[0]] == NO_TIME:
+            return Doing.UNENDED
         return Doing.LIVING if lived_between(self._store, *rows) else Doing.RETRYING
 
     def _is_futile(self, node: int) -> bool:
@@ -389,7 +393,7 @@ class _Sorter:
         return not (self._is_attempt(last) and are_executions(self._store, row, self._tree.rows[last]))
 
 
-_WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.LIVING, Doing.QUEUED))
+_WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.UNENDED, Doing.LIVING, Doing.QUEUED))
 
 
 def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], known: KnownCalls) -> list[AnswerPart]:

@@ -37,7 +37,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from spanview.analysis.consistent import NO_TIMES, consistent
-from spanview.analysis.ray.waits import lived_before
+from spanview.analysis.ray.waits import has_waited
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import unheard
 from spanview.index.tree import ROOT
@@ -118,8 +118,8 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     """Return what each name takes of the critical paths, the greatest first, then by name.
 
     Returns:
-        The names that are on a path. What missing parents take is left out, and the time in which an actor lived
-        between two attempts of its constructor.
+        The names that are on a path. What missing parents take is left out, and the time between two attempts in which
+        an actor lived, or that follows one without an end.
     """
     spans, table = store.spans, store.trace_table
     sums: dict[Blame, defaultdict[int, int]] = {kind: defaultdict(int) for kind in Blame}
@@ -136,7 +136,7 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
         for node, start, end, kind in stretches:
             if not tree.is_missing(node):
                 name = spans.name[tree.rows[node]]
-                if kind is Blame.SELF or not lived_before(store, tree, node):
+                if kind is Blame.SELF or has_waited(store, tree, node):
                     sums[kind][name] += end - start
                 names.add(name)
         for name in names:

@@ -1,12 +1,13 @@
 """Sides to compare by span name or by Ray function, wherever they were called: flat call paths, which `diff` matches.
 
 by     path           durations
-----   -----------    -----------------------------------
+----   -----------    ------------------------------------------
 name   put            of all spans called so
 ray    put            of its attempts' runs
        put › waiting            from its submission to its first attempt
        put › submitting         of its PRODUCERs
-       put › between attempts   from an attempt to the next one
+       put › between attempts   from the end of an attempt to the next one
+       put › after an attempt without an end   from its start to the next one
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 WAITING: Final = "waiting"
 SUBMITTING: Final = "submitting"
 RETRYING: Final = "between attempts"
+UNENDED: Final = "after an attempt without an end"
 """The names of the paths below a function: with its runs, they are all the time from its submission to its end."""
 
 
@@ -117,7 +119,12 @@ def _functions(store: Store, side: Flame, traces: Sequence[int] | None) -> tuple
         number = number_of[function.function] = len(paths)
         occurs_in = roots[function.function]
         paths.append(_path(function.function, function.attempts, function.errors, function.runs_ns, occurs_in))
-        further = ((WAITING, function.waits_ns), (SUBMITTING, function.submits_ns), (RETRYING, function.retries_ns))
+        further = (
+            (WAITING, function.waits_ns),
+            (SUBMITTING, function.submits_ns),
+            (RETRYING, function.retries_ns),
+            (UNENDED, function.unended_ns),
+        )
         paths += [
             replace(_path(name, len(times), 0, times, occurs_in), parent=number, depth=1)
             for name, times in further

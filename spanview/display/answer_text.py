@@ -44,6 +44,7 @@ _IN_REQUEST: Final = {
 _BRIEFLY: Final = {
     Doing.WAITING: "waiting",
     Doing.RETRYING: "waiting",
+    Doing.UNENDED: "after an attempt without an end began",
     Doing.LIVING: "in an actor's life",
     Doing.QUEUED: "queued",
     Doing.IDLE: "with nothing running",
@@ -267,8 +268,10 @@ class _Line:
             case Doing.WAITING:
                 who = name if one else f"{count(part.spans, calls)} of {name}" if same else count(part.spans, calls)
                 return f"waiting before {who} ran"
-            case Doing.RETRYING:
-                return f"waiting between attempts{f' of {name}' if same else ''}"
+            case Doing.RETRYING | Doing.UNENDED:
+                of = f" of {name}" if same else ""
+                is_retry = part.doing is Doing.RETRYING
+                return f"waiting between attempts{of}" if is_retry else f"after an attempt{of} without an end began"
             case Doing.LIVING:
                 of, who = (name, "its actor") if same else ("constructors", "their actors")
                 if not same or part.longest.endswith("__init__ ray.remote_worker"):

@@ -422,6 +422,18 @@ def test_by_name() -> None:
     assert critical_by_name(store, []) == []
 
 
+def test_what_follows_an_attempt_without_an_end_is_no_wait() -> None:
+    """Nobody knows how much of that time the attempt ran."""
+    build = Builder()
+    store = store_of(
+        build.span("f ray.remote", span=1, kind="PRODUCER", start=0, duration=1),
+        build.span("f ray.remote_worker", span=2, parent=1, kind="CONSUMER", start=5, end_time=None),
+        build.span("f ray.remote_worker", span=3, parent=1, kind="CONSUMER", start=20, duration=4),
+    )
+    found = [(share.name, share.self_ns, share.wait_ns) for share in critical_by_name(store)]
+    assert found == [("f ray.remote_worker", 4_000, 4_000), ("f ray.remote", 1_000, 0)]
+
+
 @settings(max_examples=200, deadline=None)
 @given(graphs())
 def test_by_name_is_the_sum_of_the_paths(documents: list[Document]) -> None:

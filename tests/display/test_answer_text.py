@@ -89,6 +89,14 @@ def of_call(name: str, call: str, *attempts: str, indent: int = 2) -> str:
                 "+ 58 µs in a failed attempt of f + 2 µs submitting f"
             ),
         ),
+        # How much of that the first attempt ran isn't known.
+        (
+            of_call("m.f", "0-2", "52-?", "202-300", indent=0),
+            (
+                "300 µs = 150 µs after an attempt of f without an end began + 98 µs running "
+                "+ 50 µs waiting before f ran + 2 µs submitting f   not sure: 1 span has no end"
+            ),
+        ),
         # A restarted actor lived until then: what was waited for comes first.
         (
             of_call("m.A.__init__", "0-20", "300-310", "900-1000", indent=0),

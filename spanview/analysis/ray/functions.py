@@ -23,7 +23,7 @@ from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -75,7 +75,9 @@ class Function:
     submits_ns: Sequence[int] = field(default_factory=list)
     """How long each PRODUCER lasted that has an end, sorted, in nanoseconds; without those around another one."""
     retries_ns: Sequence[int] = field(default_factory=list)
-    """From the end of each attempt to the next one of its call, sorted; from its start where it has no end."""
+    """From the end of each attempt to the next one of its call, sorted."""
+    unended_ns: Sequence[int] = field(default_factory=list)
+    """From the start of each attempt without an end to the next one of its call, sorted."""
     existing: int = 0
     """PRODUCERs of a constructor that constructed nothing, because the actor already existed; they aren't calls."""
     untraced: int = 0
@@ -233,7 +235,7 @@ def _counted(
         _sorted(_differences(ended, started), of_runs, size),
         most_at_once_of_each(started, ended, of_runs, size),
         _sorted(*_submits(store, calls, functions), size),
-        _sorted(*_retries(store, calls, of_attempts), size),
+        *(_sorted(*between, size) for between in _retries(store, calls, of_attempts)),
     )
     counted = [Function(*values) for values in zip(groups.keys, *columns, strict=True)]
     for function, unknown in zip(counted, count_of(of_attempts[has_no_run]), strict=True):
@@ -258,15 +260,20 @@ def _submits(store: Store, calls: Calls, groups: Places) -> tuple[NDArray[Any], 
     return _differences(ends[chosen], starts[chosen]), groups[chosen]
 
 
-def _retries(store: Store, calls: Calls, groups: Places) -> tuple[NDArray[Any], Places]:
-    """Return how long it took from attempts to the next ones of their calls, and the group of each of these."""
+def _retries(store: Store, calls: Calls, groups: Places) -> Iterator[tuple[NDArray[Any], Places]]:
+    """Yield how long it took from attempts to the next ones of their calls, and the group of each of these.
+
+    First for those from an end, then for those from a start because there is no end.
+    """
     starts, ends = copy_of(store.spans.start_ns)[calls.attempts], copy_of(store.spans.end_ns)[calls.attempts]
     is_next = np.ones(len(starts), np.bool_)
     is_next[calls.firsts[:-1][calls.counts > 0]] = False
     index = np.flatnonzero(is_next)
     index = index[(starts[index] != NO_TIME) & (starts[index - 1] != NO_TIME)]
-    since = np.where(ends[index - 1] == NO_TIME, starts[index - 1], ends[index - 1])
-    return _differences(np.maximum(starts[index], since), since), groups[index]
+    has_end = ends[index - 1] != NO_TIME
+    for times, chosen in ((ends, index[has_end]), (starts, index[~has_end])):
+        since = times[chosen - 1]
+        yield _differences(np.maximum(starts[chosen], since), since), groups[chosen]
 
 
 def _differences(later: Places, earlier: Places) -> NDArray[Any]:

@@ -90,17 +90,21 @@ def _wait_after(store: Store, previous: int, row: int, wait: int) -> int:
     spans = store.spans
     if spans.kind[previous] != CONSUMER:
         return wait
-    if spans.end_ns[previous] == NO_TIME or lived_between(store, previous, row):
+    if not _has_waited_since(store, previous, row):
         return 0
     return max(0, min(wait, spans.start_ns[row] - spans.end_ns[previous]))
 
 
-def lived_before(store: Store, tree: TraceTree, node: int) -> bool:
-    """Return whether a node is an attempt before which its actor lived, as in `lived_between`."""
+def has_waited(store: Store, tree: TraceTree, node: int) -> bool:
+    """Return whether a node waited from the end of the attempt before it, if there is one, as `wait_of` has it."""
     rows, kinds, previous = tree.rows, store.spans.kind, tree.previous_sibling(node)
     if previous is None or not kinds[rows[node]] == kinds[rows[previous]] == CONSUMER:
-        return False
-    return lived_between(store, rows[previous], rows[node])
+        return True
+    return _has_waited_since(store, rows[previous], rows[node])
+
+
+def _has_waited_since(store: Store, previous: int, row: int) -> bool:
+    return store.spans.end_ns[previous] != NO_TIME and not lived_between(store, previous, row)
 
 
 def lived_between(store: Store, previous: int, row: int) -> bool:

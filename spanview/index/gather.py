@@ -67,27 +67,23 @@ class Template:
         self._mask = np.frombuffer(mask.ljust(self._width, b"\0"), np.uint64) if b"\0" in mask else None
         self._last = np.uint64(word(b"\xff" * (self.width - self._width + WORD)))
 
-    def take(self, buffer: Bytes, places: Places) -> tuple[Bytes, Flags | None]:
-        """Return the bytes at each place, and where the literals match; None for everywhere."""
+    def take(self, buffer: Bytes, places: Places) -> tuple[Bytes, Flags]:
+        """Return the bytes at each place, and where the literals match."""
         rows = rows_at(buffer, places, self._width)
         words = rows.view(np.uint64)
         if self._mask is None:
             words[:, -1] &= self._last
         else:
             words = words & self._mask
-        # Mostly nearly all fit: looking for the others is cheaper than asking row by row.
-        others = np.flatnonzero(words != self._text)
-        if not len(others):
-            return rows, None
         fits = np.ones(len(rows), np.bool_)
-        fits[others // words.shape[1]] = False
+        # Mostly nearly all fit: looking for the others is cheaper than asking row by row.
+        fits[np.flatnonzero(words != self._text) // words.shape[1]] = False
         return rows, fits
 
     def fits(self, buffer: Bytes, places: Places, limits: Places) -> Flags:
         """Return which places aren't before their limits and have the literals; places may be before the buffer."""
-        fits = places >= limits
-        same = self.take(buffer, np.maximum(places, 0))[1]
-        return fits if same is None else fits & same
+        fits: Flags = (places >= limits) & self.take(buffer, np.maximum(places, 0))[1]
+        return fits
 
 
 class Choice:
@@ -106,15 +102,15 @@ class Choice:
         self._numbers = np.full(256, len(texts), np.uint8)
         self._numbers[[text[1] for text in texts]] = range(len(texts))
 
-    def take(self, buffer: Bytes, places: Places) -> tuple[NDArray[np.uint8], Places, Flags | None]:
-        """Return the number of the word at each place, where it ends, and where there is one; None for everywhere."""
+    def take(self, buffer: Bytes, places: Places) -> tuple[NDArray[np.uint8], Places, Flags]:
+        """Return the number of the word at each place, where it ends, and where there is one."""
         numbers = self._numbers[buffer[places + 1]]
         fits = words_at(buffer, places) & self._masks[numbers] == self._words[numbers]
-        return numbers, places + self._widths[numbers], None if fits.all() else fits
+        return numbers, places + self._widths[numbers], fits
 
 
-def ids_of(digits: Bytes) -> tuple[Words, Flags | None]:
-    """Return the numbers that hexadecimal digits stand for, and where all are digits; None for everywhere.
+def ids_of(digits: Bytes) -> tuple[Words, Flags]:
+    """Return the numbers that hexadecimal digits stand for, and where all are digits.
 
     Args:
         digits: N x 16k digits.
@@ -123,6 +119,7 @@ def ids_of(digits: Bytes) -> tuple[Words, Flags | None]:
         N x k numbers.
     """
     shape = digits.shape[0], digits.shape[1] // 16
+    fit = np.ones(len(digits), np.bool_)
     try:
         packed = np.frombuffer(unhexlify(digits.tobytes()), ">u8")
     except Error:
@@ -130,5 +127,4 @@ def ids_of(digits: Bytes) -> tuple[Words, Flags | None]:
         fit = np.all(values < 16, axis=1)  # noqa: PLR2004
         values &= 15
         packed = (values[:, ::2] << 4 | values[:, 1::2]).view(">u8")
-        return packed.reshape(shape).astype(np.uint64), fit
-    return packed.reshape(shape).astype(np.uint64), None
+    return packed.reshape(shape).astype(np.uint64), fit

@@ -66,7 +66,8 @@ class Adopted:
         intake.spans.widen()
         files, file_indexes = np.unique(rows["source"], return_inverse=True)
         sources = np.array([self._source_of(number) for number in files.tolist()], np.uint32)[file_indexes]
-        order = _order_of(rows["trace_high"], rows["trace_low"])
+        # Those of one trace come together, each trace's in their order.
+        order = np.lexsort((rows["trace_high"], rows["trace_low"]))
         numbers = _trace_numbers(intake, rows["trace_high"], rows["trace_low"], order)
         of_table, is_new = _assign_span_slots(intake, numbers, rows["span_id"])
         names, services = self._names[rows["name"]], self._services[rows["service"]]
@@ -134,20 +135,6 @@ def _count(intake: Intake, sources: Rows32) -> None:
     counts = np.bincount(sources)
     for source in np.flatnonzero(counts).tolist():
         intake.tallies.add_records(intake.sources[source].path, int(counts[source]))
-
-
-def _order_of(high: Words, low: Words) -> Places:
-    """Return indexes such that those of one trace come together, each trace's in their order."""
-    bits = np.uint64(len(low).bit_length())
-    keys = low >> bits << bits | np.arange(len(low), dtype=np.uint64)
-    keys.sort()
-    order = (keys & ((np.uint64(1) << bits) - np.uint64(1))).astype(np.int64)
-    lows, highs = low[order], high[order]
-    differ = (lows[1:] != lows[:-1]) | (highs[1:] != highs[:-1])
-    if (differ & (keys[1:] >> bits == keys[:-1] >> bits)).any():
-        # Ids that aren't random share their first bits.
-        order = np.lexsort((low, high))
-    return order
 
 
 def _trace_numbers(intake: Intake, high: Words, low: Words, order: Places) -> NDArray[np.uint32]:

@@ -88,7 +88,7 @@ class Heads:
             self._forget()
         heads = self._look_up(data, buffer, lines)
         services, processes = np.full(len(heads), NO_NUMBER, np.int64), np.zeros(len(heads), np.uint32)
-        for number in _different(heads):
+        for number in np.unique(heads[heads != NO_NUMBER]).tolist():
             head = self._heads[number]
             rows = np.flatnonzero(heads == number)
             fits = head.tail.fits(buffer, lines.ends[rows] - head.tail.width, attributes[rows])
@@ -103,12 +103,10 @@ class Heads:
         if self._recent != NO_NUMBER:
             # Mostly, all have the most recent one.
             recent = self._heads[self._recent].template
-            remaining_has = widths[remaining] == recent.width
-            rows = remaining[remaining_has]
-            same = recent.take(buffer, lines.starts[rows])[1]
-            heads[rows if same is None else rows[same]] = self._recent
+            rows = remaining[widths[remaining] == recent.width]
+            heads[rows[recent.take(buffer, lines.starts[rows])[1]]] = self._recent
             remaining = remaining[heads[remaining] == NO_NUMBER]
-        for width in _different(widths[remaining]):
+        for width in np.unique(widths[remaining]).tolist():
             rows = remaining[widths[remaining] == width]
 
             def number_of(row: int, rows: Places = rows) -> int:
@@ -134,14 +132,6 @@ class Heads:
         if number != NO_NUMBER:
             self._recent = number
         return number
-
-
-def _different(numbers: NDArray[np.int64]) -> list[int]:
-    """Return which numbers there are, `NO_NUMBER` left out."""
-    if len(numbers) and (numbers == numbers[0]).all():
-        return [number for number in numbers[:1].tolist() if number != NO_NUMBER]
-    different: list[int] = np.unique(numbers).tolist()
-    return [number for number in different if number != NO_NUMBER]
 
 
 def _names_in(head: bytes, tail: bytes) -> tuple[str, str] | None:

@@ -21,9 +21,9 @@ class Matches:
     def __init__(self, indexes: Places, positions: Places, **columns: NDArray[Any]) -> None:
         self.indexes, self.positions, self.columns = indexes, positions, columns
 
-    def keep(self, fits: Flags | None) -> bool:
+    def keep(self, fits: Flags) -> bool:
         """Keep only those that fit; tell whether any were left out."""
-        if fits is None or fits.all():
+        if fits.all():
             return False
         # Numbers choose quicker than flags.
         selected = np.flatnonzero(fits)
@@ -36,3 +36,11 @@ class Matches:
         rows, fits = template.take(buffer, self.positions)
         self.positions = self.positions + template.width
         return rows[fits] if self.keep(fits) else rows
+
+    def take_where(self, flags: Flags, template: Template, buffer: Bytes) -> tuple[Bytes, Flags]:
+        """Go on behind a template where flags are set; return the bytes of these records, and which of all fit."""
+        rows, some_fit = template.take(buffer, self.positions[flags])
+        fits = np.ones(len(flags), np.bool_)
+        fits[flags] = some_fit
+        self.positions = self.positions + template.width * flags
+        return rows, fits

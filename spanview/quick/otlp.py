@@ -18,7 +18,6 @@ from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.times import NO_TIME
 from spanview.quick import layouts
 from spanview.quick.heads import Heads, OtlpLines
-from spanview.quick.known_rows import NO_NUMBER
 from spanview.quick.matches import Matches
 from spanview.quick.times import NANOSECOND_DIGITS, nanoseconds_of
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.arrays import Flags
     from spanview.index.gather import Bytes
     from spanview.quick.texts import Names
 
@@ -97,12 +95,13 @@ class OtlpScanner:
     def _take_parents(self, buffer: Bytes, matches: Matches) -> None:
         """Take parents and flags; the positions are then those of the names."""
         has_parent = buffer[matches.positions + 1] == _PARENT_LETTER
-        parent_ids, rows, fits = _taken_where(has_parent, _PARENT, buffer, matches)
+        parent_ids = np.zeros(len(has_parent), np.uint64)
+        rows, fits = matches.take_where(has_parent, _PARENT, buffer)
         begin = len(_LAYOUT.parent_id)
         ids, are_ids = ids_of(rows[:, begin : begin + 16])
         parent_ids[has_parent] = ids[:, 0]
-        fits[has_parent] &= True if are_ids is None else are_ids
-        matches.columns["parent_id"] = parent_ids.astype(np.uint64)
+        fits[has_parent] &= are_ids
+        matches.columns["parent_id"] = parent_ids
         matches.keep(fits)
         rows = matches.take(_FLAGS, buffer)
         begin = len(_LAYOUT.flags)
@@ -112,20 +111,14 @@ class OtlpScanner:
     def _take_names(self, data: bytearray, buffer: Bytes, matches: Matches) -> None:
         """Take names; the positions are then those of their ends."""
         starts = matches.positions
-        texts, lengths, fits = self._names.texts_at(buffer, starts)
+        texts, lengths = self._names.texts_at(buffer, starts)
         ends = starts + lengths
-        are_followed = _KIND.take(buffer, ends)[1]
-        if are_followed is not None:
-            fits = are_followed if fits is None else fits & are_followed
-        if fits is None:
-            names = self._names.find(texts, lengths)
-        else:
-            names = np.full(len(starts), NO_NUMBER, np.int64)
-            names[fits] = self._names.find(texts[fits], lengths[fits])
-            for index in np.flatnonzero(~fits).tolist():
-                match = _NAME.match(data, int(starts[index]) - 1)
-                if match:
-                    names[index], ends[index] = self._names.numbers[match[1]], match.end(1)
+        fits = _KIND.take(buffer, ends)[1]
+        names = self._names.find(texts, lengths, fits)
+        for index in np.flatnonzero(~fits).tolist():
+            match = _NAME.match(data, int(starts[index]) - 1)
+            if match:
+                names[index], ends[index] = self._names.numbers[match[1]], match.end(1)
         matches.columns["name"], matches.positions = names, ends
         matches.keep(names >= 0)
 
@@ -139,8 +132,8 @@ class OtlpScanner:
         fits &= matches.columns["start_ns"] > 0
         matches.keep(fits)
         has_end = buffer[matches.positions + 2] == _END_LETTER
-        ends, rows, fits = _taken_where(has_end, _END, buffer, matches)
-        ends[:] = NO_TIME
+        ends = np.full(len(has_end), NO_TIME)
+        rows, fits = matches.take_where(has_end, _END, buffer)
         ends[has_end], are_times = nanoseconds_of(rows, len(_LAYOUT.end_time))
         fits[has_end] &= are_times & (ends[has_end] >= matches.columns["start_ns"][has_end])
         matches.columns["end_ns"] = ends
@@ -149,16 +142,11 @@ class OtlpScanner:
     def _take_statuses(self, data: bytearray, buffer: Bytes, matches: Matches) -> None:
         """Take statuses; the positions are then those of the attributes."""
         is_coded = buffer[matches.positions + len(_LAYOUT.status)] != _CLOSE
-        begins = matches.positions.copy()
-        fits = np.ones(len(begins), np.bool_)
+        begins = matches.positions
         statuses = np.zeros(len(begins), np.uint8)
-        for template, selected in ((_UNSET, np.flatnonzero(~is_coded)), (_CODED, np.flatnonzero(is_coded))):
-            rows, some_fit = template.take(buffer, begins[selected])
-            fits[selected] = True if some_fit is None else some_fit
-            matches.positions[selected] += template.width
-            if template is _CODED:
-                statuses[selected] = rows[:, _CODE] - np.uint8(_ZERO)
-        fits &= statuses < len(STATUS_NAMES)
+        rows, fits = matches.take_where(is_coded, _CODED, buffer)
+        statuses[is_coded] = rows[:, _CODE] - np.uint8(_ZERO)
+        fits &= (statuses < len(STATUS_NAMES)) & matches.take_where(~is_coded, _UNSET, buffer)[1]
         for index in np.flatnonzero(is_coded & ~fits).tolist():
             match = _DESCRIBED.match(data, int(begins[index]))
             if match and _is_text(match[2]):
@@ -174,19 +162,3 @@ def _is_text(raw: bytes) -> bool:
     except orjson.JSONDecodeError:
         return False
     return True
-
-
-def _taken_where(
-    flags: Flags, template: Template, buffer: Bytes, matches: Matches
-) -> tuple[NDArray[np.int64], Bytes, Flags]:
-    """Go on behind a template where flags are set.
-
-    Returns:
-        A zero for each record, the bytes of those whose flags are set, and which records fit.
-    """
-    selected = np.flatnonzero(flags)
-    rows, some_fit = template.take(buffer, matches.positions[selected])
-    fits = np.ones(len(flags), np.bool_)
-    fits[selected] = True if some_fit is None else some_fit
-    matches.positions = matches.positions + template.width * flags
-    return np.zeros(len(flags), np.int64), rows, fits

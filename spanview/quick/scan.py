@@ -15,7 +15,6 @@ import numpy as np
 from spanview.index.gather import Choice, Template, ids_of
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.quick import times
-from spanview.quick.known_rows import NO_NUMBER
 from spanview.quick.layouts import INDENTED, ONE_LINE
 from spanview.quick.matches import Matches
 from spanview.quick.tails import Ends, Tails
@@ -115,14 +114,9 @@ class LayoutScanner:
     def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> Matches:
         """Take names and ids; the positions are then those of the kinds."""
         name_starts = starts + templates.name.width
-        texts, lengths, are_plain = self._names.texts_at(buffer, name_starts)
+        texts, lengths = self._names.texts_at(buffer, name_starts)
         rows, fits = templates.ids.take(buffer, name_starts + lengths)
-        begin_well = templates.name.take(buffer, starts)[1]
-        if begin_well is not None:
-            fits = begin_well if fits is None else fits & begin_well
-        if are_plain is not None:
-            fits = are_plain if fits is None else fits & are_plain
-        names = np.full(len(starts), NO_NUMBER, np.int64)
+        fits &= templates.name.take(buffer, starts)[1]
         digits = np.concatenate(
             [
                 rows[:, templates.trace_offset : templates.trace_offset + 32],
@@ -131,19 +125,16 @@ class LayoutScanner:
             axis=1,
         )
         kinds = name_starts + lengths + templates.ids.width
-        if fits is None:
-            names = self._names.find(texts, lengths)
-        else:
-            names[fits] = self._names.find(texts[fits], lengths[fits])
-            for index in np.flatnonzero(~fits).tolist():
-                match = templates.head.match(data, int(starts[index]))
-                if match and self._states[match[4]] >= 0:
-                    names[index] = self._names.numbers[match[1]]
-                    digits[index] = np.frombuffer(match[2] + match[3], np.uint8)
-                    kinds[index] = match.end()
+        names = self._names.find(texts, lengths, fits)
+        for index in np.flatnonzero(~fits).tolist():
+            match = templates.head.match(data, int(starts[index]))
+            if match and self._states[match[4]] >= 0:
+                names[index] = self._names.numbers[match[1]]
+                digits[index] = np.frombuffer(match[2] + match[3], np.uint8)
+                kinds[index] = match.end()
         ids, are_ids = ids_of(digits)
         matches = Matches(np.arange(len(starts)), kinds, name=names, ids=ids)
-        matches.keep(names >= 0 if are_ids is None else (names >= 0) & are_ids)
+        matches.keep((names >= 0) & are_ids)
         ids = matches.columns.pop("ids")
         matches.columns |= {"trace_high": ids[:, 0], "trace_low": ids[:, 1], "span_id": ids[:, 2]}
         return matches
@@ -154,20 +145,12 @@ class LayoutScanner:
         matches.keep(fits)
         is_child = buffer[matches.positions + templates.parent_value_offset] == _QUOTE
         parent_ids = np.zeros(len(matches.indexes), np.uint64)
-        fits = np.ones(len(matches.indexes), np.bool_)
-        for template, selected in (
-            (templates.child, np.flatnonzero(is_child)),
-            (templates.root, np.flatnonzero(~is_child)),
-        ):
-            rows, some_fit = template.take(buffer, matches.positions[selected])
-            fits[selected] = True if some_fit is None else some_fit
-            matches.positions[selected] += template.width
-            if template is templates.child:
-                ids, are_ids = ids_of(rows[:, templates.parent_offset : templates.parent_offset + 16])
-                parent_ids[selected] = ids[:, 0]
-                fits[selected] &= True if are_ids is None else are_ids
+        rows, fits = matches.take_where(is_child, templates.child, buffer)
+        ids, are_ids = ids_of(rows[:, templates.parent_offset : templates.parent_offset + 16])
+        parent_ids[is_child] = ids[:, 0]
+        fits[is_child] &= are_ids
         matches.columns["parent_id"] = parent_ids
-        matches.keep(fits)
+        matches.keep(fits & matches.take_where(~is_child, templates.root, buffer)[1])
         start_and_end, fits = times.times_of(
             matches.take(templates.times, buffer), (templates.start_offset, templates.end_offset)
         )

@@ -28,15 +28,6 @@ _MAX_TAILS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class _Tail:
-    """What ends a record that was decoded."""
-
-    text: bytes
-    template: Template
-    service: int
-
-
-@dataclass(frozen=True, slots=True)
 class Ends:
     """Where the ends of records are."""
 
@@ -61,8 +52,9 @@ class Tails:
     def __init__(self, begin: bytes, number_of: Callable[[str], int]) -> None:
         self._begin, self._template = begin, Template(begin)
         self._number_of = number_of
-        self._tails: dict[bytes, _Tail] = {}
-        self._recent: _Tail | None = None
+        self._tails: dict[bytes, int] = {}
+        """The numbers of the services."""
+        self._recent: tuple[Template, int] | None = None
         self._widths: dict[int, KnownRows] = {}
 
     def services(self, records: Ends, remaining: Places) -> NDArray[np.int64]:
@@ -74,29 +66,23 @@ class Tails:
         services = np.full(len(records.ends), NO_NUMBER, np.int64)
         if self._recent is not None:
             # Nearly always, all have the most recent one.
-            remaining = self._compare(records, remaining, self._recent, services)
+            tail, service = self._recent
+            fits = tail.fits(records.buffer, records.ends[remaining] - tail.width, records.attributes[remaining])
+            services[remaining[fits]] = service
+            remaining = remaining[~fits]
         for width in [*self._widths]:
             remaining = self._look_up(records, remaining, width, services)
         while len(remaining):
             index = int(remaining[0])
-            tail = self._tail_of(records, index)
-            if tail is None or len(tail.text) > _MAX_TAIL_BYTES or len(self._widths) >= _MAX_WIDTHS:
-                services[index] = NO_NUMBER if tail is None else tail.service
+            text, service = self._tail_of(records, index)
+            width = len(text)
+            if service == NO_NUMBER or width > _MAX_TAIL_BYTES or len(self._widths) >= _MAX_WIDTHS:
+                services[index] = service
                 remaining = remaining[1:]
                 continue
-            self._recent = tail
-            remaining = self._compare(records, remaining, tail, services)
-            self._widths[len(tail.text)] = KnownRows(len(tail.text))
-            remaining = self._look_up(records, remaining, len(tail.text), services)
+            self._widths[width] = KnownRows(width)
+            remaining = self._look_up(records, remaining, width, services)
         return services
-
-    def _compare(self, records: Ends, remaining: Places, tail: _Tail, services: NDArray[np.int64]) -> Places:
-        """Note the service of those that have a tail; return the others."""
-        fits = tail.template.fits(
-            records.buffer, records.ends[remaining] - tail.template.width, records.attributes[remaining]
-        )
-        services[remaining[fits]] = tail.service
-        return remaining[~fits]
 
     def _look_up(self, records: Ends, remaining: Places, width: int, services: NDArray[np.int64]) -> Places:
         """Note the services of those whose tails have a width; return the others."""
@@ -107,31 +93,27 @@ class Tails:
         selected = remaining[fits]
 
         def number_of(row: int) -> int:
-            tail = self._tail_of(records, int(selected[row]))
-            if tail is None:
-                return NO_NUMBER
-            self._recent = tail
-            return tail.service
+            text, number = self._tail_of(records, int(selected[row]))
+            if number != NO_NUMBER:
+                self._recent = Template(text), number
+            return number
 
         services[selected] = self._widths[width].find_at(records.buffer, tail_starts[fits], number_of)
         return remaining[~fits]
 
-    def _tail_of(self, records: Ends, index: int) -> _Tail | None:
-        """Return the tail of a record, decoded with the whole record where it is new."""
+    def _tail_of(self, records: Ends, index: int) -> tuple[bytes, int]:
+        """Return a record's tail, decoded with the whole record where it is new, and the number of its service."""
         data, end = records.data, int(records.ends[index])
         begin = data.rfind(self._begin, int(records.attributes[index]), end)
-        if begin < 0:
-            return None
-        text = bytes(data[begin:end])
-        tail = self._tails.get(text)
-        if tail is None:
+        text = bytes(data[begin:end]) if begin >= 0 else b""
+        number = self._tails.get(text, NO_NUMBER)
+        if text and number == NO_NUMBER:
             service = _service_of(bytes(data[int(records.starts[index]) : end]), text)
-            if service is None:
-                return None
-            if len(self._tails) >= _MAX_TAILS:
-                self._tails.clear()
-            tail = self._tails[text] = _Tail(text, Template(text), self._number_of(service))
-        return tail
+            if service is not None:
+                if len(self._tails) >= _MAX_TAILS:
+                    self._tails.clear()
+                number = self._tails[text] = self._number_of(service)
+        return text, number
 
 
 def _service_of(record: bytes, tail: bytes) -> str | None:

@@ -51,19 +51,19 @@ class Names:
         self.numbers = TextNumbers()
         self._known = KnownRows(_NAME_BYTES)
 
-    def texts_at(self, buffer: Bytes, positions: Places) -> tuple[Bytes, Places, Flags | None]:
-        """Return the bytes from the start of each name on, how many are before a quote, and which names have no escape.
+    def texts_at(self, buffer: Bytes, positions: Places) -> tuple[Bytes, Places]:
+        """Return the bytes from the start of each name on, and how many are before a quote or an escape.
 
-        The flags are None for all; of a name that is too long there is no quote.
+        Of a name that is too long there are none.
         """
         texts = rows_at(buffer, positions, _NAME_BYTES)
-        lengths = (texts == _QUOTE).argmax(axis=1)
-        escapes = texts == _BACKSLASH
-        if not escapes.any():
-            return texts, lengths, None
-        return texts, lengths, ~(escapes.any(axis=1) & (escapes.argmax(axis=1) < lengths))
+        return texts, ((texts == _QUOTE) | (texts == _BACKSLASH)).argmax(axis=1)
 
-    def find(self, texts: Bytes, lengths: Places) -> NDArray[np.int64]:
-        """Return the numbers of names that end before their bytes do, none of them with an escape."""
+    def find(self, texts: Bytes, lengths: Places, fits: Flags) -> NDArray[np.int64]:
+        """Return the numbers of names; `NO_NUMBER` for those that don't fit: have an escape, or are too long."""
+        if not fits.all():
+            numbers = np.full(len(fits), NO_NUMBER, np.int64)
+            numbers[fits] = self.find(texts[fits], lengths[fits], fits[fits])
+            return numbers
         words = texts.view(np.uint64) & _NAME_MASKS.take(lengths, axis=0)
         return self._known.find(words, lambda row: self.numbers[texts[row, : lengths[row]].tobytes()])

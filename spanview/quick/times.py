@@ -35,8 +35,8 @@ _HALVES: Final = np.array(
 _MAX_SECONDS: Final = 2**63 // NS_PER_SECOND
 
 
-def times_of(texts: Bytes, positions: tuple[int, ...]) -> tuple[NDArray[np.int64], Flags | None]:
-    """Return nanoseconds since 1970, and where all of the texts are times; None for everywhere.
+def times_of(texts: Bytes, positions: tuple[int, ...]) -> tuple[NDArray[np.int64], Flags]:
+    """Return nanoseconds since 1970, and where all of the texts are times.
 
     Args:
         texts: N rows of bytes, which fit `PARTS` from each of `positions` on.
@@ -50,19 +50,14 @@ def times_of(texts: Bytes, positions: tuple[int, ...]) -> tuple[NDArray[np.int64
         fits &= np.all(digits <= 9, axis=1) & np.all(digits[:, 2:5:2] <= 5, axis=1)  # noqa: PLR2004
     ns = (digits.astype(np.float64) @ _WEIGHTS).astype(np.int64)
     fits &= ns < _NS_PER_DAY
-    days = texts.take(np.add.outer(positions, np.arange(_DAY_CHARS)), axis=1).view(f"V{_DAY_CHARS}").ravel()
-    first = days[:1].tobytes()
-    if days.tobytes() == first * len(days):
-        ns += _start_of(first)
-        fits &= _start_of(first) != NO_TIME
-    else:
-        different_days, day_indexes = np.unique(days.view(f"S{_DAY_CHARS}"), return_inverse=True)
-        starts = np.array([_start_of(day) for day in different_days.tolist()])
-        # Where a day isn't one, the sum isn't used.
-        ns += starts[day_indexes]
-        fits &= (starts != NO_TIME)[day_indexes]
+    days = texts.take(np.add.outer(positions, np.arange(_DAY_CHARS)), axis=1).view(f"S{_DAY_CHARS}").ravel()
+    different_days, day_indexes = np.unique(days, return_inverse=True)
+    starts = np.array([_start_of(day) for day in different_days.tolist()], np.int64)
+    # Where a day isn't one, the sum isn't used.
+    ns += starts[day_indexes]
+    fits &= (starts != NO_TIME)[day_indexes]
     shape = len(texts), len(positions)
-    return ns.reshape(shape).T, None if fits.all() else np.all(fits.reshape(shape), axis=1)
+    return ns.reshape(shape).T, np.all(fits.reshape(shape), axis=1)
 
 
 def nanoseconds_of(texts: Bytes, position: int) -> tuple[NDArray[np.int64], Flags]:

@@ -242,8 +242,7 @@ def _places_of(buffer: Bytes, byte: int) -> Places:
 
 def _matches_at(buffer: Bytes, offsets: Places, text: bytes) -> Flags:
     """Return at which offsets a text is."""
-    fits = Template(text).take(buffer, offsets)[1]
-    return np.ones(len(offsets), np.bool_) if fits is None else fits
+    return Template(text).take(buffer, offsets)[1]
 
 
 def _are(rows: Bytes, text: bytes) -> Flags:

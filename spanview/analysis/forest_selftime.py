@@ -17,8 +17,7 @@ import numpy as np
 
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.index.arrays import copy_of
-from spanview.index.forest import ROOT
-from spanview.index.forest_trees import trees_in
+from spanview.index.forest import ROOT, trees_in
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from spanview.exports.shares import shares_of_traces, written
 from spanview.exports.walks import Above, spans_in_place
 from spanview.formats.jaeger.write import (
     ProcessTable,
-    format_trace_id,
     value_of,
     warnings_of_trace,
     with_references_within,
 )
 from spanview.formats.jsontext import dumps_reporting, dumps_strict
-from spanview.model.ids import format_trace_id as format_whole
+from spanview.formats.tags import short_trace_id
+from spanview.model.ids import format_trace_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +40,7 @@ def _traces(store: Store, traces: Sequence[int], lose: Callable[[str], None]) ->
     """Yield traces with a comma and a line feed between them."""
     between = b""
     for trace, spans in groupby(spans_in_place(store, traces), itemgetter(0)):
-        trace_id = dumps_strict(format_trace_id(format_whole(store.trace_table.trace_id(trace))))
+        trace_id = dumps_strict(short_trace_id(format_trace_id(store.trace_table.trace_id(trace))))
         prefix = b'%b{"traceID":%b,"spans":[\n' % (between, trace_id)
         processes, warnings = ProcessTable(), list[str]()
         for _, span, above in spans:

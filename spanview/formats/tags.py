@@ -89,6 +89,12 @@ def micros_of(ns: int | None, lose: Callable[[str], None]) -> int:
     return ns // NS_PER_MICROSECOND
 
 
+def short_trace_id(trace_id: str) -> str:
+    """Return a trace id with 16 digits where the upper half is zero, as both write it."""
+    middle = len(trace_id) // 2
+    return trace_id if trace_id[:middle].strip("0") else trace_id[middle:]
+
+
 def text_of(value: Any) -> str:
     """Return an attribute's value as the text of a tag: texts as they are, all else as JSON."""
     if isinstance(value, str):

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from spanview.index.arrays import copy_of, hashes_of
-from spanview.index.tree import SKEW_NS
+from spanview.index.tree import SKEW_NS, TraceTree
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -196,6 +196,54 @@ def forest_of(store: Store, traces: Iterable[int] | None = None) -> Forest:
     parents = _parents(store, rows, of_rows, ids, parent_ids)
     cut = _cut(parents, copy_of(spans.start_ns)[:size][rows], ids)
     return Forest(store, size, rows, of_rows, parents, cut)
+
+
+def trees_in(forest: Forest, traces: Sequence[int]) -> Iterator[tuple[TraceTree, list[int]]]:
+    """Yield the trees of some of a forest's traces, and the position in the forest of each node that is a span."""
+    in_order = forest.in_order()
+    order = in_order[np.argsort(forest.traces[in_order], kind="stable")]
+    counts = np.bincount(forest.traces, minlength=max(traces, default=0) + 1)
+    ends = np.cumsum(counts)
+    begins = ends - counts
+    nodes = np.empty(len(forest), np.int64)
+    nodes[order] = np.arange(len(forest)) - begins[forest.traces[order]]
+    parents = np.where(forest.parents >= 0, nodes[np.maximum(forest.parents, 0)], ROOT)
+    missing = _add_placeholders(forest, nodes, counts, parents)
+    cut = dict[int, set[int]]()
+    for trace, node in zip(forest.traces[forest.cut].tolist(), nodes[forest.cut].tolist(), strict=True):
+        cut.setdefault(trace, set()).add(node)
+    positions, rows, above = order.tolist(), forest.rows[order].tolist(), parents[order].tolist()
+    for trace in traces:
+        of_trace, ids = slice(begins[trace], ends[trace]), missing.get(trace, [])
+        tree = TraceTree.made(
+            forest.store.spans,
+            rows[of_trace],
+            ids,
+            frozenset(cut.get(trace, ())),
+            [*above[of_trace], *[ROOT] * len(ids)],
+        )
+        yield tree, positions[of_trace]
+
+
+def _add_placeholders(forest: Forest, nodes: Places, counts: Places, parents: Places) -> dict[int, list[int]]:
+    """Hang spans whose parents are missing from placeholders, which come after the spans by their earliest children.
+
+    Returns:
+        The span ids of the placeholders, by trace.
+    """
+    missing = dict[int, list[int]]()
+    orphans = np.flatnonzero(forest.parents == MISSING)
+    ids = forest.of("parent_id")[orphans]
+    order = np.lexsort((nodes[orphans], forest.traces[orphans]))
+    known = dict[tuple[int, int], int]()
+    traces = forest.traces[orphans[order]].tolist()
+    for orphan, trace, span_id in zip(orphans[order].tolist(), traces, ids[order].tolist(), strict=True):
+        of_trace = missing.setdefault(trace, [])
+        node = known.setdefault((trace, span_id), int(counts[trace]) + len(of_trace))
+        if node == counts[trace] + len(of_trace):
+            of_trace.append(span_id)
+        parents[orphan] = node
+    return missing
 
 
 def incomplete_traces(store: Store, traces: Places) -> Flags:

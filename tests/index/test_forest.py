@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, file_of, store_of, store_of_files
 from span_graphs import forests, graphs, whole_traces
-from spanview.index.forest import MISSING, ROOT, forest_of, incomplete_traces
-from spanview.index.forest_trees import trees_in
+from spanview.index.forest import MISSING, ROOT, forest_of, incomplete_traces, trees_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

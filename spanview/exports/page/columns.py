@@ -29,8 +29,7 @@ from spanview.analysis.walk import walk
 from spanview.display.answer_text import whole_answer_text
 from spanview.display.trace_words import name_without_root, path_text
 from spanview.display.units import count
-from spanview.index.forest import ROOT
-from spanview.index.forest_trees import trees_in
+from spanview.index.forest import ROOT, trees_in
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR, KIND_NAMES, PRODUCER
 from spanview.model.ids import format_trace_id

@@ -29,7 +29,6 @@ from spanview.formats.jaeger.write import (
     NO_END,
     PARENT_TYPES,
     ProcessTable,
-    format_trace_id,
     is_count,
     log_of,
     process_of,
@@ -47,14 +46,14 @@ from spanview.formats.tags import (
     STATUS_DESCRIPTION,
     Tags,
     ignore_loss,
+    short_trace_id,
     status_named,
     take_shared,
     time_of_micros,
     times_of,
 )
 from spanview.model.codes import ERROR
-from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, parse_id
-from spanview.model.ids import format_trace_id as format_whole
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Span, Status
 from spanview.model.times import NO_TIME, known
@@ -157,7 +156,7 @@ def _span(
     kind = tags.take(KIND, lambda value: KINDS.get(value) if isinstance(value, str) else None)
     status = _status(tags)
     read = Span(
-        trace_id=format_whole(trace_id) if trace_id != UNUSABLE else None,
+        trace_id=format_trace_id(trace_id) if trace_id != UNUSABLE else None,
         span_id=format_span_id(span_id) if span_id != UNUSABLE else None,
         parent_id=parent_id,
         name=as_text(span.get("operationName")),
@@ -226,7 +225,7 @@ def _references(span: dict[str, Any], trace_id: int) -> tuple[list[dict[str, Any
         usable.append(
             {
                 "refType": kind,
-                "traceID": format_trace_id(format_whole(of_trace)),
+                "traceID": short_trace_id(format_trace_id(of_trace)),
                 "spanID": format_span_id(id_of_span),
             }
         )
@@ -241,7 +240,7 @@ def _family(references: list[dict[str, Any]], trace_id: int) -> tuple[str | None
         if parent_id is None and of_trace == trace_id and reference["refType"] in PARENT_TYPES:
             parent_id = reference["spanID"]
         else:
-            links.append(Link(format_whole(of_trace), reference["spanID"]))
+            links.append(Link(format_trace_id(of_trace), reference["spanID"]))
     return parent_id, tuple(links)
 
 

@@ -24,6 +24,7 @@ from spanview.formats.tags import (
     lose_unsupported,
     micros_of,
     shared_tags,
+    short_trace_id,
     text_of,
 )
 from spanview.model.codes import ERROR, KIND_NAMES
@@ -116,7 +117,7 @@ def value_of(span: Span, processes: ProcessTable, lose: Callable[[str], None] = 
     if span.end_ns is None and not is_count(kept):
         warnings.append(NO_END)
     return {
-        "traceID": format_trace_id(span.trace_id),
+        "traceID": short_trace_id(span.trace_id),
         "spanID": span.span_id,
         **({"flags": flags} if is_count(flags) else {}),
         "operationName": span.name,
@@ -149,12 +150,6 @@ def texts_in(value: object) -> list[str]:
 def warnings_of_trace(span: Span) -> list[str]:
     """Return the warnings of a trace, which its first span has kept."""
     return texts_in(own_extra(span.extra).get("traceWarnings"))
-
-
-def format_trace_id(trace_id: str) -> str:
-    """Return a trace id as Jaeger writes it: with 16 digits where the upper half is zero."""
-    middle = len(trace_id) // 2
-    return trace_id if trace_id[:middle].strip("0") else trace_id[middle:]
 
 
 def references_of(span: Span, lose: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -211,7 +206,7 @@ def is_reference(value: Any) -> bool:
 
 
 def _reference(kind: str, trace_id: str, span_id: str) -> dict[str, Any]:
-    return {"refType": kind, "traceID": format_trace_id(trace_id), "spanID": span_id}
+    return {"refType": kind, "traceID": short_trace_id(trace_id), "spanID": span_id}
 
 
 def process_of(resource: Resource, lose: Callable[[str], None]) -> dict[str, Any]:

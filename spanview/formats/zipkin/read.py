@@ -28,6 +28,7 @@ from spanview.formats.tags import (
 )
 from spanview.formats.zipkin.shared import SpanIds, keys_of
 from spanview.formats.zipkin.write import (
+    DESCRIBES_NOTHING,
     FORMAT,
     LINK,
     LOCAL,
@@ -58,7 +59,6 @@ _KEYS: Final = _ONLY_ZIPKINS | {
     *("traceId", "parentId", "id", "kind", "name", "timestamp", "duration", "debug", "tags")
 }
 """All keys of a span, and those that tell one from a record of another kind."""
-_DESCRIBES_NOTHING: Final = ("", "true", "false")
 _ENDPOINT_KEYS: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
 _MAX_LINKS: Final = 128
 
@@ -189,7 +189,7 @@ def _status(tags: Tags) -> Status:
     code, description = tags.take(STATUS_CODE, status_named), tags.take_text(STATUS_DESCRIPTION)
     if error is not None:
         code = ERROR
-        if description is None and error not in _DESCRIBES_NOTHING:
+        if description is None and error not in DESCRIBES_NOTHING:
             description = error
     return Status(code or 0, description)
 

@@ -25,6 +25,7 @@ from spanview.formats.tags import (
     lose_unsupported,
     micros_of,
     shared_tags,
+    short_trace_id,
     text_of,
 )
 from spanview.model.codes import ERROR
@@ -45,7 +46,7 @@ REMOTE: Final = ("peer.service", "network.peer.address", "network.peer.port")
 _ENDPOINT_ATTRIBUTES: Final = frozenset((*LOCAL, *REMOTE))
 _REMOTE_NAMES: Final = ("server.address", "net.peer.name")
 """What else a remote endpoint may be named by; these stay tags as well."""
-_DESCRIBES_NOTHING: Final = ("", "true", "false")
+DESCRIBES_NOTHING: Final = ("", "true", "false")
 """What an `error` tag says that describes nothing."""
 _MAX_DIGITS: Final = 10
 _PORT_LIMIT: Final = 2**16
@@ -107,12 +108,6 @@ def _change(value: dict[str, Any], own: Mapping[str, Any]) -> None:
                 value["tags"].pop(key, None)
             elif isinstance(text, str):
                 value["tags"][key] = text
-
-
-def short_trace_id(trace_id: str) -> str:
-    """Return a trace id with 16 digits where the upper half is zero, as Zipkin itself shortens it."""
-    middle = len(trace_id) // 2
-    return trace_id if trace_id[:middle].strip("0") else trace_id[middle:]
 
 
 def _times(span: Span, lose: Callable[[str], None]) -> dict[str, int | None]:
@@ -213,7 +208,7 @@ def _status_tags(span: Span) -> dict[str, str]:
     tags = {STATUS_CODE: span.status.name} if code else {}
     if code == ERROR:
         tags[ERROR_TAG] = description or ""
-    if description is not None and (code != ERROR or description in _DESCRIBES_NOTHING):
+    if description is not None and (code != ERROR or description in DESCRIBES_NOTHING):
         tags[STATUS_DESCRIPTION] = description
     return tags
 

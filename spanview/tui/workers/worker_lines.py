@@ -91,13 +91,18 @@ def _errors(model: WorkersModel, index: int) -> str:
 
 
 def _shown_share(model: WorkersModel, index: int) -> str:
-    return f"{model.shown_share(index):.0%}" if model.is_busy_known(index) else "–"
+    return _share(model, index, model.shown_share(index))
 
 
 def _own_share(model: WorkersModel, index: int) -> str:
     busy_ns, length_ns = model.own_time(index)
-    share = busy_ns / length_ns if length_ns else None
-    return "–" if share is None or not model.is_busy_known(index) else f"{share:.0%}"
+    return _share(model, index, busy_ns / length_ns if length_ns else None)
+
+
+def _share(model: WorkersModel, index: int, share: float | None) -> str:
+    if share is None or not model.is_busy_known(index):
+        return "–"
+    return f"{model.at_least(index, share)}{share:.0%}"
 
 
 FIGURES: Final = (

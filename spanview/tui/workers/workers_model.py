@@ -432,8 +432,17 @@ class WorkersModel:
 
     def at_most(self, index: int) -> str:
         """Return what is said before a gap of a worker: blocks whose ends aren't known may have run on."""
-        is_open = index in self.shape.with_generators or self.lane(index).blocks.unended
-        return "at most " if is_open else ""
+        return "at most " if self._is_open(index) else ""
+
+    def at_least(self, index: int, share: float) -> str:
+        """Return what is said before the share of time that a worker was busy, for the same reason."""
+        return "≥ " if share < 1 and self._is_open(index) else ""
+
+    def _is_open(self, index: int) -> bool:
+        """Return whether a worker's blocks may have run longer than is known; of what runs now it is known."""
+        blocks, runs = self.lane(index).blocks, self._doing.get(index)
+        lost = (runs is None or self.start_of(blocks.rows[block]) < runs.since_ns for block in blocks.unended)
+        return index in self.shape.with_generators or any(lost)
 
     def _known_busy(self, index: int) -> Covered:
         """Return when a worker is known to have run something, with what runs now, or was lost, as far as was seen."""

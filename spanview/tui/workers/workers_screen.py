@@ -191,7 +191,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         elif length_ns:
             share, own, shown = busy_ns / length_ns, duration(length_ns), self._model.shown_share(index)
             rest = ", without generators" if index in self._model.shape.with_generators else ""
-            busy = [f"busy {share:.1%} of {own} ({shown:.1%} of view{rest})", f"busy {share:.1%} of {own}"]
+            of_own = f"busy {self._model.at_least(index, share)}{share:.1%} of {own}"
+            busy = [f"{of_own} ({self._model.at_least(index, shown)}{shown:.1%} of view{rest})", of_own]
             if lane.awaited_ns:
                 parts.append(f"likely awaits others {lane.awaited_ns / length_ns:.1%}")
         parts.append(f"{lane.max_concurrency:,} at once")

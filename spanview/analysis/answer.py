@@ -181,12 +181,7 @@ def answer_of(
     until: Mapping[int, int] = NO_TIMES,
     known: KnownCalls | None = None,
 ) -> Answer:
-    """Return where a trace's time went, as the module defines it.
-
-    Args:
-        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
-        known: What is known of all calls of the store, for whoever asks of many traces.
-    """
+    """Return where a trace's time went, as the module defines it; `until` is as in `consistent`."""
     tree = store.tree(trace) if tree is None else tree
     known = KnownCalls(store) if known is None else known
     answer = _of_request(store, trace, known)

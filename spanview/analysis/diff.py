@@ -349,11 +349,7 @@ def _changes_to_json(
 
 
 def to_json(merged: Diff, path: PathDiff, figures: Sequence[str] = FIGURES) -> dict[str, Any]:
-    """Return one path as `spanview diff --json` prints it.
-
-    Args:
-        figures: Those of `FIGURES` that are known of it.
-    """
+    """Return one path as `spanview diff --json` prints it, with those of `FIGURES` that are known of it."""
     compared = {figure: path.sides(figure) for figure in figures}
     sums = {figure: sides for figure, sides in compared.items() if figure not in PERCENTILES}
     return {

@@ -45,11 +45,7 @@ class DiffBy(StrEnum):
 
 
 def diff_groups(a: tuple[Flame, Flame], b: tuple[Flame, Flame]) -> Diff:
-    """Match the groups of two sides, each given as its call paths, which have its totals, and its groups.
-
-    Args:
-        a: One side's call paths, which have its totals, and its groups.
-    """
+    """Match the groups of two sides, each given as its call paths, which have its totals, and its groups."""
     totals, groups = diff(a[0], b[0]), diff(a[1], b[1])
     return replace(totals, paths=groups.paths, numbers=groups.numbers)
 

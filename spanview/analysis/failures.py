@@ -74,11 +74,7 @@ def failed_rows(store: Store, traces: Iterable[int] | None = None) -> Places:
 def failed_with(
     store: Store, column: Sequence[int], wanted: Collection[int], traces: Iterable[int] | None = None
 ) -> list[int]:
-    """Return the rows of the spans with status ERROR that have one of some numbers in a column.
-
-    Args:
-        column: A number for each row at that time.
-    """
+    """Return the rows of the spans with status ERROR that have one of some numbers in a column."""
     numbers, rows = copy_of(column), failed_rows(store, traces)
     rows = rows[rows < len(numbers)]
     failed: list[int] = rows[np.isin(numbers[rows], [*wanted])].tolist()
@@ -146,11 +142,7 @@ def newest_first(store: Store, rows: Sequence[int], above: Sequence[int], retrie
 
 
 def retried_attempts(store: Store, rows: Iterable[int]) -> set[int]:
-    """Return the rows of those spans that failed, or have no end, and are attempts of calls whose last one ended well.
-
-    Args:
-        rows: Of spans, among them all attempts of the calls that count.
-    """
+    """Return which attempts of calls failed, or have no end, though the last one ended well; all of them are given."""
     spans, retried = store.spans, set[int]()
     runs, calls = call_names(store)[1], defaultdict[tuple[int, int], list[int]](list)
     for row in rows:

@@ -116,12 +116,7 @@ def _handed_up(starts: Times, durations: Times, parents: Places) -> tuple[tuple[
 
 
 def _covered(durations: Times, owners: Places, begins: Times, ends: Times) -> Times:
-    """Return how much of each row's duration is covered by stretches, which lie within it.
-
-    Args:
-        owners: The row of each stretch.
-        begins: Of each stretch, counted from the start of its row.
-    """
+    """Return how much of each owner's duration is covered by stretches, which lie within it, from its start."""
     covered = np.zeros(len(durations), durations.dtype)
     if not len(owners):
         return covered

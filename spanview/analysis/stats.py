@@ -105,11 +105,7 @@ def statistics(store: Store, by: str = "name", traces: Iterable[int] | None = No
 
 
 def groups_of(store: Store, column: Column, traces: Sequence[int] | None = None, tell: Tell = unheard) -> list[Group]:
-    """Return the groups of spans by a column, those with the greatest total first, then by key, None last.
-
-    Args:
-        column: What they are grouped by; newer rows don't count.
-    """
+    """Return the groups of spans by a column, those with the greatest total first, then by key, None last."""
     return joined(parts_of(store, column, traces, tell))
 
 
@@ -176,11 +172,7 @@ def spans_of(store: Store, column: Column, key: str | None, traces: Iterable[int
 def slowest(
     store: Store, column: Sequence[int], wanted: AbstractSet[int], traces: Iterable[int] | None, limit: int
 ) -> list[int]:
-    """Return the rows with one of the wanted numbers that have a duration, slowest first, then by row.
-
-    Args:
-        column: A number for each row at that time.
-    """
+    """Return the rows with one of the wanted numbers that have a duration, slowest first, then by row."""
     spans = store.spans
     count = min(len(column), len(spans.next_row))
     rows = np.flatnonzero(np.isin(copy_of(column)[:count], [*wanted]))

@@ -5,7 +5,6 @@ units         numbers with the units a person reads
 cells         texts in columns of so many cells
 colors        the colours of services and processes
 shades        the colours of printed lines
-columns       printed tables
 bars          bars of eighth blocks
 timeline      round times along a line of time
 histogram     durations counted by power of ten

@@ -72,12 +72,7 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
 
 
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:
-    """Return what went on while a call waited, as `meanwhile fetch ran 1.28 s`.
-
-    Args:
-        name: What its function is called.
-        is_same: Whether the call that waited is one of this function.
-    """
+    """Return what went on while a call, perhaps of the same function, waited, as `meanwhile fetch ran 1.28 s`."""
     number = meanwhile.attempts
     if meanwhile.is_retried:
         return f"meanwhile {'another call of it' if is_same else name} took {number:,} attempts, {time} in all"

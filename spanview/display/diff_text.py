@@ -10,9 +10,8 @@ from rich.cells import cell_len
 
 from spanview.analysis.diff import PERCENTILES, Only
 from spanview.display.cells import name_text
-from spanview.display.columns import aligned
 from spanview.display.sanitise import sanitise
-from spanview.display.shades import plain
+from spanview.display.shades import HEAD, plain
 from spanview.display.units import amount, duration
 from spanview.index.tree import ROOT
 
@@ -46,7 +45,17 @@ def side_lines(merged: Diff, labels: Sequence[str], paint: Paint = plain) -> Ite
     changes = [signed_amount(merged.change(figure) or 0) for figure in ("traces", "spans", "errors")]
     changes += [_signed(merged.change(figure)) for figure in ("self_ns", "p50_ns", "p95_ns")[: 3 if has_many else 2]]
     rows.append(("", *changes, f"change {PER_TRACE}" if merged.is_per_trace else "change"))
-    yield from aligned(rows, paint)
+    yield from _aligned(rows, paint)
+
+
+def _aligned(rows: Sequence[Sequence[str]], paint: Paint) -> Iterator[str]:
+    """Yield the lines of a table, the heads in the first row: figures to the right, and text in the last column."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    for number, row in enumerate(rows):
+        cells = [f"{text:>{width}}" for text, width in zip(row, widths, strict=False)]
+        cells = [paint(cell, "" if number else HEAD) for cell in cells]
+        last = paint(row[-1].rstrip(), "" if number else HEAD)
+        yield f"{'  '.join(cells)}  {last}".rstrip()
 
 
 def figures_line(path: PathDiff) -> str:

@@ -11,11 +11,7 @@ _EMPTY: Final = {"service": _NONE, "kind": _NONE, "name": "(no name)", "trace.ro
 
 
 def group_text(key: str | None, by: str, longest: int = MAX_LENGTH) -> str:
-    """Return the key of a group, safe to print; in words where its spans have none.
-
-    Args:
-        longest: Characters of it that are kept.
-    """
+    """Return the key of a group, safe to print and not too long; in words where its spans have none."""
     if key:
         return sanitise(key, longest)
     return _NONE if key is None else _EMPTY.get(by, '""')

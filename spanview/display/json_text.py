@@ -58,11 +58,7 @@ def nested_in(value: Any) -> Any:
 
 
 class NestedValue:
-    """An object or a list that is shown as lines.
-
-    Args:
-        nested: What `nested_in` has made of it.
-    """
+    """An object or a list that is shown as lines; `nested` is what `nested_in` has made of it."""
 
     def __init__(self, whole: Any, nested: Any, path: Path, *, folds: Folds, room: int) -> None:
         self._whole = whole

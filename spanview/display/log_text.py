@@ -35,11 +35,7 @@ _COLOR: Final = re.compile("\x1b\\[[0-9;]*[mK]")
 
 
 def line_text(line: bytes, longest: int | None = None) -> str:
-    """Return a line of a log without its colours; it is made harmless later.
-
-    Args:
-        longest: Characters that are kept, as many as there are without; what is left out needs no decoding.
-    """
+    """Return a line of a log, or its beginning, without its colours; it is made harmless later."""
     if longest is not None:
         text = line_text(line[: _BYTES_PER_CHARACTER * longest])
         is_whole = len(text) <= longest and len(line) <= _BYTES_PER_CHARACTER * longest

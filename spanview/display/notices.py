@@ -15,11 +15,7 @@ NOTICED: Final = frozenset((ProblemKind.UNREADABLE, ProblemKind.REFUSED, Problem
 
 
 def notice_text(problem: Problem, longest_path: int = MAX_LENGTH) -> str:
-    """Return a problem as one line that is safe to print.
-
-    Args:
-        longest_path: Characters of its file that are kept, at the end.
-    """
+    """Return a problem as one line that is safe to print, with so many characters of its path's end."""
     path, detail = sanitise(problem.file), sanitise(problem.detail)
     if len(path) > longest_path:
         path = "…" + path[1 - longest_path :]

@@ -93,11 +93,7 @@ def value_text(value: Any) -> str:
 
 
 def wrapped(parts: Iterable[DetailPart], column: int, width: int) -> Iterator[DetailLine]:
-    """Yield parts as lines of a width.
-
-    Args:
-        column: Cells that the keys take, as `key_column` returns them.
-    """
+    """Yield parts as lines of a width; `column` is what `key_column` returns."""
     beside, wide = max(10, width - column - (3 if column else 1)), max(10, width - 1)
     count, unmeasured = 0, _MAX_MEASURED
     for part in parts:

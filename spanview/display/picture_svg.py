@@ -56,11 +56,7 @@ v event, c critical path, l where spans below run, f not on the critical path.""
 
 
 def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
-    """Yield the file of some pictures, one below the other.
-
-    Args:
-        pictures: At least one; all their texts are safe to print, and so are characters of XML.
-    """
+    """Yield the file of one or more pictures; all their texts are safe to print, and so are characters of XML."""
     cells = max((_cells_of(row) for picture in pictures for row in picture.rows), default=0)
     columns = max((len(picture.heads) for picture in pictures), default=0) - 1
     sheet = _Sheet(max(_MIN_NAME_WIDTH, min(_MAX_NAME_WIDTH, cells)), columns)
@@ -84,12 +80,7 @@ def _cells_of(row: Row) -> int:
 
 
 class _Sheet:
-    """Draws pictures in common columns.
-
-    Args:
-        name: Cells of the names.
-        columns: How many figures stand behind each.
-    """
+    """Draws pictures in common columns: so many cells of names, and so many figures behind each."""
 
     def __init__(self, name: int, columns: int) -> None:
         self._names_end = _MARGIN + name * _CELL

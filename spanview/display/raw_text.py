@@ -62,11 +62,7 @@ class _NoRecordError(ValueError):
 
 
 class _Layout:
-    """Lays a record out.
-
-    Args:
-        section: What paths begin with.
-    """
+    """Lays a record out; paths begin with the section."""
 
     def __init__(self, text: str, section: str, *, folds: Folds, room: int) -> None:
         self._section = section
@@ -173,11 +169,7 @@ def _matches(text: str) -> Iterator[re.Match[str]]:
 
 
 def raw_parts(text: str, section: str, *, folds: Folds, room: int) -> list[DetailPart] | None:
-    """Return a record as lines; None for what isn't written as an object or a list, or has too much in it.
-
-    Args:
-        section: What the paths of what can be folded begin with.
-    """
+    """Return a record as lines; None for what isn't written as an object or a list, or has too much in it."""
     try:
         lines = _Layout(text, section, folds=folds, room=room).lines
     except _NoRecordError:

@@ -90,11 +90,7 @@ def empty_sections(span: Span, log: SpanLog | None = None, *, is_linked: bool = 
 
 
 def detail_lines(subject: SpanInTree, section: str, width: int, view: DetailView | None = None) -> list[DetailLine]:
-    """Return the lines of one of `SECTIONS`, wrapped to a width.
-
-    Args:
-        view: How it is shown; by default as at first, with everything counted.
-    """
+    """Return the lines of one of `SECTIONS`, wrapped to a width; without a view, as at first with all counted."""
     if view is None:
         from spanview.display.timing_text import timing_facts
 

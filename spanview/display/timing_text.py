@@ -108,11 +108,7 @@ def _children(subject: SpanInTree, node: int) -> list[int]:
 
 
 def timing_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[DetailPart]:
-    """Yield what is known of a span's times.
-
-    Args:
-        facts: What `timing_facts` has counted; None while it counts.
-    """
+    """Yield what is known of a span's times; `facts` is None while they are counted."""
     yield from _of_span(subject)
     yield from _of_parts(subject, facts)
     yield from _of_trace(subject)

@@ -52,11 +52,7 @@ def at_least(ns: int) -> str:
 
 
 def lasted(ns: int | None, *, runs: bool | None) -> str:
-    """Return how long something lasted, lasts so far, or lasted at least.
-
-    Args:
-        runs: Whether it runs, or else was lost; None where it has ended.
-    """
+    """Return how long something lasted, lasts so far, or lasted at least; `runs` is None where it has ended."""
     if ns is None or runs is None:
         return duration(ns)
     return so_far(ns) if runs else at_least(ns)
@@ -114,11 +110,7 @@ def _decimals(number: float) -> int:
 
 
 def moment(ns: int | None, *, with_date: bool = True, zone: timezone | None = None, digits: int = 6) -> str:
-    """Return a time in the local zone, as `2026-11-20 12:43:30.917865`; `–` for None and `NO_TIME`.
-
-    Args:
-        digits: Decimals of the second, 0 to 6.
-    """
+    """Return a time in the local zone, as `2026-11-20 12:43:30.917865`; `–` for None and `NO_TIME`."""
     if ns is None or ns == NO_TIME:
         return "–"
     seconds, fraction = divmod(ns, NS_PER_SECOND)

@@ -13,11 +13,7 @@ _MAX_LENGTH: Final = 60
 
 
 class Unnamed:
-    """The words that are in none of the names that were seen so far.
-
-    Args:
-        words: Bare words and phrases of a query.
-    """
+    """The bare words and phrases of a query that are in none of the names that were seen so far."""
 
     def __init__(self, words: Sequence[str]) -> None:
         self._words = [*words]
@@ -25,11 +21,7 @@ class Unnamed:
         """How many names were looked at."""
 
     def says(self, names: Sequence[str]) -> list[str]:
-        """Return where else to look for one of them, in one line; nothing where all of them are in names.
-
-        Args:
-            names: All there are by now; those that were there before are not looked at again.
-        """
+        """Return where else to look for one of them, in one line; nothing where all are in the names so far."""
         if self._words and len(names) > self._searched_count:
             # One long text is looked through much quicker than many. Few words have a line end in them: for one that
             # is in two names, nothing is said.

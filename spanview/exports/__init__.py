@@ -2,7 +2,6 @@
 
 walks          the spans of traces in the order in which exports write them
 shares         shares of traces or rows that forked processes write or draft side by side, put together in order
-gathered       small pieces of text made into larger ones
 losses         what a format can't say, counted
 span_texts     the objects of spans in formats of spanview's own
 alike_records  what the records of a run of spans have in common, and where their values differ

@@ -134,11 +134,7 @@ class Sample(NamedTuple):
 
 
 def template_of(sample: Sample, differs: Flags) -> RecordTemplate | None:
-    """Return the template of a sample, None where it has none.
-
-    Args:
-        differs: Which of the bytes of its record others have not.
-    """
+    """Return the template of a sample, whose record differs in some bytes from others; None where it has none."""
     record, text = sample.record, sample.text
     layouts = parts_around_names(sample.kind, sample.status, has_parent=sample.has_parent)
     one_line, indented, of_object = (_VALUE.split(_NAME.join(parts)) for parts in layouts)

@@ -164,11 +164,7 @@ def _windows(buffer: Bytes, width: int) -> NDArray[np.void]:
 
 
 class Batch:
-    """Spans that are written together, N, in columns.
-
-    Args:
-        warned: The warnings that only trees give them, as bits of `Warnings`.
-    """
+    """Spans that are written together, N, in columns; `warned` are bits of `Warnings` that only trees give."""
 
     def __init__(self, store: Store, rows: Sequence[int], own: Sequence[int | None], warned: Sequence[int]) -> None:
         spans, table = store.spans, store.trace_table
@@ -240,13 +236,7 @@ class AlikeTexts:
         own: Sequence[int | None],
         warned: Sequence[int],
     ) -> Iterator[bytes]:
-        """Yield what `SpanTexts.joined` does, in pieces of some 256 KiB.
-
-        Args:
-            plain: Writes those that aren't similar.
-            prefixes: What comes before each object.
-            warned: The warnings that only its tree gives each, as bits of `Warnings`.
-        """
+        """Yield what `SpanTexts.joined` does, in pieces of some 256 KiB; `plain` writes those that aren't similar."""
         for chosen, batch, matches in self.matched(rows, own, warned):
             text = self._laid_out(batch, matches, _texts_of(prefixes[chosen]), plain).data
             for first in range(0, len(text), _PIECE_BYTES):
@@ -374,12 +364,7 @@ class AlikeTexts:
         return result
 
     def _laid_out(self, batch: Batch, matches: Places, prefixes: _Texts, plain: SpanTexts) -> Bytes:
-        """Return the text of a batch.
-
-        Args:
-            matches: The number of each span's template.
-            plain: Writes spans that have no template.
-        """
+        """Return the text of a batch, by the number of each span's template; `plain` writes those without."""
         unlike = np.flatnonzero(matches == NO_TEMPLATE)
         # Mostly there are none, and then nothing has to be chosen.
         alike: Places | slice = np.flatnonzero(matches != NO_TEMPLATE) if len(unlike) else slice(None)

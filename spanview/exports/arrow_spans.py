@@ -291,12 +291,7 @@ class ArrowSpans:
 
 
 def _known_json(text: bytes, attributes: Any) -> bytes | None:
-    """Return attributes as JSON; None where the quick encoder can't be sure of it.
-
-    Args:
-        text: The attributes, as the record has them.
-        attributes: The attributes, decoded.
-    """
+    """Return attributes as JSON, as the record has them; None where the quick encoder can't be sure of it."""
     try:
         value = orjson.dumps(attributes)
     except orjson.JSONEncodeError:

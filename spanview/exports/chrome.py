@@ -7,8 +7,7 @@ from itertools import chain, groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from spanview.exports.gathered import gathered
-from spanview.exports.shares import in_shares, shares_of_traces
+from spanview.exports.shares import gathered, in_shares, shares_of_traces
 from spanview.exports.walks import spans_in_place
 from spanview.formats.chrome import ChromeDrafts, ChromeWriter
 from spanview.formats.jsontext import dumps_strict

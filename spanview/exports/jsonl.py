@@ -61,11 +61,7 @@ def jsonl_chunks(
     *,
     forks: bool = True,
 ) -> Iterator[bytes]:
-    """Yield spans in the order of their rows as lines of JSON, some lines at a time.
-
-    Args:
-        known: What `known_by_trees` returns, where the store hasn't the whole traces.
-    """
+    """Yield spans in the order of their rows as lines of JSON, some at a time; `known` is of `known_by_trees`."""
     own, warnings = known or known_by_trees(store, rows)
     trace_of, table, alike = store.spans.trace, store.trace_table, None
     if are_many(store, len(rows)):

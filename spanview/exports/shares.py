@@ -15,7 +15,6 @@ from functools import partial
 from threading import active_count
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.exports.gathered import gathered
 from spanview.quick.cores import process_count
 
 if TYPE_CHECKING:
@@ -34,6 +33,8 @@ ALIKE_SHARES: Final = 4
 """A share has so many times more spans where they are written from templates."""
 _MAX_BYTES_AHEAD: Final = 16 * 1024 * 1024
 """Of the text that a process has written before its turn."""
+_PIECE_BYTES: Final = 256 * 1024
+"""Of a larger piece of the text."""
 _FORK_SHARES: Final = 5
 """With fewer shares, forking takes longer than it saves."""
 
@@ -95,11 +96,7 @@ def shares_of_rows(rows: Sequence[int], scale: int = 1) -> list[Sequence[int]]:
 
 
 class _Worker:
-    """A process that writes some shares, one after the other.
-
-    Args:
-        earlier: The workers that were started before.
-    """
+    """A process that writes some shares, one after the other; others were started earlier."""
 
     def __init__(self, shares: Sequence[Sequence[int]], write: Write, earlier: Sequence[_Worker]) -> None:
         self._write = write
@@ -124,11 +121,7 @@ class _Worker:
             its_end.close()
 
     def pieces(self, share: Sequence[int], lose: Lose, workers: Sequence[_Worker]) -> Iterator[bytes]:
-        """Yield the text of the next share; what a process that was killed has left of it is written here.
-
-        Args:
-            workers: All of them: the others go on while this one is waited for.
-        """
+        """Yield the text of the next share; what a killed process has left is written here. The others go on."""
         from multiprocessing.connection import wait
 
         size = 0
@@ -194,3 +187,17 @@ def _work(shares: Sequence[Sequence[int]], write: Write, pipe: Connection, inher
 
 def _count(losses: Counter[str], sentence: str) -> None:
     losses[sentence] += 1
+
+
+def gathered(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Join small pieces, because each that is written costs a call."""
+    pending: list[bytes] = []
+    size = 0
+    for part in parts:
+        pending.append(part)
+        size += len(part)
+        if size >= _PIECE_BYTES:
+            yield b"".join(pending)
+            pending.clear()
+            size = 0
+    yield b"".join(pending)

@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 class Nodes:
-    """Spans in the order of the text, and what comes between them.
-
-    Args:
-        ending: What closes the previous trace.
-    """
+    """Spans in the order of the text, and what comes between them."""
 
     def __init__(self, ending: bytes = b"") -> None:
         self.rows: list[int] = []
@@ -56,11 +52,7 @@ class Nodes:
         self.warnings += [warned[node].value if node in warned else 0 for node in nodes] if warned else [0] * len(nodes)
 
     def add_walked(self, store: Store, trace: int, walked: Walk, first: int) -> None:
-        """Add a trace without anything unusual.
-
-        Args:
-            first: Where the trace begins in the walk.
-        """
+        """Add a trace without anything unusual, which begins there in the walk."""
         part = slice(first, first + store.trace_table.span_count[trace])
         rows = walked.rows[part].tolist()
         self.prefixes += self._prefixes(trace_head(store, trace, rows, is_complete=True), walked.depths[part].tolist())

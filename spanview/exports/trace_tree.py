@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-from spanview.exports.gathered import gathered
-from spanview.exports.shares import ALIKE_SHARES, shares_of_traces, written
+from spanview.exports.shares import ALIKE_SHARES, gathered, shares_of_traces, written
 from spanview.exports.span_texts import BATCH_SPANS, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
 from spanview.formats.jsontext import dumps_strict

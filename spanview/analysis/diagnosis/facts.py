@@ -184,19 +184,11 @@ class Facts:
         return len(np.unique(self.traces[self.traces != self.store.intake.unplaced]))
 
     def read_again(self, rows: Sequence[int], holds: Callable[[Facts, int], bool]) -> tuple[list[int], str]:
-        """Return the rows whose records pass a test, and `At least ` where there are too many to be read.
-
-        Args:
-            rows: The candidates, of which the first 20,000 are read.
-        """
+        """Return the rows whose records pass a test, and `At least ` where more than the 20,000 that are read."""
         return [row for row in rows[:_MAX_RECORDS] if holds(self, row)], "At least " * (len(rows) > _MAX_RECORDS)
 
     def of_spans(self, kind: Kind, rows: Sequence[int], detail: str, severity: Severity | None = None) -> Finding:
-        """Return a finding of one of `OF_SPANS`, which counts spans; the first of them are its evidence.
-
-        Args:
-            severity: If it isn't the usual one.
-        """
+        """Return a finding of one of `OF_SPANS`, which counts spans; the first of them are its evidence."""
         return replace(finding_of(kind, len(rows), detail, self.places(rows), severity=severity), rows=rows)
 
     # -- places ------------------------------------------------------------------------------------------------------

@@ -144,11 +144,7 @@ def pids_used_again(facts: Facts) -> Finding | None:
 
 
 def _first_drivers(facts: Facts, of_hook: Mapping[int, str]) -> dict[str, tuple[int, str]]:
-    """Return the start of each folder's first driver, and that driver's file.
-
-    Args:
-        of_hook: The paths of files of the bundled hook, by source.
-    """
+    """Return the start of each folder's first driver, and that driver's file; `of_hook` are paths by source."""
     calls = np.flatnonzero(facts.submitted & (facts.starts != NO_TIME))
     # Of several values for one place the last one stays.
     of_source = dict(zip(facts.sources[calls[::-1]].tolist(), calls[::-1].tolist(), strict=True))

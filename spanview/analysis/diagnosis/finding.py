@@ -411,12 +411,6 @@ def finding_of(
     *,
     severity: Severity | None = None,
 ) -> Finding:
-    """Return a finding, with severity and certainty from its rule.
-
-    Args:
-        count: How often; 0 is no finding.
-        evidence: The places; those over `MAX_PLACES` are left out.
-        severity: If it isn't the usual one.
-    """
+    """Return a finding with the first `MAX_PLACES` places, and its rule's certainty, and severity unless given."""
     rule = RULES[kind]
     return Finding(kind, severity or rule.severity, rule.certainty, count, detail, tuple(evidence[:MAX_PLACES]))

@@ -85,11 +85,7 @@ def spans_in_finding(store: Store, kind: Kind) -> frozenset[int]:
 
 
 def _named_by(finding: Finding, store: Store, latest: str) -> str:
-    """Return the folder of the Ray session that the evidence is from, as paths or spans name it; empty if none does.
-
-    Args:
-        latest: The folder of Ray's latest session; the others stand beside it.
-    """
+    """Return the folder of the Ray session, beside the latest one, that paths or spans name; empty if none does."""
     if of_path := next(filter(None, (session_of(place.file) for place in finding.evidence)), ""):
         return of_path
     rows = (place.row for place in finding.evidence if place.row >= 0)

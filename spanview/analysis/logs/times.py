@@ -59,11 +59,7 @@ def may_have_times(data: bytes) -> bool:
 
 
 def log_time(line: bytes, near_ns: int) -> LogTime | None:
-    """Return when a line was written; None if it doesn't begin with a time.
-
-    Args:
-        near_ns: A time in whose year, or close to it, the line was written, in nanoseconds since 1970.
-    """
+    """Return when a line was written, in a year close to `near_ns`; None if it doesn't begin with a time."""
     if line[:1] == b"{":
         if (stamp := _TIMESTAMP.search(line)) is not None:
             return LogTime(int(stamp[1]), 1)

@@ -170,11 +170,7 @@ def text_term(
     column: str | None = None,
     of_trace: bool = False,
 ) -> Term:
-    """Return the test that an operator makes of a text.
-
-    Args:
-        column: As `column_term` takes it.
-    """
+    """Return the test that an operator makes of a text; `column` is that of `column_term`."""
     value = raw.value
     if raw.operator == "~":
         return column_term(column, read, regex_search(raw), of_trace=of_trace)

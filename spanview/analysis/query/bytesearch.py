@@ -76,8 +76,6 @@ _MAX_KNOWN_VALUES: Final = 65_536
 _MAX_KNOWN_BYTES: Final = 256
 """Bytes of a value that is remembered; longer ones rarely come again."""
 _SAMPLE_BYTES: Final = 64 * 1024
-_MAX_ESCAPE_BYTES: Final = 6
-"""Bytes of the longest escape."""
 
 
 class ByteSearch:

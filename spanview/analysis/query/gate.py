@@ -113,12 +113,7 @@ def _tests(part: RawPart) -> bool:
 
 
 def _selects(term: RawTerm, *, is_tested: bool) -> bool:
-    """Return whether a term selects the spans that a query is about.
-
-    Args:
-        term: One that isn't negated.
-        is_tested: Whether something of the query is a test.
-    """
+    """Return whether a term that isn't negated selects the spans that a query is about."""
     key = _key(term)
     if key is None:
         return term.operator == "=" and (is_tested or number_of(term.value) is None)

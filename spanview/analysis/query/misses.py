@@ -95,12 +95,7 @@ Miss: TypeAlias = SmallOr | OrSign | NoAttribute | TooExact | Misspelled | NoneT
 
 
 def misses_of(store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard) -> list[Miss]:
-    """Return why a query matches nothing, in the order of its terms; nothing where they don't explain it.
-
-    Args:
-        store: Where everything has been read.
-        tell: Called now and then; it may raise, which ends this.
-    """
+    """Return why a query matches nothing once all is read, by its terms; nothing where they don't explain it."""
     misses = [*dict.fromkeys(_of_terms(store, query, traces, tell))]
     if misses or query.trace_terms or len(query.span_terms) == 1:
         return misses
@@ -144,11 +139,7 @@ def _of_terms(store: Store, query: Query, traces: Collection[int] | None, tell: 
 def absent_attributes(
     store: Store, query: Query, traces: Collection[int] | None = None, tell: Tell = unheard
 ) -> tuple[str, ...]:
-    """Return the attributes that a query asks for and no span has; every record that may have them is read.
-
-    Args:
-        store: Where everything has been read.
-    """
+    """Return the attributes that a query asks for and no span has; every record that may have them is read."""
     keys = dict.fromkeys(key for term in query.span_terms for key in attributes_of(term))
     return tuple(key for key in keys if not matches_any(store, _having(key), traces, tell))
 

@@ -259,11 +259,7 @@ def _term(text: str, position: int, *, negated: bool) -> tuple[RawTerm, int]:
 
 
 def operator_after(text: str, position: int, key: str) -> re.Match[str] | None:
-    """Return the operator that compares a key, directly after it or after blanks; None if there is none.
-
-    Args:
-        key: The key; empty if it is quoted.
-    """
+    """Return the operator that compares a key (empty if quoted), after it or after blanks; None if there is none."""
     operator = _OPERATOR.match(text, end_of(_BLANK, text, position))
     if operator is None or operator.start() == position or operator[0] != ">":
         return operator

@@ -107,11 +107,7 @@ class TreeFacts:
         return known[2]
 
     def is_above(self, store: Store, row: int, test: Callable[[Subject], bool], *, is_child: bool) -> bool:
-        """Return whether one of the spans below a span passes a test.
-
-        Args:
-            is_child: Whether only its children are asked.
-        """
+        """Return whether a span below a span, or a child of it, passes a test."""
         trace = store.spans.trace[row]
         version = store.trace_table.version(trace)
         known = self._above.get((test, is_child, trace))

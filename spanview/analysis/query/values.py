@@ -56,11 +56,7 @@ def number_of(value: Any) -> Number | None:
 
 
 def is_equal(value: Any, text: str, number: Number | None) -> bool:
-    """Return whether a value equals a query's text: as a number if it is one, or else as text.
-
-    Args:
-        number: The number that `text` spells, or None.
-    """
+    """Return whether a value equals a query's text: as the number that it spells, if it does, or else as text."""
     if isinstance(value, int | float) and not isinstance(value, bool) and value == number:
         return True
     return text_of(value) == text

@@ -42,11 +42,7 @@ def numbers_of_serve(store: Store) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def served_in(forest: Forest, candidates: Places) -> tuple[Places, Places]:
-    """Return the calls that a replica ran, and the replicas' spans; both as positions.
-
-    Args:
-        candidates: The positions of calls without a CONSUMER.
-    """
+    """Return the positions of calls, without a CONSUMER, that a replica ran, and those of the replicas' spans."""
     import numpy as np
 
     calls, replicas = numbers_of_serve(forest.store)
@@ -65,11 +61,7 @@ def served_in(forest: Forest, candidates: Places) -> tuple[Places, Places]:
 
 
 def served_in_tree(store: Store, tree: TraceTree, calls: Collection[int]) -> dict[int, int]:
-    """Return the row of the replica's span that ran each call of a trace; calls without one are left out.
-
-    Args:
-        calls: The rows of calls without a CONSUMER.
-    """
+    """Return the row of the replica's span that ran each call without a CONSUMER; calls that none ran are left out."""
     numbers, replicas = numbers_of_serve(store)
     if not numbers:
         return {}

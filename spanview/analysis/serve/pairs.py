@@ -54,12 +54,7 @@ def may_have_other_half(store: Store, row: int) -> bool:
 
 
 def other_half(store: Store, row: int) -> OtherHalf | None:
-    """Return the span that probably belongs to a span; None if there is none, or more than one.
-
-    Args:
-        store: Where the spans are; only those of the same file and time are decoded.
-        row: A replica's span, or the root of a trace of FastAPI's.
-    """
+    """Return the span that probably belongs to a replica's span or FastAPI's root; None if none or several do."""
     if not may_have_other_half(store, row):
         return None
     match = _only_one(store, row)

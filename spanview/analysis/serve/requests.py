@@ -298,12 +298,7 @@ def _request(
     *,
     is_nested: bool,
 ) -> Request:
-    """Return one request; requests with the same key share it.
-
-    Args:
-        chain: The rows of its parts, the outermost first.
-        decoded: Their spans.
-    """
+    """Return one request of a chain of rows, the outermost first; requests with the same key share it."""
     spans, parts = store.spans, tuple(chain)
     outward = [span.attributes for span in decoded.values()]
     proxy, route, replica = (decoded[part].attributes if part in decoded else {} for part in Part)

@@ -20,6 +20,7 @@ from functools import partial
 from importlib import import_module
 from spanview.exports import shares
 from spanview.exports.losses import Losses
+from spanview.index.summary import summary_of
 from spanview.sources.loading import load_store
 
 form = sys.argv[1]
@@ -29,7 +30,7 @@ chosen = store.traces_in_order()
 if form == "jsonl":
     chosen = store.rows_in_order()
 elif form == "trace_tree":
-    chunks = partial(chunks, summary=store.summary(), problems=store.problems())
+    chunks = partial(chunks, summary=summary_of(store), problems=store.problems())
 shares.SHARE_SPANS, shares._FORK_SHARES = 40, 1
 forked = 0
 start = shares._Worker.__init__

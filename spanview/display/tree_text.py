@@ -73,13 +73,13 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
 
 
 def lasted_text(store: Store, trace: int, unended: Mapping[int, Unended] = NO_UNENDED) -> str:
-    """Return how long a trace lasted, lasts so far, or lasted at least, where it ends with what is lost."""
+    """Return how long a trace lasted, lasts so far, or lasted at least, where it ends with what was lost or stopped."""
     table, until = store.trace_table, ran_until(unended)
     start_ns, lasted_ns = table.start_ns[trace], table.duration_ns(trace)
     if start_ns != NO_TIME and until.now_ns:
         return lasted(max(until.now_ns - start_ns, lasted_ns or 0), runs=True)
-    if start_ns != NO_TIME and until.lost_ns - start_ns > (lasted_ns or 0):
-        return lasted(until.lost_ns - start_ns, runs=False)
+    if start_ns != NO_TIME and until.ended_ns and until.ended_ns - start_ns >= (lasted_ns or 0):
+        return lasted(until.ended_ns - start_ns, runs=False)
     return duration(lasted_ns)
 
 

@@ -19,6 +19,9 @@ from builders import EPOCH_NS, Builder
 from hosts import FakeHost
 from spanview.analysis import answer, silent
 from spanview.analysis.ray import unended
+from spanview.analysis.ray.unended import UnendedSpans
+from spanview.analysis.ray.writers import WorkerExit
+from spanview.display.tree_text import lasted_text
 from spanview.exports.page.columns import Columns
 from spanview.sources import processes
 from spanview.tui.app import findings
@@ -465,6 +468,26 @@ async def test_a_trace_that_outlasts_what_is_lost_has_its_duration(host: FakeHos
         await look.pilot.pause(1.5)
         assert "at least" not in look.text
         assert "≥" not in look.text
+
+
+@pytest.mark.parametrize("seen_us", [15, 900])
+async def test_a_trace_that_ends_with_what_was_stopped_has_one_duration(host: FakeHost, seen_us: int) -> None:
+    """How long it ran on nobody knows: list, title, sentence and tree all say that it lasted at least so long."""
+    host.exits["2f9c"] = WorkerExit("its job had finished", is_in_order=True)
+    host.end({7})
+    data, build, resource = Growing(), Builder(), OF_SEVEN | {"ray.worker_id": "2f9c"}
+    data.add(
+        build.span("job", span=1, start=0, duration=None, resource=resource),
+        build.span("load", span=2, parent=1, start=10, duration=5, resource=resource),
+        build.span("before", trace=2, span=3, start=-10, duration=10 + seen_us, resource=resource),
+        path=STARTED,
+    )
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.until_shown(f"≥ {seen_us} µs", "before")
+        await look.press("enter")
+        await look.until_shown(f"at least {seen_us} µs", "stopped")
+        assert f"   ≥ {seen_us} µs   " in look.header
+    assert lasted_text(data.store, 0, UnendedSpans.of_store(data.store, host).all()) == f"≥ {seen_us} µs"
 
 
 async def test_the_order_of_traces_that_run(host: FakeHost) -> None:

@@ -156,7 +156,7 @@ class Living:
     lost_spans: Mapping[int, Unended]
     """The spans that are lost, by row."""
     known_until: Mapping[int, int]
-    """Until when traces are known to have run that lost something, in nanoseconds since 1970, where that is known."""
+    """Until when traces that lack an end are known to have run, in nanoseconds since 1970; none of `running`."""
 
     @classmethod
     def of(cls, growths: Mapping[int, Growth]) -> Living:
@@ -164,7 +164,8 @@ class Living:
         growing = frozenset(trace for trace, growth in growths.items() if growth)
         running = frozenset(trace for trace, growth in growths.items() if growth.runs)
         lost = {trace: growth.lost for trace, growth in growths.items() if growth.lost}
-        until = {trace: max(known_until(growths[trace].unended).values(), default=NO_TIME) for trace in lost}
+        over = {trace: growth.unended for trace, growth in growths.items() if not growth.runs}
+        until = {trace: max(known_until(unended).values(), default=NO_TIME) for trace, unended in over.items()}
         spans = {row: span for growth in growths.values() for row, span in growth.unended.items()}
         lost_spans = {row: span for row, span in spans.items() if span.fate is Fate.LOST}
         return cls(growing, running, lost, lost_spans, {trace: ns for trace, ns in until.items() if ns != NO_TIME})

@@ -103,16 +103,15 @@ class RanUntil(NamedTuple):
 
     now_ns: int
     """When it was asked, where one runs."""
-    lost_ns: int
-    """When the last of those that are lost was known to."""
+    ended_ns: int
+    """When the last of those that are lost, or were stopped, was known to."""
 
 
 def ran_until(unended: Mapping[int, Unended]) -> RanUntil:
     """Return until when spans without an end are known to have run."""
-    lost = {row: span for row, span in unended.items() if span.fate is Fate.LOST}
-    runs = any(span.fate is Fate.RUNS for span in unended.values())
-    now_ns = max(known_until(unended).values(), default=0) if runs else 0
-    return RanUntil(now_ns, max(known_until(lost).values(), default=0))
+    ended = {row: span for row, span in unended.items() if span.fate is not Fate.RUNS}
+    now_ns = max(known_until(unended).values(), default=0) if len(ended) < len(unended) else 0
+    return RanUntil(now_ns, max(known_until(ended).values(), default=0))
 
 
 def why_lost(unended: Unended) -> str:

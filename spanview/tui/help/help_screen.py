@@ -54,7 +54,7 @@ _SIGNS: Final = (
         Sign("!", "something failed without an error status: a status code of 400 or above, or a lost call or span"),
     ),
     (On.TRACES | On.TRACE, Sign("12 s…", "so far: one of its spans is running")),
-    (On.TRACES | On.TRACE, Sign("≥ 12 s", "at least: one of its spans was lost, and may have ended later")),
+    (On.TRACES | On.TRACE, Sign("≥ 12 s", "at least: one of its spans was lost or stopped, and may have ended later")),
     (On.TRACES, Sign("1 finding", "what Check concluded from all spans, one for each kind")),
     (On.TRACES, Sign("2 torn", "damaged records, mostly incomplete; each is also a problem under Check")),
     (On.TRACES, Sign("3 not read", "files and folders that were refused or can't be read; also problems under Check")),

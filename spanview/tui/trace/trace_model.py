@@ -52,8 +52,8 @@ class TraceModel:
         """What was zoomed to; None for the whole trace."""
         self.asked_ns = 0
         """When something in it was last found to run, in nanoseconds since 1970; 0 where nothing runs."""
-        self.lost_ns = 0
-        """When what is lost in it was last known to run, in nanoseconds since 1970; 0 where that isn't known."""
+        self.ended_ns = 0
+        """When what was lost or stopped in it was last known to run, in nanoseconds since 1970; 0 if not known."""
         self.wanted: set[int] | None = None
         """Keys of the nodes that are shown, with those above them; None for all."""
         self._are_collapsed = False
@@ -300,15 +300,15 @@ class TraceModel:
         return self.asked_ns and max(self.asked_ns, self.stitched.whole.end_ns)
 
     @property
-    def ends_lost(self) -> bool:
-        """Whether nothing is known to have gone on longer than what is lost in it."""
-        return bool(self.lost_ns) and self.whole.end_ns == self.lost_ns
+    def ends_open(self) -> bool:
+        """Whether nothing is known to have gone on longer than what was lost or stopped in it."""
+        return bool(self.ended_ns) and self.whole.end_ns == self.ended_ns
 
     @property
     def whole(self) -> Window:
         """The time of the whole trace."""
         whole = self.stitched.whole
-        end_ns = max(self.now_ns, self.lost_ns)
+        end_ns = max(self.now_ns, self.ended_ns)
         return Window(whole.start_ns, end_ns) if end_ns > whole.end_ns else whole
 
     @property

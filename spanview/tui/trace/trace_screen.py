@@ -241,9 +241,9 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         return "   ".join(parts)
 
     def _length_text(self, known_ns: int | None) -> str:
-        """Return how long the trace lasted, lasts so far, or lasted at least, where it ends with what is lost."""
+        """Return how long the trace lasted, lasts so far, or lasted at least, where what ends it has no end."""
         model = self._model
-        if model.now_ns or model.ends_lost:
+        if model.now_ns or model.ends_open:
             return lasted(model.whole.length_ns, runs=bool(model.now_ns))
         return duration(known_ns)
 
@@ -623,7 +623,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     def _answer_version(self) -> tuple[int, int, int, int]:
         """Return what the answer depends on: how much of the trace is shown, and until when it is known to have run."""
         stitched = self._model.stitched
-        return len(stitched.unjoined.rows), stitched.replaced, self._missing.asked_ns, self._model.lost_ns
+        return len(stitched.unjoined.rows), stitched.replaced, self._missing.asked_ns, self._model.ended_ns
 
     def _take_answer(self, answered: _Answered) -> None:
         self._answered = answered
@@ -648,7 +648,7 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
             texts = answer_texts(answer, self._answered.short_names, open_calls)
             # What has come since lasts longer.
             is_first = is_part and duration(self._answered.until_ns - whole.start_ns) != duration(whole.length_ns)
-            texts = as_far_as_known(texts, is_part=is_part, is_lost=self._model.ends_lost, is_first=is_first)
+            texts = as_far_as_known(texts, is_part=is_part, is_lost=self._model.ends_open, is_first=is_first)
             self._answer_line.say(texts, hint)
 
     # -- the critical path -------------------------------------------------------------------------------------------

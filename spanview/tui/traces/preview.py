@@ -182,7 +182,7 @@ class Preview(Vertical):
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
         self._say_title(" " + "   ".join(parts))
         is_part = bool(model.now_ns) or viewer.is_growing(model.trace) or viewer.feed_state.loading
-        self._answer_line.say(as_far_as_known(known.answer, is_part=is_part, is_lost=model.ends_lost))
+        self._answer_line.say(as_far_as_known(known.answer, is_part=is_part, is_lost=model.ends_open))
         self._answer_line.display = bool(known.answer)
         rows.refresh()
         ruler.refresh()

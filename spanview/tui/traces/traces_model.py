@@ -358,9 +358,12 @@ class TracesModel:
         return max(self._lasted_ns(trace), -1 if NO_TIME in {until_ns, start_ns} else until_ns - start_ns)
 
     def runs(self, trace: int) -> bool | None:
-        """Return whether a trace runs, or else ends with what was lost; None where it ended, or has no known time."""
-        ns, known_ns = self.duration_ns(trace), self._lasted_ns(trace)
-        if ns < 0 or (trace not in self.running and ns == known_ns):
+        """Return whether a trace runs, or else may have run on as what ends it has no end; None where it has ended.
+
+        None, too, where there is no known time.
+        """
+        ns, until_ns = self.duration_ns(trace), self.known_until.get(trace, NO_TIME)
+        if ns < 0 or (trace not in self.running and until_ns - self._store.trace_table.start_ns[trace] != ns):
             return None
         return trace in self.running
 

@@ -102,13 +102,10 @@ class Share:
 def critical_path(
     tree: TraceTree, spans: SpanTable, names: Interned, until: Mapping[int, int] = NO_TIMES
 ) -> CriticalPath:
-    """Return the critical path of a trace, as the module defines it.
+    """Return the critical path of a trace, as the module defines it; `until` is as in `consistent`.
 
     It leads from the start of a root to the latest end without a gap. Where no span has a time it has no segments. That
     and everything else that isn't sure is said in `reason`, and raises nothing.
-
-    Args:
-        until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
     """
     stretches, reason = _path(tree, spans, names, until)
     return CriticalPath(tuple(map(Segment._make, reversed(stretches))), reason)

@@ -235,11 +235,7 @@ def _in_order(
     firsts: Sequence[int],
     routes: Mapping[int, str],
 ) -> tuple[list[CallPath], list[int]]:
-    """Return the paths by number, and the number of the path of each key.
-
-    Args:
-        routes: What some names stand for instead of their texts, by number.
-    """
+    """Return the paths by number, and the number of the path of each key; routes stand for some names, by number."""
     services = [*map(_service, store.services.texts)]
     names = {name: routes.get(name, store.names.texts[name]) for _, name, _ in keys if name != NO_NAME}
     totals = [sum(durations) for _, _, durations, *_ in figures]

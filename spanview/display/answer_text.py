@@ -90,18 +90,13 @@ def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:
     return _BETWEEN.join(filter(None, (line.whole, line.doubts_text)))
 
 
-def typical_texts(answers: TypicalAnswers, short: Mapping[str, str] | None = None, of: str = "") -> list[str]:
-    """Return where the time of the median trace and of the slowest went: the longest text first, then shorter ones.
-
-    Args:
-        short: As in `answer_texts`.
-        of: What traces these are two of, safe to print; empty where that is plain.
-    """
+def typical_texts(answers: TypicalAnswers, of: str = "") -> list[str]:
+    """Return where the time of the median and the slowest of some traces went: the longest text first, then shorter."""
     whose = ", ".join(filter(None, (of, "of those that ended" if answers.without_end else "")))
     lead = f"{whose}: " if whose else ""
     if answers.median is answers.slowest:
-        return [lead + text for text in answer_texts(answers.slowest, short)]
-    short = short_names([*answers.median.names, *answers.slowest.names]) if short is None else short
+        return [lead + text for text in answer_texts(answers.slowest)]
+    short = short_names([*answers.median.names, *answers.slowest.names])
     median, slowest = _Line(answers.median, short), _Line(answers.slowest, short)
     pairs = [*zip(median.marked_sums(), slowest.marked_sums(), strict=True)]
     # Where there is no room for both, it is the slowest that somebody looks for.

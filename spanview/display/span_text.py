@@ -72,12 +72,7 @@ def section_titles(span: Span, log: SpanLog | None = None) -> list[str]:
 
 
 def empty_sections(span: Span, log: SpanLog | None = None, *, is_linked: bool = False) -> set[str]:
-    """Return the sections that have nothing to show.
-
-    Args:
-        log: The lines of logs that belong to it; None while they are looked for.
-        is_linked: Whether something is known of spans that link to this one.
-    """
+    """Return the sections that have nothing to show; the log is None while its lines are looked for."""
     resource, scope = span.resource, span.scope
     has = {
         "Attributes": bool(span.attributes or span.extra),

@@ -36,12 +36,7 @@ _HARMLESS: Final = re.compile(rb"[\n\x20-\x7e]*")
 
 
 def line_of(span: Span, tree_warnings: Warnings = NO_WARNINGS, self_time_ns: int | None = None) -> bytes:
-    """Return a span as one line of JSON, its line feed included.
-
-    Args:
-        tree_warnings: Warnings that only the tree of its trace knows.
-        self_time_ns: How much of its duration has nothing below it that runs; None where that isn't known yet.
-    """
+    """Return a span as one line of JSON, its line feed included; what only the tree of its trace knows is given."""
     return dumps_span({"trace_id": span.trace_id, **span_value(span, self_time_ns, tree_warnings)}) + b"\n"
 
 

@@ -75,12 +75,7 @@ def served_in_tree(store: Store, tree: TraceTree, calls: Collection[int]) -> dic
 
 
 def served_by(store: Store, calls: Iterable[tuple[int, int]], replicas: Iterable[tuple[int, int]]) -> dict[int, int]:
-    """Return the row of the replica's span that ran each call; calls without one are left out.
-
-    Args:
-        calls: Pairs of a key for the parent, and the row of the call.
-        replicas: Pairs of a key for the parent, and the row of the replica's span.
-    """
+    """Return the row of the replica's span that ran each call, where one did; pairs are of a parent's key and a row."""
     starts, of_parents = store.spans.start_ns, defaultdict[int, list[tuple[int, int]]](list)
     for parent, row in calls:
         of_parents[parent].append((starts[row], row))

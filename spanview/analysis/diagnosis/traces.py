@@ -83,9 +83,9 @@ def ids_reused(facts: Facts) -> Finding | None:
 _MAX_LOST_NAMED: Final = 3
 """Lost spans that are named."""
 _IN_ORDER: Final = {Fate.STOPPED, Fate.RUNS}
-_NOTHING_WENT_WRONG: Final = (
-    "Nothing went wrong: Ray ended these processes because nobody needed them any more, or the program asked for it. "
-    "How long the spans lasted isn't known."
+_ENDED_IN_ORDER: Final = (
+    "Ray ended these processes in order, and what they ran then didn't finish: calls that listen until their process "
+    "ends, or calls that still worked or waited. How long the spans lasted isn't known."
 )
 
 
@@ -104,7 +104,7 @@ def no_end(facts: Facts) -> Finding:
     detail = f"{number(len(rows), 'record has', 'records have')} no end{': ' * bool(known)}{', '.join(known)}."
     if not lost:
         finding = facts.of_spans(Kind.NO_END, rows, detail)
-        return replace(finding, known_advice=_NOTHING_WENT_WRONG) if {*fates.values()} <= _IN_ORDER else finding
+        return replace(finding, known_advice=_ENDED_IN_ORDER) if {*fates.values()} <= _IN_ORDER else finding
     named = [f"{_function(facts, row)}: {unended_text(facts.unended[row])}" for row in lost[:_MAX_LOST_NAMED]]
     more = f"; and {len(lost) - len(named):,} more" if len(lost) > len(named) else ""
     detail = f"{detail} {'; '.join(named)}{more}."

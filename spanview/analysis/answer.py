@@ -317,6 +317,7 @@ class _Sorter:
         self._submits, self._runs = numbers
         self._replicas = numbers_of(store.names, Part.REPLICA)
         self._has_calls = has_calls
+        self._has_errors = ERROR in map(store.spans.status.__getitem__, tree.rows)
         self._futile: dict[int, bool] = {ROOT: False}
 
     def piece(self, segment: Segment) -> _Piece:
@@ -331,7 +332,7 @@ class _Sorter:
             doing = self._waiting(node) if kind == CONSUMER else Doing.QUEUED if name in self._replicas else Doing.IDLE
         elif not self._has_calls:
             doing = Doing.SPANS
-        elif self._is_futile(node):
+        elif self._has_errors and self._is_futile(node):
             doing = Doing.FAILING
         elif kind == PRODUCER and name in self._submits:
             doing = Doing.SUBMITTING

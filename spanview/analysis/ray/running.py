@@ -57,7 +57,7 @@ from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from spanview.analysis.ray.workers import Writer
     from spanview.analysis.ray.writers import Host, RayWorker
@@ -224,7 +224,7 @@ class Running:
         self._more_calls = array("i")
         """How many more calls than attempts each trace has; too low if calls were retried."""
         self._candidates: list[int] = []
-        """Traces without a root, or with more calls than attempts, the newest."""
+        """Traces that had no root, or more calls than attempts, when such spans last came; the newest."""
         self._gaps: dict[int, _Gaps] = {}
         self._not_run: dict[int, float] = {}
         """Since when no worker has run calls, by row and the clock."""
@@ -247,7 +247,10 @@ class Running:
         with self._lock:
             self._take_in_new_spans()
             unended = self._unended_by_trace()
-            growths = {trace: self._growth_of(trace, unended.get(trace, {})) for trace in {*self._candidates, *unended}}
+            growths = {
+                trace: self._growth_of(trace, unended.get(trace, {}))
+                for trace in {*self._open_among(self._candidates), *unended}
+            }
         return Living.of(growths)
 
     def living_by_unended(self) -> Living:
@@ -308,7 +311,7 @@ class Running:
             for row, span in self._unended.all(traces).items():
                 if span.fate is Fate.RUNS and span.pid is not None:
                     found.setdefault(span.pid, RunsNow(span.pid, self._name_of(row), starts[row], is_call=False))
-            chosen = [trace for trace in self._candidates if traces is None or trace in traces]
+            chosen = [trace for trace in self._open_among(self._candidates) if traces is None or trace in traces]
             for trace in chosen:
                 for span_id, pid in self._growth_of(trace, {}).parents.items():
                     begun = min(map(starts.__getitem__, self._gaps_of(trace).children[span_id]))
@@ -526,7 +529,7 @@ class Running:
         """Return the calls without an attempt, from callers on this host, that a worker with a title may be running."""
         now, known = self._clock(), self._calls_by_title.get(title)
         if known is None or known[0] != self._row_count or now - known[1] >= _CALLS_KEPT_S:
-            traces = {*self._candidates, self._store.spans.trace[row]}
+            traces = {*self._open_among(self._candidates), self._store.spans.trace[row]}
             calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MAX_CALLS:])
             named = [call for call in calls if title in self._titles(call) and self._was_here(call)]
             known = self._calls_by_title[title] = self._row_count, now, named
@@ -586,11 +589,12 @@ class Running:
             self._traces_grown |= dict.fromkeys(spans.trace[new], now)
         self._row_count, self._trace_count = count, traces
         if changed:
-            changed.update(self._candidates)
-        open_traces = sorted(
-            trace for trace in changed or self._candidates if not table.root_count[trace] or self._more_calls[trace] > 0
-        )
-        self._candidates = open_traces[-_MAX_TRACES:]
+            self._candidates = self._open_among(changed.union(self._candidates))[-_MAX_TRACES:]
+
+    def _open_among(self, traces: Iterable[int]) -> list[int]:
+        """Return those of some traces that have no root, or more calls than attempts, in order."""
+        counts = self._store.trace_table.root_count
+        return sorted(trace for trace in traces if not counts[trace] or self._more_calls[trace] > 0)
 
 
 def _group(function: str) -> str:

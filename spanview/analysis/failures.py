@@ -74,7 +74,7 @@ def failed_rows(store: Store, traces: Iterable[int] | None = None) -> Places:
 def failed_with(
     store: Store, column: Sequence[int], wanted: Collection[int], traces: Iterable[int] | None = None
 ) -> list[int]:
-    """Return the rows of the spans with status ERROR that have one of some numbers in a column."""
+    """Return the rows of failed spans that have one of some numbers in a column; rows beyond it are left out."""
     numbers, rows = copy_of(column), failed_rows(store, traces)
     rows = rows[rows < len(numbers)]
     failed: list[int] = rows[np.isin(numbers[rows], [*wanted])].tolist()

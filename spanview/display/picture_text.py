@@ -46,7 +46,7 @@ _DOT: Final = " · "
 
 
 def picture_lines(picture: Picture, width: int = WIDTH, paint: Paint = plain) -> Iterator[str]:
-    """Yield the lines: the title, a ruler, a line a row, what is left out, and what characters and colours mean."""
+    """Yield lines of `width` cells: the title, a ruler, a line a row, what is left out, what signs and colours mean."""
     figures = _DURATION * (len(picture.heads) - 1)
     most = max(_MIN_NAME_WIDTH, min(round(width * 0.45), width - figures - 2 - _MIN_TIME_WIDTH))
     name = min(most, max(16, max((len(_indent(row, most)) + _cells_of(row) for row in picture.rows), default=0)))

@@ -110,7 +110,11 @@ def _decimals(number: float) -> int:
 
 
 def moment(ns: int | None, *, with_date: bool = True, zone: timezone | None = None, digits: int = 6) -> str:
-    """Return a time in the local zone, as `2026-11-20 12:43:30.917865`; `–` for None and `NO_TIME`."""
+    """Return a time in the local zone, as `2026-11-20 12:43:30.917865`; `–` for None and `NO_TIME`.
+
+    Args:
+        digits: Decimals of the second, 0 to 6.
+    """
     if ns is None or ns == NO_TIME:
         return "–"
     seconds, fraction = divmod(ns, NS_PER_SECOND)

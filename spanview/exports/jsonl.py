@@ -36,7 +36,7 @@ _HARMLESS: Final = re.compile(rb"[\n\x20-\x7e]*")
 
 
 def line_of(span: Span, tree_warnings: Warnings = NO_WARNINGS, self_time_ns: int | None = None) -> bytes:
-    """Return a span as one line of JSON, its line feed included; what only the tree of its trace knows is given."""
+    """Return a span as one line of JSON, its line feed included, with what only its trace shows; a time may be None."""
     return dumps_span({"trace_id": span.trace_id, **span_value(span, self_time_ns, tree_warnings)}) + b"\n"
 
 

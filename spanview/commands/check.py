@@ -62,7 +62,7 @@ def run(options: Options) -> int:
         traces = {*selection.traces(store)}
         part = part_of(store, traces)
     session = latest_session(options.environment)
-    report = diagnose(part, session=session, unended=unended_in(part, session=session))
+    report = diagnose(part, session=session, unended=unended_in(part, session=session), given=options.paths)
     if traces is not None:
         # That few requests are left says nothing of how many were traced.
         report = replace(report, findings=[finding for finding in report.findings if finding.kind is not Kind.SAMPLING])

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import threading
 from collections import Counter
@@ -613,6 +614,17 @@ def test_the_advised_query_finds_failed_requests_of_grpc() -> None:
     assert len(failed) == 17
     found = [json.loads(line) for line in run("spans", folder, "-q", "finding=unset_requests").output.splitlines()]
     assert {span["trace_id"] for span in found} == failed
+
+
+def test_advised_commands_read_what_was_given(tmp_path: Path) -> None:
+    """The commands that a finding advises have the PATHs that were given, as a shell takes them, and find spans."""
+    folder = tmp_path / "spans of today"
+    shutil.copytree(FIXTURES / "serve/spans", folder)
+    findings = diagnose(load_store(folder), given=[str(folder)]).findings
+    (finding,) = [finding for finding in findings if finding.kind is Kind.UNSET_REQUESTS]
+    assert f"spanview stats '{folder}' --by serve" in finding.advice
+    assert finding.advice.replace("`", "") in " ".join(run("check", folder).output.decode().split())
+    assert run(*shlex.split(finding.setting)[1:]).output
 
 
 def test_findings_that_count_spans_have_all_their_rows() -> None:

@@ -106,7 +106,7 @@ async def test_from_a_trace_and_places_in_files() -> None:
         rows = await _open(look, "enter")
         kinds = [line.finding.kind for line in rows.items if line.finding]
         await look.press(*["j"] * kinds.index(Kind.TORN_TAIL), "y")
-        assert look.app.clipboard == "spanview --follow"
+        assert look.app.clipboard == "spanview spans --follow"
         await look.press("enter")
         while rows.selected is None or rows.selected.place is None:
             await look.press("j")
@@ -132,7 +132,7 @@ async def test_it_is_found_in_a_thread() -> None:
     """While it looks the header says how far it is; who has gone isn't called back."""
     begun = []
 
-    def slow(_store: object, tell: object, _session: str, _unended: object) -> Report:
+    def slow(_store: object, tell: object, *_: object) -> Report:
         begun.append(tell)
         while True:
             tell(0.5)  # type: ignore[operator]

@@ -25,7 +25,8 @@ SPANS: Final = "/tmp/spans"  # noqa: S108
 """The folder of span files in the advice of the rules."""
 _FRESH_FOLDER: Final = f"Give each run a folder of its own: `mv {SPANS} {SPANS}.$(date +%s)` before it begins."
 _HOOK: Final = '`ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")`'
-_PATHS: Final = re.compile(f"{SESSION}|{SPANS}")
+_PATHS: Final = re.compile(f"{SESSION}|{SPANS}|spanview(?: tree| stats)?(?= -)")
+"""What paths stand in for, or stand behind: a command without a PATH reads the default places."""
 _FULL_SAMPLING: Final = "Run `export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0` where Ray is started, and restart Ray"
 
 
@@ -380,6 +381,8 @@ class Finding:
     """The rows in the span table of all spans that are counted; empty where something else is counted."""
     session: str = SESSION
     """The folder of the Ray session that the files are from, as far as that is known."""
+    given: Sequence[str] = ()
+    """The PATHs that were given, which commands in the advice read too; none for the default places."""
     known_advice: str = ""
     """What to do where more is known than the kind; empty where its rule says it."""
 
@@ -389,7 +392,10 @@ class Finding:
         folder = next((place.file.rpartition("/")[0] for place in self.evidence if "/" in place.file), SPANS)
         # At once: one path may be in the other.
         paths = {SESSION: self.session, SPANS: shlex.quote(folder)}
-        return _PATHS.sub(lambda path: paths[path[0]], self.known_advice or RULES[self.kind].advice)
+        given = "".join(f" {shlex.quote(path)}" for path in self.given)
+        return _PATHS.sub(
+            lambda path: paths.get(path[0], path[0] + given), self.known_advice or RULES[self.kind].advice
+        )
 
     @property
     def setting(self) -> str:

@@ -58,12 +58,14 @@ def diagnose(
     tell: Tell = unheard,
     session: str = SESSION,
     unended: Mapping[int, Unended] = NO_UNENDED,
+    given: Sequence[str] = (),
 ) -> Report:
     """Return what a store holds and what is wrong with it; it may grow meanwhile.
 
     Args:
         session: The folder of Ray's latest session, which advice names where neither paths nor spans name another.
         unended: What has become of spans without an end, by row, as far as that was asked.
+        given: The PATHs that were given, which commands in advice are to read; none for the default places.
     """
     facts = Facts(store, unended)
     sessions = {folder for path, _ in facts.files if (folder := session_of(path))}
@@ -73,7 +75,7 @@ def diagnose(
         finding = detect(facts)
         if finding is not None and finding.count:
             own = _named_by(finding, store, session) or (min(sessions) if len(sessions) == 1 else session)
-            findings.append(replace(finding, session=own))
+            findings.append(replace(finding, session=own, given=given))
     findings.sort(key=lambda finding: _BY_SEVERITY.index(finding.severity))
     return Report(_summary(facts), findings, facts.problems, facts.running)
 

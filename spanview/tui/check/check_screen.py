@@ -79,7 +79,7 @@ class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
         """Called in a thread, which numpy comes with."""
         from spanview.analysis.diagnosis.report import diagnose
 
-        return diagnose(self._store, tell, self._session, self.viewer.running.unended())
+        return diagnose(self._store, tell, self._session, self.viewer.running.unended(), self.viewer.paths)
 
     def title_text(self) -> str:
         """Return what was found."""

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from builders import EPOCH_NS, MICROSECOND, Builder, Document
 from span_graphs import graphs
+from spanview.analysis.failures import errors_made_good
 from spanview.index.trace import traces_of
 from spanview.model.times import NO_TIME
 from spanview.tui.app.feed import FeedState
@@ -158,6 +159,30 @@ def test_traces_that_run_or_were_lost() -> None:
     assert (total_text(batch, batch.total_ns), total_text(other, other.total_ns)) == ("600 µs…", "7 µs")
     assert figure_text(batch, 10 * MICROSECOND) == "10 µs"
     assert [model.duration_ns(trace) for trace in (1, 2)] == [batch.max_ns, batch.p50_ns]
+
+
+def test_what_a_retry_made_good_is_no_failure() -> None:
+    """A trace counts as failed where something lasted, not where the last attempt of the call ended well."""
+    build = Builder()
+    spans = []
+    for trace, last in (1, "UNSET"), (2, "ERROR"):
+        spans.append(build.span("flaky ray.remote", kind="PRODUCER", trace=trace, span=9 + trace, start=0, duration=9))
+        for start, status in (1, "ERROR"), (5, last):
+            run = build.span(
+                "flaky ray.remote_worker",
+                kind="CONSUMER",
+                trace=trace,
+                parent=9 + trace,
+                start=start,
+                duration=2,
+                status=status,
+            )
+            spans.append(run)
+    model = TracesModel(Growing(*spans).store)
+    model.refresh()
+    assert [group.failed for group in model.groups()] == [2]
+    model.made_good = errors_made_good(model._store)
+    assert [group.failed for group in model.groups()] == [1]
 
 
 def test_completeness_is_found_anew_where_a_trace_grows() -> None:

@@ -16,7 +16,7 @@ class GroupRow(NamedTuple):
     traces: int
     """How many traces, with those that lack a start or an end, which are left out of all durations."""
     failed: int
-    """Traces in which something failed, with an error or without."""
+    """Traces in which something failed, with an error or without, that no retry made good."""
     incomplete: int | None
     """Of the traces that were looked at; None where none was."""
     p50_ns: int | None

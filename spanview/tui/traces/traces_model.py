@@ -12,6 +12,7 @@ from spanview.analysis.root_groups import RootGroups
 from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, name_without_root
 from spanview.display.units import moment
 from spanview.index.table import NO_ROW
+from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
 from spanview.tui.traces.columns import TraceColumn
@@ -261,7 +262,7 @@ class TracesModel:
         """
         self.root_groups.find_routes()
         version = self.version, self._store.version, len(self.root_groups.groups)
-        counted = *version, incomplete, self.known_until, self.silent
+        counted = *version, incomplete, self.known_until, self.silent, self.made_good
         if self._groups is None or self._groups[0] != counted:
             from spanview.tui.traces.traces_bulk import groups_of
 
@@ -270,16 +271,23 @@ class TracesModel:
         return self._groups[1]
 
     def with_marks(self, rows: Sequence[GroupRow]) -> list[GroupRow]:
-        """Return groups with the durations of those of their traces that lack an end, and with silent failures."""
-        open_ns, silent = defaultdict[str | None, dict[int, bool]](dict), Counter[str | None]()
-        listed = {*self.order} if self.known_until or self.silent else set()
+        """Return groups with durations of traces that lack an end, and with what marks say of failures.
+
+        Traces that failed silently count, and those in which all that failed was made good by a retry don't.
+        """
+        open_ns, more = defaultdict[str | None, dict[int, bool]](dict), Counter[str | None]()
+        listed = {*self.order} if self.known_until or self.silent or self.made_good else set()
         for trace in listed & self.known_until.keys():
             if (runs := self.runs(trace)) is not None:
                 of_group, ns = open_ns[self.group_name(trace)], self.duration_ns(trace)
                 of_group[ns] = of_group.get(ns, False) or runs
         errors = self._store.trace_table.error_count
-        silent.update(self.group_name(trace) for trace in listed & self.silent.keys() if not errors[trace])
-        return [row._replace(open_ns=open_ns.get(row.name, {}), failed=row.failed + silent[row.name]) for row in rows]
+        spans = self._store.spans
+        good = Counter(spans.trace[row] for row in self.made_good if spans.status[row] == ERROR)
+        for trace in listed & (self.silent.keys() | good.keys()):
+            has_failed = errors[trace] > good[trace] or (trace in self.silent and self.silent[trace].lasted)
+            more[self.group_name(trace)] += has_failed - (errors[trace] > 0)
+        return [row._replace(open_ns=open_ns.get(row.name, {}), failed=row.failed + more[row.name]) for row in rows]
 
     @property
     def has_many(self) -> bool:

@@ -22,6 +22,7 @@ from builders import Builder, Document, store_of
 from spanview.analysis.query import words
 from spanview.analysis.query.complete import complete
 from spanview.analysis.query.parse import RawTerm, parse_parts
+from spanview.analysis.query.terms import QUERY_KEYS
 from spanview.analysis.telling import unheard
 from spanview.display.sanitise import meant, typed
 from spanview.tui.trace.trace_screen import TraceScreen
@@ -68,7 +69,7 @@ async def test_a_key_and_its_value() -> None:
     async with looking_at(*documents()) as look:
         await look.press("slash")
         assert below(look).startswith("›name  service  kind  status")
-        await look.until_shown("1 of 26")
+        await look.until_shown(f"1 of {len(QUERY_KEYS)}")
         await look.type("sta")
         assert below(look) == "›status  start  any~sta"
         assert behind(look) == "tus="

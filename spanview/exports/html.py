@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.display.colors import COLORS
 from spanview.display.units import count
-from spanview.exports.page.alike_details import AlikeDetails
+from spanview.exports.page.alike_details import AlikeDetails, detail_blocks
 from spanview.exports.page.columns import Columns
 from spanview.exports.page.conclusions import conclusions
-from spanview.exports.page.details import detail_blocks
 from spanview.exports.page.packed import block, encoded
 from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written
 from spanview.exports.span_texts import are_many

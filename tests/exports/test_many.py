@@ -19,8 +19,7 @@ from seeds import seeds
 from spanview.analysis import walk
 from spanview.exports import alike_texts, shares, span_texts, trace_tree
 from spanview.exports.jsonl import jsonl_chunks
-from spanview.exports.page.alike_details import AlikeDetails
-from spanview.exports.page.details import detail_blocks
+from spanview.exports.page.alike_details import AlikeDetails, detail_blocks
 from spanview.exports.span_texts import SpanTexts
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.index.summary import summary_of

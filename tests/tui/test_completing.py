@@ -69,7 +69,8 @@ async def test_a_key_and_its_value() -> None:
     async with looking_at(*documents()) as look:
         await look.press("slash")
         assert below(look).startswith("›name  service  kind  status")
-        await look.until_shown(f"1 of {len(QUERY_KEYS)}")
+        # The keys of the language, and four attributes.
+        await look.until_shown(f"1 of {len(QUERY_KEYS) + 4}")
         await look.type("sta")
         assert below(look) == "›status  start  any~sta"
         assert behind(look) == "tus="

@@ -11,19 +11,20 @@ Where a gap changes anything else, as the time of an event does, its spans are r
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from spanview.display.stacks import BEGINS
 from spanview.exports.alike_texts import NO_TEMPLATE, AlikeTexts
-from spanview.exports.page.details import AlikeSpan, Details, Process
-from spanview.exports.page.packed import encoded
+from spanview.exports.page.details import BLOCK_SPANS, AlikeSpan, Details, Process
+from spanview.exports.page.packed import block, encoded
 from spanview.index.gather import rows_at
 from spanview.index.whole_spans import spans_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.exports.alike_records import VaryingValue
     from spanview.exports.alike_texts import Batch
@@ -141,3 +142,21 @@ class AlikeDetails:
 
     def _record(self, batch: Batch, index: int) -> bytes:
         return rows_at(self._alike.records, batch.places[[index]], int(batch.length[index])).tobytes()
+
+
+def detail_blocks(
+    store: Store, rows: Sequence[int], alike: AlikeDetails | None, share: Sequence[int], lose: Callable[[str], None]
+) -> Iterator[bytes]:
+    """Yield the details of some of a page's spans in blocks.
+
+    Args:
+        rows: The rows of all spans of the page, in its order.
+        alike: Finds what spans have whose records are similar; None for few spans.
+        share: Positions among them, one after the other.
+    """
+    first, chosen = share[0], [rows[position] for position in share]
+    spans = iter(spans_at(store, chosen) if alike is None else alike.spans(chosen))
+    details = Details(lose)
+    while batch := [*islice(spans, BLOCK_SPANS)]:
+        yield block("details", details.of(batch), first)
+        first += len(batch)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.ray.workers import writer_of
 from spanview.display.stacks import BEGINS, LineKind, library_of, lines_of
-from spanview.exports.page.packed import block, encoded
+from spanview.exports.page.packed import encoded
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.own.write import warning_names
-from spanview.index.whole_spans import spans_at
 from spanview.model.span import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from spanview.display.stacks import StackLine
-    from spanview.exports.page.alike_details import AlikeDetails
-    from spanview.index.store import Store
     from spanview.model.span import Event, Link, Resource, Scope
 
 BLOCK_SPANS: Final = 128
@@ -37,24 +33,6 @@ _MAX_KEPT, _MAX_KEPT_BYTES = 1024, 2048
 """Resources that are remembered, and what of JSON each may need."""
 _PLAIN, _OWN, _DIM, _ERROR = range(4)
 """Tones of lines: of a program's own frames, of libraries', of what was raised."""
-
-
-def detail_blocks(
-    store: Store, rows: Sequence[int], alike: AlikeDetails | None, share: Sequence[int], lose: Callable[[str], None]
-) -> Iterator[bytes]:
-    """Yield the details of some of a page's spans in blocks.
-
-    Args:
-        rows: The rows of all spans of the page, in its order.
-        alike: Finds what spans have whose records are similar; None for few spans.
-        share: Positions among them, one after the other.
-    """
-    first, chosen = share[0], [rows[position] for position in share]
-    spans = iter(spans_at(store, chosen) if alike is None else alike.spans(chosen))
-    details = Details(lose)
-    while batch := [*islice(spans, BLOCK_SPANS)]:
-        yield block("details", details.of(batch), first)
-        first += len(batch)
 
 
 class _Kept(NamedTuple):

@@ -59,12 +59,13 @@ _HARMLESS: Final = "harmless"
 
 def _outputs(trials: int, folder: Path) -> Figures:
     figures = Figures()
+    # Advice names the folder, so that their names are of one length.
     usual = dict(zip(_LINES, _each(folder / "usual", _HARMLESS, _LINES), strict=True))
     for number, text in enumerate(cycle(TEXTS)):
         if figures.trials >= trials:
             break
         commands = _EXPORTS + _LINES
-        for command, outcome in zip(commands, _each(folder / f"{number}", text, commands), strict=True):
+        for command, outcome in zip(commands, _each(folder / f"{number:05}", text, commands), strict=True):
             where = f"{text!a}: {' '.join(command)}"
             try:
                 safe = _is_safe(outcome.notices)

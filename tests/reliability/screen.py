@@ -91,7 +91,7 @@ def _steps(text: str) -> Iterator[_Step]:
     name, file = f"nm{shown(text)}", shown(in_file_names(text))
     yield _Step(b"", b"", _LIST, (name, f"dn{file}", "1 not read"))
     yield _Step(b"r", b"r", _GROUPS, (name,))
-    yield _Step(b"r\r", b"\r", "Esc: all groups", (f"only {name}",))
+    yield _Step(b"r\r", b"\r", " TRACE ", (f"in {name}", name))
     failure = shown(f"sd{text}".split("\n")[0])
     head = (f"‹ {name}", f"in {name}", f"{name} ✖ {failure}", f"sv{shown(text)}", f"fn{file} @ 0")
     yield _Step(b"t", b"t", "statistics of", (name,))
@@ -139,7 +139,7 @@ def _session_steps(text: str) -> Iterator[_Step]:
     # Above groups stands where the time of the selected one went, and that is the request's.
     yield _Step(b"r", ESCAPE * 2 + b"r", _GROUPS, (f"proxy_http_request de{shown(text)}"[:_SHORTEST_GROUP], root))
     yield _Step(b"rA", b"A", "TOTAL WAIT", (call[:_SHORTEST_START], call[-_SHORTEST_START:]))
-    yield _Step(b"rA\r", b"\r", "WAIT+RUN", (f"‹ calls of {call}"[:60], f"{folder}/logs", f"in {root}"))
+    yield _Step(b"rA\r", b"\r", "WAIT+RUN", (f"‹ calls of {call}"[:60], f"{folder}/logs"))
     yield _Step(b"rA\rv", b"v", "span's lines", (f"of md.{call} ray.remote_worker"[:40], f"under it {line}"))
     request = f"ap{shown(text)} › de{shown(text)}"
     yield _Step(b"H", ESCAPE * 3 + b"H", "HANDLING", (f"de{shown(text)}"[:10], f"/ro{shown(text)}"[-_SHORTEST_NAME:]))

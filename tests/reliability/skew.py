@@ -149,7 +149,7 @@ def _expect_statistics(figures: Figures, folder: Path, trials: int) -> None:
     for number, (_, of_parent, _, of_child) in enumerate(_TABLE[:trials]):
         for name, (duration, own, _) in ((f"parent {number}", of_parent), (f"child {number}", of_child)):
             ns = None if duration is None else round(duration * 1_000)
-            expected[name] = 1, ns or 0, round((own or 0) * 1_000), ns
+            expected[name] = 1, ns, None if ns is None else round((own or 0) * 1_000), ns
     figures.expect(holds=found == expected, what=f"statistics: {found.items() ^ expected.items()}")
 
 

@@ -58,7 +58,7 @@ async def test_a_filter() -> None:
         await look.send(*"/quick")
         await look.until_shown("1 of 3 traces")
         await look.send(ESCAPE, "s", "S", "/", "b")
-        await look.until_shown("1 of 3 traces", "sorted by duration")
+        await look.until_shown("1 of 3 traces", "DURATION ▴")
         assert typed(look) == "b"
         await look.send("a", ENTER, "j", "G", "/", "t")
         await look.until_shown("1 of 3 traces")
@@ -160,7 +160,7 @@ async def test_the_palette_in_one_go() -> None:
     """What is typed behind the key that opens it finds an action, and Enter does the one that was found by then."""
     async with looking_at(*documents()) as look:
         await look.send("colon", *"sort by the", ENTER, "j")
-        await look.until_shown("sorted by duration")
+        await look.until_shown("DURATION ▾")
         assert look.screen.query_one(TraceList).cursor == 1
         await look.send("ctrl+p", ESCAPE, *"/kk", ENTER)
         await look.until_shown("0 of 3 traces")

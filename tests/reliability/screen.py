@@ -91,7 +91,7 @@ def _steps(text: str) -> Iterator[_Step]:
     name, file = f"nm{shown(text)}", shown(in_file_names(text))
     yield _Step(b"", b"", _LIST, (name, f"dn{file}", "1 not read"))
     yield _Step(b"r", b"r", _GROUPS, (name,))
-    yield _Step(b"r\r", b"\r", " TRACE ", (f"in {name}", name))
+    yield _Step(b"r\r", b"\r", _LIST, (f"in {name}", name))
     failure = shown(f"sd{text}".split("\n")[0])
     head = (f"‹ {name}", f"in {name}", f"{name} ✖ {failure}", f"sv{shown(text)}", f"fn{file} @ 0")
     yield _Step(b"t", b"t", "statistics of", (name,))

@@ -163,7 +163,7 @@ def _windows(buffer: Bytes, width: int) -> NDArray[np.void]:
     return np.ndarray((len(buffer) - width + 1,), f"V{width}", buffer, strides=(1,))
 
 
-class Batch:
+class SpanBatch:
     """Spans that are written together, N, in columns; `warned` are bits of `Warnings` that only trees give."""
 
     def __init__(self, store: Store, rows: Sequence[int], own: Sequence[int | None], warned: Sequence[int]) -> None:
@@ -244,10 +244,10 @@ class AlikeTexts:
 
     def matched(
         self, rows: Sequence[int], own: Sequence[int | None], warned: Sequence[int]
-    ) -> Iterator[tuple[slice, Batch, Places]]:
+    ) -> Iterator[tuple[slice, SpanBatch, Places]]:
         """Yield batches of any number of rows, and the number of each span's template, `NO_TEMPLATE` for none."""
         for chosen in self._batches(rows):
-            batch = Batch(self._store, rows[chosen], own[chosen], warned[chosen])
+            batch = SpanBatch(self._store, rows[chosen], own[chosen], warned[chosen])
             batch.alike &= self._are_plain[batch.name]
             self._read(batch)
             yield chosen, batch, self._matched(batch)
@@ -261,7 +261,7 @@ class AlikeTexts:
             yield slice(first, last)
             first = last
 
-    def _read(self, batch: Batch) -> None:
+    def _read(self, batch: SpanBatch) -> None:
         """Read the records of those that may be similar; what can't be read isn't."""
         # Rows come as files are read: what are neighbours in a file are neighbours here.
         chosen = np.flatnonzero(batch.alike)
@@ -289,7 +289,7 @@ class AlikeTexts:
                 index = stop
         batch.alike &= batch.places >= 0
 
-    def _matched(self, batch: Batch) -> Places:
+    def _matched(self, batch: SpanBatch) -> Places:
         """Return the number of each span's template, `NO_TEMPLATE` for none."""
         matches = np.full(len(batch.rows), NO_TEMPLATE)
         chosen = np.flatnonzero(batch.alike)
@@ -301,7 +301,7 @@ class AlikeTexts:
             self._match(batch, int(keys[first]), chosen[first:last], matches)
         return matches
 
-    def _match(self, batch: Batch, key: int, left: Places, matches: Places) -> None:
+    def _match(self, batch: SpanBatch, key: int, left: Places, matches: Places) -> None:
         """Note the templates of spans whose columns are the same."""
         numbers = self._of_keys.setdefault(key, [])
         for number in numbers:
@@ -323,7 +323,7 @@ class AlikeTexts:
             self.templates.append(template)
             left = self._take(batch, numbers[0], left, matches)
 
-    def _sample(self, batch: Batch, index: int, record: bytes) -> Sample:
+    def _sample(self, batch: SpanBatch, index: int, record: bytes) -> Sample:
         row, own, warned = int(batch.rows[index]), batch.known_own[index], int(batch.warned[index])
         return Sample(
             record,
@@ -338,7 +338,7 @@ class AlikeTexts:
             self._sample_texts.of([row], [own], [warned])[0],
         )
 
-    def _take(self, batch: Batch, number: int, left: Places, matches: Places) -> Places:
+    def _take(self, batch: SpanBatch, number: int, left: Places, matches: Places) -> Places:
         """Note which spans have a template, and return the others."""
         template = self.templates[number]
         step, others = max(1, _MAX_COMPARED_BYTES // template.record.width), [left[:0]]
@@ -363,7 +363,7 @@ class AlikeTexts:
         self._written += len(left) - len(result)
         return result
 
-    def _laid_out(self, batch: Batch, matches: Places, prefixes: _Texts, plain: SpanTexts) -> Bytes:
+    def _laid_out(self, batch: SpanBatch, matches: Places, prefixes: _Texts, plain: SpanTexts) -> Bytes:
         """Return the text of a batch, by the number of each span's template; `plain` writes those without."""
         unlike = np.flatnonzero(matches == NO_TEMPLATE)
         # Mostly there are none, and then nothing has to be chosen.
@@ -436,7 +436,7 @@ class AlikeTexts:
                 values = rows_at(self.records, records[chosen] + gap.position, gap.width)
                 _put_rows(text, targets[2][chosen] + gap.target, values)
 
-    def _plain_texts(self, batch: Batch, unlike: Places, plain: SpanTexts) -> list[bytes]:
+    def _plain_texts(self, batch: SpanBatch, unlike: Places, plain: SpanTexts) -> list[bytes]:
         own = [batch.known_own[index] for index in unlike.tolist()]
         batches = plain.in_batches(batch.rows[unlike].tolist(), own, batch.warned[unlike].tolist())
         return [text for texts in batches for text in texts]

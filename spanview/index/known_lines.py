@@ -16,7 +16,7 @@ from spanview.formats.decoder import decode_details
 from spanview.formats.foreign import NOWHERE
 from spanview.formats.jsontext import BadJsonError, loads_exact
 from spanview.formats.otlp import read as otlp
-from spanview.formats.otlp.fields import MESSAGES, Kind
+from spanview.formats.otlp.fields import MESSAGES, FieldKind
 from spanview.formats.otlp.values import UINT32, Reader
 from spanview.formats.rows import SpanDetails
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, parse_id
@@ -28,7 +28,7 @@ _SPANS: Final = b'"spans":['
 _TAIL: Final = b"]}]}]}"
 _MAX_KEPT: Final = 1024
 _MAX_HEAD_BYTES: Final = 16 * 1024
-_RARE: Final = frozenset((Kind.MESSAGES, Kind.TRACE_STATE, Kind.COUNT))
+_RARE: Final = frozenset((FieldKind.MESSAGES, FieldKind.TRACE_STATE, FieldKind.COUNT))
 _USUAL: Final = frozenset(field.name for field in MESSAGES["Span"] if field.kind not in _RARE)
 """Fields of a span that has no events, links, counts or trace state."""
 

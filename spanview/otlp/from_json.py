@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import orjson
 
-from spanview.formats.otlp.fields import ENUMS, MESSAGES, Kind, snake_case
+from spanview.formats.otlp.fields import ENUMS, MESSAGES, FieldKind, snake_case
 from spanview.formats.otlp.read import DOCUMENT_KEYS, RESOURCE_KEYS
 from spanview.formats.otlp.values import INT64, NUMBER, UINT32, bytes_of, enum_number, integer
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS
@@ -225,7 +225,7 @@ def _id(digits: int, value: Any) -> str:
     return raw.hex() if any(raw) else ""
 
 
-def _enum(kind: Kind, value: Any) -> int:
+def _enum(kind: FieldKind, value: Any) -> int:
     """Return the number of an enum; one that isn't known is kept, as protobuf has it."""
     return _number(_INT32, enum_number(kind, value))
 
@@ -238,22 +238,22 @@ _FIELDS: Final[dict[str, dict[str, tuple[str, Convert]]]] = {message: {} for mes
 _TEXT: Final[Convert] = partial(_exactly, str)
 _COUNT: Final = partial(_number, UINT32)
 _SPAN_ID: Final = partial(_id, SPAN_ID_DIGITS)
-_CONVERTS: Final[Mapping[Kind, Convert]] = {
-    Kind.TEXT: _TEXT,
-    Kind.TEXTS: partial(_list, _TEXT),
-    Kind.TRACE_ID: partial(_id, TRACE_ID_DIGITS),
-    Kind.SPAN_ID: _SPAN_ID,
-    Kind.PARENT_ID: _SPAN_ID,
-    Kind.TRACE_STATE: _TEXT,
-    Kind.TIME: partial(_number_text, _UINT64),
-    Kind.COUNT: _COUNT,
-    Kind.FLAGS: _COUNT,
+_CONVERTS: Final[Mapping[FieldKind, Convert]] = {
+    FieldKind.TEXT: _TEXT,
+    FieldKind.TEXTS: partial(_list, _TEXT),
+    FieldKind.TRACE_ID: partial(_id, TRACE_ID_DIGITS),
+    FieldKind.SPAN_ID: _SPAN_ID,
+    FieldKind.PARENT_ID: _SPAN_ID,
+    FieldKind.TRACE_STATE: _TEXT,
+    FieldKind.TIME: partial(_number_text, _UINT64),
+    FieldKind.COUNT: _COUNT,
+    FieldKind.FLAGS: _COUNT,
     **{kind: partial(_enum, kind) for kind in ENUMS},
-    Kind.BOOL: partial(_exactly, bool),
-    Kind.INT: partial(_number_text, INT64),
-    Kind.DOUBLE: _double,
-    Kind.BYTES: _bytes,
-    Kind.ATTRIBUTES: partial(_list, partial(_object, _FIELDS["KeyValue"])),
+    FieldKind.BOOL: partial(_exactly, bool),
+    FieldKind.INT: partial(_number_text, INT64),
+    FieldKind.DOUBLE: _double,
+    FieldKind.BYTES: _bytes,
+    FieldKind.ATTRIBUTES: partial(_list, partial(_object, _FIELDS["KeyValue"])),
 }
 
 
@@ -261,7 +261,7 @@ def _convert_of(field: Field) -> Convert:
     if not field.message:
         return _CONVERTS[field.kind]
     of_one = partial(_object, _FIELDS[field.message])
-    return of_one if field.kind is Kind.MESSAGE else partial(_list, of_one)
+    return of_one if field.kind is FieldKind.MESSAGE else partial(_list, of_one)
 
 
 _BESIDE: Final[Fields] = dict.fromkeys(("schemaUrl", "schema_url"), ("schemaUrl", _TEXT))

@@ -18,7 +18,7 @@ from opentelemetry.proto.common.v1.common_pb2 import InstrumentationScope
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
-from spanview.formats.otlp.fields import MESSAGES, Kind, snake_case
+from spanview.formats.otlp.fields import MESSAGES, FieldKind, snake_case
 from spanview.formats.otlp.values import non_finite_name
 from spanview.otlp.body import MalformedError, Refused, RefusedError
 from spanview.otlp.span_lines import MAX_LINE_BYTES, Json, LineFrame, checked, frame_of, lines_of, most_parts
@@ -52,7 +52,7 @@ _PARTS: Final = {
     name: {
         field.number: field.message or "KeyValue"
         for field in fields
-        if field.kind in {Kind.MESSAGE, Kind.MESSAGES, Kind.ATTRIBUTES}
+        if field.kind in {FieldKind.MESSAGE, FieldKind.MESSAGES, FieldKind.ATTRIBUTES}
     }
     for name, fields in MESSAGES.items()
 }
@@ -228,23 +228,23 @@ def _double(value: float) -> float | str:
     return value if isfinite(value) else non_finite_name(value)
 
 
-_CONVERTS: Final[Mapping[Kind, Convert]] = {
-    Kind.TEXT: str,
-    Kind.TEXTS: list,
-    Kind.TRACE_ID: bytes.hex,
-    Kind.SPAN_ID: bytes.hex,
-    Kind.PARENT_ID: bytes.hex,
-    Kind.TRACE_STATE: str,
-    Kind.TIME: str,
-    Kind.COUNT: int,
-    Kind.FLAGS: int,
-    Kind.SPAN_KIND: int,
-    Kind.STATUS_CODE: int,
-    Kind.BOOL: bool,
-    Kind.INT: str,
-    Kind.DOUBLE: _double,
-    Kind.BYTES: lambda value: b64encode(value).decode(),
-    Kind.ATTRIBUTES: _attributes,
+_CONVERTS: Final[Mapping[FieldKind, Convert]] = {
+    FieldKind.TEXT: str,
+    FieldKind.TEXTS: list,
+    FieldKind.TRACE_ID: bytes.hex,
+    FieldKind.SPAN_ID: bytes.hex,
+    FieldKind.PARENT_ID: bytes.hex,
+    FieldKind.TRACE_STATE: str,
+    FieldKind.TIME: str,
+    FieldKind.COUNT: int,
+    FieldKind.FLAGS: int,
+    FieldKind.SPAN_KIND: int,
+    FieldKind.STATUS_CODE: int,
+    FieldKind.BOOL: bool,
+    FieldKind.INT: str,
+    FieldKind.DOUBLE: _double,
+    FieldKind.BYTES: lambda value: b64encode(value).decode(),
+    FieldKind.ATTRIBUTES: _attributes,
 }
 
 
@@ -261,7 +261,7 @@ def _convert_of(field: Field, known: Any) -> Convert:
     if not field.message:
         return _CONVERTS[field.kind]
     of_one = partial(_object, _reads_of(known.message_type))
-    return of_one if field.kind is Kind.MESSAGE else lambda messages: [*map(of_one, messages)]
+    return of_one if field.kind is FieldKind.MESSAGE else lambda messages: [*map(of_one, messages)]
 
 
 _SPAN_READS: Final = _reads_of(Span.DESCRIPTOR)

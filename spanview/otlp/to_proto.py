@@ -13,7 +13,7 @@ import struct
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from spanview.formats.otlp.fields import MESSAGES, Kind
+from spanview.formats.otlp.fields import MESSAGES, FieldKind
 from spanview.formats.otlp.values import bytes_of
 from spanview.otlp.wire import DELIMITED, FIXED_32, FIXED_64, VARINT, sized, tag, varint
 
@@ -86,23 +86,23 @@ def _id(value: str) -> bytes:
     return sized(bytes.fromhex(value))
 
 
-_CONTENTS: Final[Mapping[Kind, tuple[int, Write]]] = {
-    Kind.TEXT: (DELIMITED, _text),
-    Kind.TEXTS: (DELIMITED, _text),
-    Kind.TRACE_ID: (DELIMITED, _id),
-    Kind.SPAN_ID: (DELIMITED, _id),
-    Kind.PARENT_ID: (DELIMITED, _id),
-    Kind.TRACE_STATE: (DELIMITED, _text),
-    Kind.TIME: (FIXED_64, lambda value: _BYTES_64(int(value))),
-    Kind.COUNT: (VARINT, varint),
-    Kind.FLAGS: (FIXED_32, _BYTES_32),
-    Kind.SPAN_KIND: (VARINT, varint),
-    Kind.STATUS_CODE: (VARINT, varint),
-    Kind.BOOL: (VARINT, varint),
-    Kind.INT: (VARINT, lambda value: varint(int(value))),
-    Kind.DOUBLE: (FIXED_64, lambda value: _DOUBLE(float(value))),
-    Kind.BYTES: (DELIMITED, lambda value: sized(bytes_of(value) or b"")),
-    Kind.ATTRIBUTES: (DELIMITED, _pair),
+_CONTENTS: Final[Mapping[FieldKind, tuple[int, Write]]] = {
+    FieldKind.TEXT: (DELIMITED, _text),
+    FieldKind.TEXTS: (DELIMITED, _text),
+    FieldKind.TRACE_ID: (DELIMITED, _id),
+    FieldKind.SPAN_ID: (DELIMITED, _id),
+    FieldKind.PARENT_ID: (DELIMITED, _id),
+    FieldKind.TRACE_STATE: (DELIMITED, _text),
+    FieldKind.TIME: (FIXED_64, lambda value: _BYTES_64(int(value))),
+    FieldKind.COUNT: (VARINT, varint),
+    FieldKind.FLAGS: (FIXED_32, _BYTES_32),
+    FieldKind.SPAN_KIND: (VARINT, varint),
+    FieldKind.STATUS_CODE: (VARINT, varint),
+    FieldKind.BOOL: (VARINT, varint),
+    FieldKind.INT: (VARINT, lambda value: varint(int(value))),
+    FieldKind.DOUBLE: (FIXED_64, lambda value: _DOUBLE(float(value))),
+    FieldKind.BYTES: (DELIMITED, lambda value: sized(bytes_of(value) or b"")),
+    FieldKind.ATTRIBUTES: (DELIMITED, _pair),
 }
 """How a value is encoded that has its tag before it; of lists, each of its values."""
 _WRITES: Final[dict[str, dict[str, Write]]] = {message: {} for message in MESSAGES}
@@ -113,7 +113,7 @@ def _write_of(field: Field) -> Write:
     writes = _WRITES.get(field.message, {})
     kind, content = _CONTENTS.get(field.kind) or (DELIMITED, lambda value: sized(_message(value, writes)))
     head = tag(field.number, kind)
-    if field.kind in {Kind.TEXTS, Kind.MESSAGES, Kind.ATTRIBUTES}:
+    if field.kind in {FieldKind.TEXTS, FieldKind.MESSAGES, FieldKind.ATTRIBUTES}:
         return lambda values: b"".join([head + content(value) for value in values])
     return lambda value: head + content(value)
 

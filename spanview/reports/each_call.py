@@ -52,7 +52,7 @@ _MADE: Final = "generator made"
 
 
 @dataclass
-class KnownCalls:
+class CallFacts:
     """Calls, and what is known of them beside their spans."""
 
     store: Store
@@ -71,7 +71,7 @@ class KnownCalls:
     """What is thought of calls without an attempt, by their rows."""
 
     @classmethod
-    def of(cls, calls: Sequence[Call], among: Calls, attempts: AllAttempts) -> KnownCalls:
+    def of(cls, calls: Sequence[Call], among: Calls, attempts: AllAttempts) -> CallFacts:
         """Look for what spans tell of calls.
 
         Args:
@@ -213,7 +213,7 @@ class KnownCalls:
         return f"{'in' if call.attempts else 'from'} {stem}{'' if root is None else f'  in {root}'}"
 
 
-def each_call_table(known: KnownCalls, *, has_functions: bool = True) -> Table[Call]:
+def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Call]:
     """Return the columns of calls, with their date where they are of several days.
 
     Args:
@@ -346,7 +346,7 @@ def each_call_report(
 ) -> Report[Call]:
     """Return the calls of some traces, None for all, slowest first."""
     among = calls_of(store, traces)
-    known = KnownCalls.of([*among], among, AllAttempts(store))
+    known = CallFacts.of([*among], among, AllAttempts(store))
     known.learn(unended, known.open_calls, known.notes)
     table = each_call_table(known)
     return Report("each-call", table, table.in_order(known.calls), nothing=NOTHING)

@@ -18,7 +18,7 @@ import numpy as np
 
 from spanview.display.stacks import BEGINS
 from spanview.exports.alike_texts import NO_TEMPLATE, AlikeTexts
-from spanview.exports.page.details import BLOCK_SPANS, AlikeSpan, Details, Process
+from spanview.exports.page.details import BLOCK_SPANS, AlikeSpan, DetailTexts, Process
 from spanview.exports.page.packed import block, encoded
 from spanview.index.gather import rows_at
 from spanview.index.whole_spans import spans_at
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from spanview.exports.alike_records import VaryingValue
-    from spanview.exports.alike_texts import Batch
+    from spanview.exports.alike_texts import SpanBatch
     from spanview.index.arrays import Places
     from spanview.index.store import Store
     from spanview.model.span import Span
@@ -54,7 +54,7 @@ class AlikeDetails:
         self._store = store
         self._alike = AlikeTexts(store)
         self._losses: list[str] = []
-        self._details = Details(self._losses.append)
+        self._details = DetailTexts(self._losses.append)
         self._heads: dict[int, _Head | None] = {}
         """By the number of the template."""
         self._processes: dict[tuple[int, int, bytes], Process | None] = {}
@@ -71,7 +71,7 @@ class AlikeDetails:
             for span in found:
                 yield next(others) if span is None else span
 
-    def _find(self, batch: Batch, number: int, chosen: Places, found: list[AlikeSpan | None]) -> None:
+    def _find(self, batch: SpanBatch, number: int, chosen: Places, found: list[AlikeSpan | None]) -> None:
         """Put in what is found of spans that have a template."""
         if number not in self._heads:
             self._heads[number] = self._head(batch, number, int(chosen[0]))
@@ -97,7 +97,7 @@ class AlikeDetails:
             if (process := self._processes.get(of_process)) is not None:
                 found[index] = AlikeSpan(data[begin : begin + len(head.text)], process, offset, length)
 
-    def _head(self, batch: Batch, number: int, index: int) -> _Head | None:
+    def _head(self, batch: SpanBatch, number: int, index: int) -> _Head | None:
         """Return what spans of a template have in common, None where their details may differ in anything else."""
         record = self._record(batch, index)
         told = self._told(batch, index, record)
@@ -125,12 +125,12 @@ class AlikeDetails:
                 gaps.append((gap, target))
         return _Head(text, gaps, of_process)
 
-    def _process(self, batch: Batch, index: int) -> Process | None:
+    def _process(self, batch: SpanBatch, index: int) -> Process | None:
         """Return who has written a span."""
         told = self._told(batch, index, self._record(batch, index))
         return None if told is None else told[1]
 
-    def _told(self, batch: Batch, index: int, record: bytes) -> tuple[bytes, Process] | None:
+    def _told(self, batch: SpanBatch, index: int, record: bytes) -> tuple[bytes, Process] | None:
         """Return what details say of a span if this is its record, None where a head isn't enough for that."""
         span = self._store.span_in(int(batch.rows[index]), record)
         described, fields, events, links, resource, scope, state, warnings, _, writer = self._details.alone(span)
@@ -140,7 +140,7 @@ class AlikeDetails:
         self._losses.clear()
         return None if is_more else (texts[0][:-1], Process(resource, texts[1], path, texts[2]))
 
-    def _record(self, batch: Batch, index: int) -> bytes:
+    def _record(self, batch: SpanBatch, index: int) -> bytes:
         return rows_at(self._alike.records, batch.places[[index]], int(batch.length[index])).tobytes()
 
 
@@ -156,7 +156,7 @@ def detail_blocks(
     """
     first, chosen = share[0], [rows[position] for position in share]
     spans = iter(spans_at(store, chosen) if alike is None else alike.spans(chosen))
-    details = Details(lose)
+    details = DetailTexts(lose)
     while batch := [*islice(spans, BLOCK_SPANS)]:
         yield block("details", details.of(batch), first)
         first += len(batch)

@@ -65,7 +65,7 @@ class AlikeSpan(NamedTuple):
     length: int
 
 
-class Details:
+class DetailTexts:
     """Makes the values of blocks, in each of which resources and scopes that spans share are written once."""
 
     def __init__(self, lose: Callable[[str], None]) -> None:

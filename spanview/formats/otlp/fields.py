@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 
 
-class Kind(Enum):
+class FieldKind(Enum):
     """What a field holds, and how JSON and protobuf have it."""
 
     TEXT = auto()
@@ -50,8 +50,8 @@ class Kind(Enum):
 
 
 ENUMS: Final = {
-    Kind.SPAN_KIND: ("SPAN_KIND_", ("UNSPECIFIED", *KIND_NAMES)),
-    Kind.STATUS_CODE: ("STATUS_CODE_", STATUS_NAMES),
+    FieldKind.SPAN_KIND: ("SPAN_KIND_", ("UNSPECIFIED", *KIND_NAMES)),
+    FieldKind.STATUS_CODE: ("STATUS_CODE_", STATUS_NAMES),
 }
 """What the names of an enum's values begin with, and the rest of them, in the order of their numbers."""
 
@@ -63,7 +63,7 @@ class Field(NamedTuple):
     """As JSON has it, in camel case."""
     number: int
     """In protobuf."""
-    kind: Kind
+    kind: FieldKind
     message: str = ""
     """Of a field that holds messages: which."""
     part: str = ""
@@ -75,73 +75,73 @@ class Field(NamedTuple):
 MESSAGES: Final = {
     "Span": (
         # In the order in which `spanview.ray.lines` has them.
-        Field("traceId", 1, Kind.TRACE_ID, part="trace_id", default=""),
-        Field("spanId", 2, Kind.SPAN_ID, part="span_id", default=""),
-        Field("parentSpanId", 4, Kind.PARENT_ID, part="parent_id"),
-        Field("flags", 16, Kind.FLAGS),
-        Field("name", 5, Kind.TEXT, part="name", default=""),
-        Field("kind", 6, Kind.SPAN_KIND, part="kind_value", default=0),
-        Field("startTimeUnixNano", 7, Kind.TIME, part="start_ns", default="0"),
-        Field("endTimeUnixNano", 8, Kind.TIME, part="end_ns"),
-        Field("status", 15, Kind.MESSAGE, "Status", "status", default={}),
-        Field("attributes", 9, Kind.ATTRIBUTES, part="attributes", default=[]),
-        Field("events", 11, Kind.MESSAGES, "Event", "events"),
-        Field("links", 13, Kind.MESSAGES, "Link", "links"),
-        Field("traceState", 3, Kind.TRACE_STATE, part="trace_state"),
-        Field("droppedAttributesCount", 10, Kind.COUNT),
-        Field("droppedEventsCount", 12, Kind.COUNT),
-        Field("droppedLinksCount", 14, Kind.COUNT),
+        Field("traceId", 1, FieldKind.TRACE_ID, part="trace_id", default=""),
+        Field("spanId", 2, FieldKind.SPAN_ID, part="span_id", default=""),
+        Field("parentSpanId", 4, FieldKind.PARENT_ID, part="parent_id"),
+        Field("flags", 16, FieldKind.FLAGS),
+        Field("name", 5, FieldKind.TEXT, part="name", default=""),
+        Field("kind", 6, FieldKind.SPAN_KIND, part="kind_value", default=0),
+        Field("startTimeUnixNano", 7, FieldKind.TIME, part="start_ns", default="0"),
+        Field("endTimeUnixNano", 8, FieldKind.TIME, part="end_ns"),
+        Field("status", 15, FieldKind.MESSAGE, "Status", "status", default={}),
+        Field("attributes", 9, FieldKind.ATTRIBUTES, part="attributes", default=[]),
+        Field("events", 11, FieldKind.MESSAGES, "Event", "events"),
+        Field("links", 13, FieldKind.MESSAGES, "Link", "links"),
+        Field("traceState", 3, FieldKind.TRACE_STATE, part="trace_state"),
+        Field("droppedAttributesCount", 10, FieldKind.COUNT),
+        Field("droppedEventsCount", 12, FieldKind.COUNT),
+        Field("droppedLinksCount", 14, FieldKind.COUNT),
     ),
     "Status": (
-        Field("code", 3, Kind.STATUS_CODE, part="code_value"),
-        Field("message", 2, Kind.TEXT, part="description"),
+        Field("code", 3, FieldKind.STATUS_CODE, part="code_value"),
+        Field("message", 2, FieldKind.TEXT, part="description"),
     ),
     "Event": (
-        Field("timeUnixNano", 1, Kind.TIME, part="timestamp_ns"),
-        Field("name", 2, Kind.TEXT, part="name"),
-        Field("attributes", 3, Kind.ATTRIBUTES, part="attributes"),
-        Field("droppedAttributesCount", 4, Kind.COUNT),
+        Field("timeUnixNano", 1, FieldKind.TIME, part="timestamp_ns"),
+        Field("name", 2, FieldKind.TEXT, part="name"),
+        Field("attributes", 3, FieldKind.ATTRIBUTES, part="attributes"),
+        Field("droppedAttributesCount", 4, FieldKind.COUNT),
     ),
     "Link": (
-        Field("traceId", 1, Kind.TRACE_ID, part="trace_id"),
-        Field("spanId", 2, Kind.SPAN_ID, part="span_id"),
-        Field("flags", 6, Kind.FLAGS),
-        Field("traceState", 3, Kind.TRACE_STATE, part="trace_state"),
-        Field("attributes", 4, Kind.ATTRIBUTES, part="attributes"),
-        Field("droppedAttributesCount", 5, Kind.COUNT),
+        Field("traceId", 1, FieldKind.TRACE_ID, part="trace_id"),
+        Field("spanId", 2, FieldKind.SPAN_ID, part="span_id"),
+        Field("flags", 6, FieldKind.FLAGS),
+        Field("traceState", 3, FieldKind.TRACE_STATE, part="trace_state"),
+        Field("attributes", 4, FieldKind.ATTRIBUTES, part="attributes"),
+        Field("droppedAttributesCount", 5, FieldKind.COUNT),
     ),
     "Resource": (
-        Field("attributes", 1, Kind.ATTRIBUTES, part="attributes"),
-        Field("droppedAttributesCount", 2, Kind.COUNT),
-        Field("entityRefs", 3, Kind.MESSAGES, "EntityRef"),
+        Field("attributes", 1, FieldKind.ATTRIBUTES, part="attributes"),
+        Field("droppedAttributesCount", 2, FieldKind.COUNT),
+        Field("entityRefs", 3, FieldKind.MESSAGES, "EntityRef"),
     ),
     "EntityRef": (
-        Field("schemaUrl", 1, Kind.TEXT),
-        Field("type", 2, Kind.TEXT),
-        Field("idKeys", 3, Kind.TEXTS),
-        Field("descriptionKeys", 4, Kind.TEXTS),
+        Field("schemaUrl", 1, FieldKind.TEXT),
+        Field("type", 2, FieldKind.TEXT),
+        Field("idKeys", 3, FieldKind.TEXTS),
+        Field("descriptionKeys", 4, FieldKind.TEXTS),
     ),
     "InstrumentationScope": (
-        Field("name", 1, Kind.TEXT, part="name"),
-        Field("version", 2, Kind.TEXT, part="version"),
-        Field("attributes", 3, Kind.ATTRIBUTES, part="attributes"),
-        Field("droppedAttributesCount", 4, Kind.COUNT),
+        Field("name", 1, FieldKind.TEXT, part="name"),
+        Field("version", 2, FieldKind.TEXT, part="version"),
+        Field("attributes", 3, FieldKind.ATTRIBUTES, part="attributes"),
+        Field("droppedAttributesCount", 4, FieldKind.COUNT),
     ),
     "KeyValue": (
-        Field("key", 1, Kind.TEXT),
-        Field("value", 2, Kind.MESSAGE, "AnyValue"),
+        Field("key", 1, FieldKind.TEXT),
+        Field("value", 2, FieldKind.MESSAGE, "AnyValue"),
     ),
     "AnyValue": (
-        Field("stringValue", 1, Kind.TEXT),
-        Field("boolValue", 2, Kind.BOOL),
-        Field("intValue", 3, Kind.INT),
-        Field("doubleValue", 4, Kind.DOUBLE),
-        Field("arrayValue", 5, Kind.MESSAGE, "ArrayValue"),
-        Field("kvlistValue", 6, Kind.MESSAGE, "KeyValueList"),
-        Field("bytesValue", 7, Kind.BYTES),
+        Field("stringValue", 1, FieldKind.TEXT),
+        Field("boolValue", 2, FieldKind.BOOL),
+        Field("intValue", 3, FieldKind.INT),
+        Field("doubleValue", 4, FieldKind.DOUBLE),
+        Field("arrayValue", 5, FieldKind.MESSAGE, "ArrayValue"),
+        Field("kvlistValue", 6, FieldKind.MESSAGE, "KeyValueList"),
+        Field("bytesValue", 7, FieldKind.BYTES),
     ),
-    "ArrayValue": (Field("values", 1, Kind.MESSAGES, "AnyValue"),),
-    "KeyValueList": (Field("values", 1, Kind.ATTRIBUTES),),
+    "ArrayValue": (Field("values", 1, FieldKind.MESSAGES, "AnyValue"),),
+    "KeyValueList": (Field("values", 1, FieldKind.ATTRIBUTES),),
 }
 """The messages that are taken apart, by the protocol's names; those around spans stand where they are walked."""
 
@@ -156,5 +156,5 @@ def snake_case(name: str) -> str:
 
 @cache
 def extra_of(message: str) -> tuple[str, ...]:
-    """Return the numbers of a message that spanview keeps in `extra`."""
-    return tuple(field.name for field in MESSAGES[message] if field.kind in {Kind.COUNT, Kind.FLAGS})
+    """Return the names of a message's counts and flags, which spanview keeps in `extra`."""
+    return tuple(field.name for field in MESSAGES[message] if field.kind in {FieldKind.COUNT, FieldKind.FLAGS})

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.formats.otlp.fields import ENUMS, Kind, extra_of, snake_case
+from spanview.formats.otlp.fields import ENUMS, FieldKind, extra_of, snake_case
 from spanview.formats.otlp.values import UINT32, Reader, bytes_of, enum_number, field
 from spanview.formats.rows import ignore_part
 from spanview.formats.tracestate import parse_trace_state_header
@@ -137,7 +137,7 @@ def _span(
             ("parentSpanId", SPAN_ID_DIGITS),
         )
     )
-    kind = _enum(read, span.get("kind"), Kind.SPAN_KIND)
+    kind = _enum(read, span.get("kind"), FieldKind.SPAN_KIND)
     result = Span(
         trace_id=trace_id,
         span_id=span_id,
@@ -146,7 +146,7 @@ def _span(
         kind_value=kind - 1 if kind else None,
         start_ns=read.number_in(field(span, "startTimeUnixNano"), _TIME_RANGE) or None,
         end_ns=read.number_in(field(span, "endTimeUnixNano"), _TIME_RANGE) or None,
-        status=Status(_enum(read, status.get("code"), Kind.STATUS_CODE), read.text(status.get("message")) or None),
+        status=Status(_enum(read, status.get("code"), FieldKind.STATUS_CODE), read.text(status.get("message")) or None),
         attributes=read.attributes(span.get("attributes")),
         events=tuple([_event(read, event) for event in read.objects(span.get("events"))]),
         links=tuple([_link(read, link) for link in read.objects(span.get("links"))]),
@@ -221,7 +221,7 @@ def _counts(read: Reader, holder: Mapping[str, Any], message: str) -> dict[str, 
     return counts
 
 
-def _enum(read: Reader, value: Any, kind: Kind) -> int:
+def _enum(read: Reader, value: Any, kind: FieldKind) -> int:
     """Return the number of an enum; 0 for one that isn't known."""
     number = 0 if value is None else enum_number(kind, value)
     if number is None or not 0 <= number < len(ENUMS[kind][1]):

@@ -21,7 +21,7 @@ from spanview.model.span import BytesText
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from spanview.formats.otlp.fields import Kind
+    from spanview.formats.otlp.fields import FieldKind
 
     Lose: TypeAlias = Callable[[str], None]
     """Takes note of something that a format can't represent."""
@@ -59,7 +59,7 @@ def integer(value: Any) -> int | None:
     return None if number is None or number != number.to_integral_value() else int(number)
 
 
-def enum_number(kind: Kind, value: Any) -> int | None:
+def enum_number(kind: FieldKind, value: Any) -> int | None:
     """Return the number of an enum that is written as a name or a number, or None; it may be one that isn't known."""
     prefix, names = ENUMS[kind]
     if isinstance(value, str) and (name := value.upper().removeprefix(prefix)) in names:

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
 from spanview.formats.jsontext import dumps_strict
-from spanview.formats.otlp.fields import MESSAGES, Kind, snake_case
+from spanview.formats.otlp.fields import MESSAGES, FieldKind, snake_case
 from spanview.formats.otlp.values import UINT32, OtlpValueWriter
 from spanview.formats.tracestate import format_trace_state_header
 from spanview.model.codes import STATUS_NAMES
@@ -232,17 +232,17 @@ def _list_of(message: str) -> Write:
     return lambda writer, parts: [_object(part, message, writer) for part in parts] if parts else ()
 
 
-_WRITES: Final[Mapping[Kind, Write]] = {
-    Kind.TEXT: lambda writer, text: writer.text(text) if text else "",
-    Kind.TRACE_ID: _id,
-    Kind.SPAN_ID: _id,
-    Kind.PARENT_ID: lambda _, value: value,
-    Kind.TRACE_STATE: _trace_state,
-    Kind.TIME: _time,
-    Kind.SPAN_KIND: lambda _, value: 0 if value is None else value + 1,
-    Kind.STATUS_CODE: lambda _, value: value,
-    Kind.ATTRIBUTES: OtlpValueWriter.attributes,
-    Kind.MESSAGE: _status,
+_WRITES: Final[Mapping[FieldKind, Write]] = {
+    FieldKind.TEXT: lambda writer, text: writer.text(text) if text else "",
+    FieldKind.TRACE_ID: _id,
+    FieldKind.SPAN_ID: _id,
+    FieldKind.PARENT_ID: lambda _, value: value,
+    FieldKind.TRACE_STATE: _trace_state,
+    FieldKind.TIME: _time,
+    FieldKind.SPAN_KIND: lambda _, value: 0 if value is None else value + 1,
+    FieldKind.STATUS_CODE: lambda _, value: value,
+    FieldKind.ATTRIBUTES: OtlpValueWriter.attributes,
+    FieldKind.MESSAGE: _status,
 }
 
 
@@ -256,7 +256,10 @@ _FIELDS: Final = {
 }
 """The fields of a message that are parts of ours, in the order of their numbers."""
 _IN_EXTRA: Final = {
-    message: {snake_case(field.name): field.name if field.kind in {Kind.COUNT, Kind.FLAGS} else "" for field in fields}
+    message: {
+        snake_case(field.name): field.name if field.kind in {FieldKind.COUNT, FieldKind.FLAGS} else ""
+        for field in fields
+    }
     for message, fields in MESSAGES.items()
 }
 """What `extra` may have of a message: a number, by its name; or, empty, what is written apart or can't be written."""
@@ -294,8 +297,8 @@ def _entity(ref: dict[str, Any], writer: OtlpValueWriter) -> dict[str, Any]:
     entity: dict[str, Any] = {}
     for name, _, kind, *_ in MESSAGES["EntityRef"]:
         value = ref.get(snake_case(name))
-        if kind is Kind.TEXTS and isinstance(value, list):
+        if kind is FieldKind.TEXTS and isinstance(value, list):
             entity[name] = [writer.text(text) for text in value if isinstance(text, str)]
-        elif kind is Kind.TEXT and isinstance(value, str):
+        elif kind is FieldKind.TEXT and isinstance(value, str):
             entity[name] = writer.text(value)
     return entity

@@ -19,7 +19,7 @@ from spanview.display.sanitise import sanitise
 from spanview.display.timing_text import wait_text
 from spanview.display.units import count, duration
 from spanview.model.ids import format_span_id
-from spanview.reports.each_call import KnownCalls, each_call_table
+from spanview.reports.each_call import CallFacts, each_call_table
 from spanview.tui.calls.call_log import CallLog
 from spanview.tui.keys import On, footer_text
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S
@@ -74,7 +74,7 @@ class _Listed:
     """How many calls the function has, without those that a call of `get_if_exists` is below."""
     existing: int
     """How many of the function's PRODUCERs are no calls, since the actor already existed."""
-    known: KnownCalls
+    known: CallFacts
     """The first of the calls, in this order."""
     attempts: AllAttempts
 
@@ -88,10 +88,10 @@ class CallLines(TableList[Call]):
 
     def __init__(self, store: Store, *, has_functions: bool) -> None:
         self._has_functions = has_functions
-        self.known = KnownCalls(store)
+        self.known = CallFacts(store)
         super().__init__(each_call_table(self.known, has_functions=has_functions), lambda call: call.row)
 
-    def show_known(self, known: KnownCalls, *, stay: bool) -> None:
+    def show_known(self, known: CallFacts, *, stay: bool) -> None:
         """Show other calls; what processes say of them stays."""
         before, self.known = self.known, known
         self.learn(before.unended, before.open_calls, before.notes)
@@ -234,7 +234,7 @@ class FunctionCallsScreen(ReportScreen[Call], on=On.CALLS):
                 tell(number / len(indices))
             calls.append(all_calls[index])
         attempts = AllAttempts(self._store)
-        known = KnownCalls.of(calls, all_calls, attempts)
+        known = CallFacts.of(calls, all_calls, attempts)
         none = Counter(known.reasons[call.row].reason for call in calls if call.row in known.reasons)
         first = each_call_table(known).in_order(calls, order)[:MOST_CALLS]
         number = len(calls) - none[Reason.CREATED]

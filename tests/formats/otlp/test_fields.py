@@ -15,31 +15,31 @@ import pytest
 from google.protobuf.descriptor import FieldDescriptor
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans
 
-from spanview.formats.otlp.fields import MESSAGES, Kind
+from spanview.formats.otlp.fields import MESSAGES, FieldKind
 
 TYPES: Final = {
-    Kind.TEXT: FieldDescriptor.TYPE_STRING,
-    Kind.TEXTS: FieldDescriptor.TYPE_STRING,
-    Kind.TRACE_ID: FieldDescriptor.TYPE_BYTES,
-    Kind.SPAN_ID: FieldDescriptor.TYPE_BYTES,
-    Kind.PARENT_ID: FieldDescriptor.TYPE_BYTES,
-    Kind.TRACE_STATE: FieldDescriptor.TYPE_STRING,
-    Kind.TIME: FieldDescriptor.TYPE_FIXED64,
-    Kind.COUNT: FieldDescriptor.TYPE_UINT32,
-    Kind.FLAGS: FieldDescriptor.TYPE_FIXED32,
-    Kind.SPAN_KIND: FieldDescriptor.TYPE_ENUM,
-    Kind.STATUS_CODE: FieldDescriptor.TYPE_ENUM,
-    Kind.BOOL: FieldDescriptor.TYPE_BOOL,
-    Kind.INT: FieldDescriptor.TYPE_INT64,
-    Kind.DOUBLE: FieldDescriptor.TYPE_DOUBLE,
-    Kind.BYTES: FieldDescriptor.TYPE_BYTES,
-    Kind.MESSAGE: FieldDescriptor.TYPE_MESSAGE,
-    Kind.MESSAGES: FieldDescriptor.TYPE_MESSAGE,
-    Kind.ATTRIBUTES: FieldDescriptor.TYPE_MESSAGE,
+    FieldKind.TEXT: FieldDescriptor.TYPE_STRING,
+    FieldKind.TEXTS: FieldDescriptor.TYPE_STRING,
+    FieldKind.TRACE_ID: FieldDescriptor.TYPE_BYTES,
+    FieldKind.SPAN_ID: FieldDescriptor.TYPE_BYTES,
+    FieldKind.PARENT_ID: FieldDescriptor.TYPE_BYTES,
+    FieldKind.TRACE_STATE: FieldDescriptor.TYPE_STRING,
+    FieldKind.TIME: FieldDescriptor.TYPE_FIXED64,
+    FieldKind.COUNT: FieldDescriptor.TYPE_UINT32,
+    FieldKind.FLAGS: FieldDescriptor.TYPE_FIXED32,
+    FieldKind.SPAN_KIND: FieldDescriptor.TYPE_ENUM,
+    FieldKind.STATUS_CODE: FieldDescriptor.TYPE_ENUM,
+    FieldKind.BOOL: FieldDescriptor.TYPE_BOOL,
+    FieldKind.INT: FieldDescriptor.TYPE_INT64,
+    FieldKind.DOUBLE: FieldDescriptor.TYPE_DOUBLE,
+    FieldKind.BYTES: FieldDescriptor.TYPE_BYTES,
+    FieldKind.MESSAGE: FieldDescriptor.TYPE_MESSAGE,
+    FieldKind.MESSAGES: FieldDescriptor.TYPE_MESSAGE,
+    FieldKind.ATTRIBUTES: FieldDescriptor.TYPE_MESSAGE,
 }
 OF_PROFILES: Final = "Strindex"
 """What the names of fields end with that spans don't have: places in a dictionary of texts."""
-REPEATED: Final = {Kind.TEXTS, Kind.MESSAGES, Kind.ATTRIBUTES}
+REPEATED: Final = {FieldKind.TEXTS, FieldKind.MESSAGES, FieldKind.ATTRIBUTES}
 
 
 def described() -> dict[str, Any]:
@@ -63,7 +63,7 @@ def test_as_the_protocol_has_it(name: str) -> None:
             field.number,
             TYPES[field.kind],
             field.kind in REPEATED,
-            "KeyValue" if field.kind is Kind.ATTRIBUTES else field.message,
+            "KeyValue" if field.kind is FieldKind.ATTRIBUTES else field.message,
         )
         for field in MESSAGES[name]
     }

@@ -29,7 +29,7 @@ from records import whole
 from spanview.formats import foreign
 from spanview.formats.jsontext import loads_exact
 from spanview.formats.otlp import read as otlp
-from spanview.formats.otlp.fields import ENUMS, Kind, snake_case
+from spanview.formats.otlp.fields import ENUMS, FieldKind, snake_case
 from spanview.formats.own.write import dumps_span, span_value
 from spanview.formats.tracestate import format_trace_state_header, parse_trace_state_header
 from spanview.index.summary import summary_of
@@ -229,7 +229,7 @@ def _in_snake_case(value: Any) -> Any:
     return {snake_case(key): _in_snake_case(part) for key, part in value.items()} if isinstance(value, dict) else value
 
 
-_NAMED: Final = {"code": ("UNSET", "OK", "ERROR"), "kind": ENUMS[Kind.SPAN_KIND][1]}
+_NAMED: Final = {"code": ("UNSET", "OK", "ERROR"), "kind": ENUMS[FieldKind.SPAN_KIND][1]}
 _OLD_NAMES: Final = {"scopeSpans": "instrumentationLibrarySpans", "scope": "instrumentationLibrary"}
 
 

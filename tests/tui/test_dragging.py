@@ -8,6 +8,9 @@ root    0 - 100 µs
 from __future__ import annotations
 
 import pytest
+from textual.geometry import Offset
+from textual.screen import Screen
+from textual.widget import Widget
 
 from builders import Builder, Document
 from spanview.tui.app.opening import Opening
@@ -158,3 +161,12 @@ async def test_back_by_mouse() -> None:
         await look.pilot.click(offset=(1, 0))
         await look.press()
         assert look.is_on(TracesScreen)
+
+
+async def test_a_button_pressed_on_what_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual asks for the parent of what can be selected there; a widget that is being taken away has none."""
+    async with looking_at(Builder().span("n")) as look:
+        monkeypatch.setattr(Screen, "get_widget_and_offset_at", lambda *_: (Widget(), Offset()))
+        assert look.screen.get_widget_and_offset_at(1, 1) == (None, None)
+        await look.pilot.mouse_down(offset=(1, 1))
+        assert look.app.is_running

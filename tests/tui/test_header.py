@@ -19,6 +19,14 @@ CALLS = "‹ Ray calls of 35 traces   127 calls of 26 functions, 4 cold starts (
         (CALLS, 77, "‹ Ray calls of 35 traces   127 calls of 26 functions …"),
         (CALLS, 50, "‹ Ray calls of 35 traces …"),
         (CALLS, 20, "‹ Ray calls of 35 t…"),
+        # The first digits of an id name it as well, but not too few of them; and a short name stays whole.
+        ("‹ leaf   12 ms   18726b006733419d7300", 33, "‹ leaf   12 ms   18726b006733419…"),
+        ("‹ leaf   12 ms   18726b006733419d7300", 24, "‹ leaf   12 ms …"),
+        (
+            "‹ requests of 9 traces   9 requests, 8 failed; 2 calls",
+            49,
+            "‹ requests of 9 traces   9 requests, 8 failed …",
+        ),
         (
             "‹ ServeReplica:application:Recommendation.check_health   12 ms   3 spans",
             50,

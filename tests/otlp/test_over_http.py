@@ -6,7 +6,7 @@ import gzip
 import socket
 import subprocess
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from http.client import HTTPConnection
 from typing import TYPE_CHECKING, Final
@@ -148,6 +148,14 @@ def test_kept_connection_without_an_answer() -> None:
     assert len(endpoint.received) == 2
 
 
+def _end(connection: socket.socket) -> None:
+    """Say that no more comes, and read what was asked: a close before that would take back what was said."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(65536):
+            pass
+
+
 @contextmanager
 def saying(*pieces: bytes, pause_s: float = 0.0) -> Iterator[str]:
     """Serve connections that are told something, whatever they ask."""
@@ -161,6 +169,7 @@ def saying(*pieces: bytes, pause_s: float = 0.0) -> Iterator[str]:
                 except OSError:
                     return
                 with connection:
+                    connection.settimeout(10)
                     connection.recv(1000)
                     for piece in pieces:
                         try:
@@ -169,6 +178,7 @@ def saying(*pieces: bytes, pause_s: float = 0.0) -> Iterator[str]:
                             break
                         if ending.wait(pause_s):
                             return
+                    _end(connection)
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()

@@ -257,6 +257,8 @@ async def test_what_has_no_end_has_no_times() -> None:
     build = Builder()
     spans = build.span("job", duration=50), build.span("lost", parent=1, start=10, duration=None)
     async with looking_at(*spans, size=(120, 24)) as look:
-        await look.press("F", "G")
+        await look.press("F")
+        await look.until_shown("job   ×1")
+        await look.press("G")
         await look.until_shown("lost   ×1   1 no end")
         assert "lost   ×1   1 no end   total" not in look.text

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from spanview.index.tree import TraceTree
 
 
-def wait_of(store: Store, tree: TraceTree, node: int) -> int:
+def wait_of(store: Store, tree: TraceTree, node: int) -> int | None:
     """Return the nanoseconds that a span waited before it ran, as in `wait_between`; 0 for every other node.
 
-    An attempt that another one preceded has waited since that one ended; where no file says when, it is 0. An execution
-    of a compiled graph that another one preceded waited for nobody.
+    An attempt that another one preceded has waited since that one ended. None where no file says since when it waited,
+    or nobody waited for it: an actor lived until it was restarted, or a compiled graph until it was executed again.
     """
     parent = tree.parents[node]
     if parent == ROOT or tree.is_missing(parent):
@@ -44,7 +44,7 @@ def wait_of(store: Store, tree: TraceTree, node: int) -> int:
 
 
 def waits_in(forest: Forest) -> Times:
-    """Return what `wait_of` does for each span of a forest."""
+    """Return what `wait_of` does for each span of a forest; `NO_TIME` for None."""
     import numpy as np
 
     from spanview.analysis.forest_selftime import exact
@@ -65,11 +65,12 @@ def waits_in(forest: Forest) -> Times:
     follow = follow[(kinds[below[follow]] == CONSUMER) & (waits[below[follow]] > 0)]
     for previous, position in zip(below[follow - 1].tolist(), below[follow].tolist(), strict=True):
         rows = int(forest.rows[previous]), int(forest.rows[position])
-        waits[position] = _wait_after(store, *rows, int(waits[position]))
+        wait = _wait_after(store, *rows, int(waits[position]))
+        waits[position] = NO_TIME if wait is None else wait
     return waits
 
 
-def wait_in(calls: Calls, parent_row: int, row: int) -> int:
+def wait_in(calls: Calls, parent_row: int, row: int) -> int | None:
     """Return what `wait_of` does, where the calls are known and no tree is.
 
     Args:
@@ -80,8 +81,8 @@ def wait_in(calls: Calls, parent_row: int, row: int) -> int:
     return _wait_after(calls.store, attempts[index - 1], row, wait) if wait and index else wait
 
 
-def _wait_after(store: Store, previous: int, row: int, wait: int) -> int:
-    """Return how long an attempt waited after the span before it, which has the same parent.
+def _wait_after(store: Store, previous: int, row: int, wait: int) -> int | None:
+    """Return how long an attempt waited after the span before it, which has the same parent; None as in `wait_of`.
 
     Args:
         previous: The row of that span.
@@ -91,7 +92,7 @@ def _wait_after(store: Store, previous: int, row: int, wait: int) -> int:
     if spans.kind[previous] != CONSUMER:
         return wait
     if not _has_waited_since(store, previous, row):
-        return 0
+        return None
     return max(0, min(wait, spans.start_ns[row] - spans.end_ns[previous]))
 
 

@@ -283,7 +283,7 @@ class Columns:
         ids[behind - 1] = forest.of("parent_id")[order][is_first]
         begins, flagged = self._filled(starts), self._filled(flags, MISSING)
         begins[behind - 1] = starts[is_first]
-        has_waited = (waits > 0) | ((column["kind"] == CONSUMER) & (parents != ROOT))
+        has_waited = (waits > 0) | ((column["kind"] == CONSUMER) & (parents != ROOT) & (waits != NO_TIME))
         return {
             "depth": self._filled(walked.depths).tolist(),
             "flags": flagged.tolist(),

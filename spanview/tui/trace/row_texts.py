@@ -146,10 +146,7 @@ class RowTexts:
         is_attempt = 0 <= parent < len(tree.rows) and self._is_call(tree.rows[parent])
         if not is_attempt and tree.rows[node] not in self._model.stitched.submitted:
             return [""]
-        previous = tree.previous_sibling(node) if is_attempt else None
-        # When an attempt was lost isn't known, nor how long the next one waited since then.
-        is_known = previous is None or self._store.spans.end_ns[tree.rows[previous]] != NO_TIME
-        return [duration(self._model.stitched.wait(node) if is_known else None)]
+        return [duration(self._model.stitched.wait(node))]
 
     def lasted(self, node: int) -> list[str]:
         """Return how long a span took, of like siblings the median, then what is shorter; nothing for a placeholder.

@@ -226,7 +226,7 @@ class StitchedTrace:
         row = None if self.tree.is_missing(node) else self.submitted.get(self.tree.rows[node])
         return None if row is None else _ordered(self._spans.start_ns[row], self._spans.end_ns[row])
 
-    def wait(self, node: int) -> int:
+    def wait(self, node: int) -> int | None:
         """Return the nanoseconds that a node waited before it ran, as `wait_of` has them."""
         if self.tree.is_missing(node):
             return 0

@@ -74,7 +74,7 @@ def test_executions_are_no_retries(written: Sequence[tuple[str | None, int | Non
     unset = [finding.count for finding in diagnose(store).findings if finding.kind is Kind.UNSET_ATTEMPTS]
     assert unset == ([len(written) - 1] if is_retried else [])
     tree = store.tree(0)
-    between = 5_000 if is_retried else 0
+    between = 5_000 if is_retried else None
     assert [wait_of(store, tree, node) for node in range(1, len(tree))] == [8_000, *[between] * (len(written) - 1)]
     doings = {part.doing for part in answer_of(store, 0).parts}
     assert (Doing.RETRYING in doings, Doing.LIVING in doings) == (is_retried, not is_retried)

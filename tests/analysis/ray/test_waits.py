@@ -27,9 +27,15 @@ from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_parts
 from spanview.display.tree_text import tree_lines
 from spanview.display.units import duration
+from spanview.exports.losses import Losses
+from spanview.exports.page.columns import Columns
 from spanview.index.forest import forest_of
+from spanview.model.times import NO_TIME
 from spanview.sources.loading import load_store
+from spanview.tui.trace.appearance import Appearance
+from spanview.tui.trace.row_texts import RowTexts
 from spanview.tui.trace.stitched_trace import StitchedTrace
+from spanview.tui.trace.trace_model import TraceModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +51,12 @@ FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
 def test_all_waits_at_once(recording: str) -> None:
     """Of a forest, waits and joined calls are those of its trees, in every recording."""
     store = load_store(FIXTURES / recording / "spans")
-    forest, waits, calls = forest_of(store), dict[int, int](), set[int]()
+    forest, waits, calls = forest_of(store), dict[int, int | None](), set[int]()
     for tree in map(store.tree, range(len(store.trace_table))):
         waits |= {row: wait_of(store, tree, node) for node, row in enumerate(tree.rows)}
         calls |= {*joined(store, tree)[1].values()}
-    assert dict(zip(forest.rows.tolist(), waits_in(forest).tolist(), strict=True)) == waits
+    at_once = (None if wait == NO_TIME else wait for wait in waits_in(forest).tolist())
+    assert dict(zip(forest.rows.tolist(), at_once, strict=True)) == waits
     assert {*forest.rows[joined_in(forest)].tolist()} == calls
 
 
@@ -78,9 +85,12 @@ def test_the_drawing() -> None:
     assert sorted(waits) == [[(3000, "waited")], [(4000, "queued")]]
 
 
-@pytest.mark.parametrize(("function", "waits"), [("f", [3_000, 7_000]), ("A.__init__", [3_000, 0])])
-def test_attempts_after_the_first(function: str, waits: list[int]) -> None:
-    """A retry waits from the end of the attempt before; an actor that was started anew has lived in between."""
+@pytest.mark.parametrize(("function", "waits"), [("f", [3_000, 7_000]), ("A.__init__", [3_000, None])])
+def test_attempts_after_the_first(function: str, waits: list[int | None]) -> None:
+    """A retry waits from the end of the attempt before; an actor that was started anew has lived in between.
+
+    Rows and pages show no wait for that one, not one of nothing.
+    """
     build = Builder()
     store = store_of(
         build.span(f"{function} ray.remote", kind="PRODUCER", start=10, duration=2),
@@ -91,7 +101,11 @@ def test_attempts_after_the_first(function: str, waits: list[int]) -> None:
     assert [wait_of(store, tree, node) for node in (1, 2)] == waits
     assert [wait_in(calls_of(store), 0, tree.rows[node]) for node in (1, 2)] == waits
     (share,) = (share for share in critical_by_name(store) if share.name.endswith("worker"))
-    assert share.wait_ns == sum(waits)
+    assert share.wait_ns == sum(filter(None, waits))
+    model = TraceModel(store, 0, StitchedTrace(store, 0, tree, joins=True))
+    texts = RowTexts(store, model, Appearance(store, model))
+    assert [texts.waited(node) for node, _ in model.rows] == [[""], *([duration(wait)] for wait in waits)]
+    assert Columns(store, [0], {}, Losses("html")).rows["wait"] == [None, *waits]
     (call,) = calls_of(store)
     assert call.outcome is (Outcome.RETRIED if function == "f" else Outcome.RESTARTED)
 
@@ -104,7 +118,7 @@ def test_an_attempt_after_one_without_an_end() -> None:
         build.span("f ray.remote_worker", kind="CONSUMER", parent=1, start=15, end_time=None),
         build.span("f ray.remote_worker", kind="CONSUMER", parent=1, start=27, duration=5),
     )
-    assert [wait_of(store, store.tree(0), node) for node in (1, 2)] == [3_000, 0]
+    assert [wait_of(store, store.tree(0), node) for node in (1, 2)] == [3_000, None]
 
 
 def test_late_clocks_and_missing_times() -> None:

@@ -21,6 +21,8 @@ from hypothesis import strategies as st
 from builders import EPOCH_NS, MICROSECOND, Builder, Document
 from span_graphs import graphs
 from spanview.analysis.failures import errors_made_good
+from spanview.exports.losses import Losses
+from spanview.exports.page.columns import Columns
 from spanview.index.trace import traces_of
 from spanview.model.times import NO_TIME
 from spanview.tui.app.feed import FeedState
@@ -161,28 +163,56 @@ def test_traces_that_run_or_were_lost() -> None:
     assert [model.duration_ns(trace) for trace in (1, 2)] == [batch.max_ns, batch.p50_ns]
 
 
-def test_what_a_retry_made_good_is_no_failure() -> None:
-    """A trace counts as failed where something lasted, not where the last attempt of the call ended well."""
+def retried_calls() -> list[Document]:
+    """Return two calls that were tried twice, the first of which ended well."""
     build = Builder()
     spans = []
     for trace, last in (1, "UNSET"), (2, "ERROR"):
-        spans.append(build.span("flaky ray.remote", kind="PRODUCER", trace=trace, span=9 + trace, start=0, duration=9))
+        at = 1_000 * trace
+        call = build.span("flaky ray.remote", kind="PRODUCER", trace=trace, span=9 + trace, start=at, duration=9)
+        spans.append(call)
         for start, status in (1, "ERROR"), (5, last):
             run = build.span(
                 "flaky ray.remote_worker",
                 kind="CONSUMER",
                 trace=trace,
                 parent=9 + trace,
-                start=start,
+                start=at + start,
                 duration=2,
                 status=status,
             )
             spans.append(run)
-    model = TracesModel(Growing(*spans).store)
+    return spans
+
+
+async def test_a_trace_whose_failures_were_made_good_has_no_mark() -> None:
+    """It says that something was retried; neither the plot nor the list of failures has it."""
+    async with looking_at(*retried_calls(), size=(120, 40)) as look:
+        await look.until_shown("flaky  retried", "✖ flaky")
+        plot = look.screen.query_one(Plot).region
+        assert "".join(look.lines[plot.y : plot.bottom]).count("✖") == 1
+        await look.press("f")
+        await look.until_shown("only what failed: 1 trace")
+
+
+def test_what_a_retry_made_good_is_no_failure() -> None:
+    """A trace counts as failed where something lasted, not where the last attempt of the call ended well."""
+    model = TracesModel(Growing(*retried_calls()).store)
     model.refresh()
+    grid = model.grid(9, 1)
+    assert grid is not None
+    assert len(grid.failed) == 2
     assert [group.failed for group in model.groups()] == [2]
     model.made_good = errors_made_good(model._store)
     assert [group.failed for group in model.groups()] == [1]
+    grid = model.grid(9, 1)
+    assert grid is not None
+    assert len(grid.failed) == 1
+    model.only_failed = True
+    model.refresh()
+    assert [*model.order] == [1]
+    overview = Columns(model._store, [0, 1], {}, Losses("html")).overview["traces"]
+    assert (overview["lasting"], overview["errors"]) == ([0, 2], [1, 2])
 
 
 def test_completeness_is_found_anew_where_a_trace_grows() -> None:
@@ -365,6 +395,35 @@ async def test_the_newest_failure_of_a_group() -> None:
         group = groups_on(look).selected
         assert group is not None
         assert group.name == "batch"
+
+
+async def test_failures_of_groups_one_after_the_other() -> None:
+    """Behind the last failure of a trace comes the next older trace that failed, in whatever group it is."""
+    build = Builder()
+    spans = [
+        build.span("new", trace=1, start=90, duration=9, status="ERROR"),
+        build.span("old", trace=2, span=21, start=10, duration=40, status="ERROR"),
+        build.span("step", trace=2, parent=21, start=11, duration=5, status="ERROR"),
+        build.span("older", trace=3, start=5, duration=2, status="ERROR"),
+        build.span("fine", trace=4, start=99),
+    ]
+    async with looking_at(*spans) as look:
+        await look.press("r")
+        groups_on(look).move_on(lambda group: group.name == "old")
+        await look.press("e")
+        await look.until_shown(" ‹ old", "error 1 of 2")
+        await look.press("e")
+        await look.until_shown("error 2 of 2")
+        await look.press("e")
+        await look.until_shown(" ‹ older")
+        await look.press("e")
+        await look.until_shown(" ‹ new")
+        await look.press("escape")
+        assert order_on(look)[groups_on(look).cursor] == "new"
+        for name in ("old", "older", "new"):
+            await look.press("e")
+            await look.until_shown(f" ‹ {name} ")
+            await look.press("escape")
 
 
 async def test_blocks_of_a_group() -> None:

@@ -21,6 +21,7 @@ from builders import EPOCH_NS, Builder
 from one_by_one import matches_trace
 from span_graphs import graphs
 from spanview.analysis import failures
+from spanview.analysis.failures import failed_rows
 from spanview.analysis.query.query import parse_query
 from spanview.model.times import NO_TIME
 from spanview.tui.traces import traces_model
@@ -319,6 +320,9 @@ def test_any_traces(documents: list[Document], data: st.DataObject) -> None:
             "known_until": data.draw(
                 st.dictionaries(st.integers(0, count - 1), st.integers(EPOCH_NS, EPOCH_NS + 10**9))
             ),
+            "made_good": data.draw(st.sets(st.sampled_from(failed_rows(store).tolist())))
+            if store.trace_table.error_count and any(store.trace_table.error_count)
+            else (),
             "only_root": model.root_name(data.draw(st.integers(0, count - 1))),
         }
         times = st.none() | st.integers(-3, 200).map(lambda us: EPOCH_NS + us * 1_000)
@@ -339,9 +343,9 @@ def test_any_traces(documents: list[Document], data: st.DataObject) -> None:
         assert model.longest_ns == max([1, *map(model.duration_ns, listed)])
         named = [trace for trace in model.order if model.group_name(trace) == model.only_root]
         assert [*model.named(model.only_root)] == named
-        failed = {trace for trace in named if model.has_failed(trace)}
+        visited = {trace for trace in named if model.is_visited(trace)}
         newest = model.next_failure((model.only_root,))
-        assert newest in failed if failed else newest is None
+        assert newest in visited if visited else newest is None
         grid, starts = model.grid(7, 3, (model.only_root,)), store.trace_table.start_ns
         drawn = [trace for trace in plotted if starts[trace] != NO_TIME and model.group_name(trace) == model.only_root]
         assert sum(grid.counts.values() if grid else ()) == len(drawn)

@@ -15,6 +15,7 @@ import numpy as np
 
 from spanview.analysis.answer import answer_along
 from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.failures import errors_made_good
 from spanview.analysis.forest_selftime import exact, stretches_in_forest
 from spanview.analysis.ray.executions import run_word
 from spanview.analysis.ray.joined import joined_in
@@ -220,6 +221,7 @@ class Columns:
         starts = [table.start_ns[trace] for trace in traces.tolist()]
         missing = counts(forest.missing())
         cut = counts(forest.cut)
+        lasts = ~np.isin(forest.rows, [*errors_made_good(self._store)])
         count = len(self._store.processes)
         processes = np.unique(of_spans * count + forest.of("process")) // max(1, count)
         self._number_names(names)
@@ -234,7 +236,8 @@ class Columns:
             "length": [*map(table.duration_ns, traces.tolist())],
             "spans": counts(slice(None)),
             "errors": counts(forest.of("status") == ERROR),
-            "silent": counts(np.isin(self._number_of, silent)),
+            "lasting": counts((forest.of("status") == ERROR) & lasts),
+            "silent": counts(np.isin(self._number_of, silent) & lasts),
             "processes": np.bincount(processes, minlength=len(traces)).tolist(),
             "services": self._services_of(of_spans, len(traces)),
             "complete": [not (without or circles) for without, circles in zip(missing, cut, strict=True)],

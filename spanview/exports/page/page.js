@@ -474,9 +474,8 @@ class TracesView {
     set(errors, traces.errors[trace] ? whole(traces.errors[trace]) : "");
     set(processes, whole(traces.processes[trace]));
     const [mark, title, rest] = name.children;
-    const has_failed = traces.errors[trace] || traces.silent[trace];
-    set(mark, traces.errors[trace] ? "✖ " : has_failed ? "! " : "");
-    mark.className = traces.errors[trace] ? "mark error" : "mark warning";
+    set(mark, traces.lasting[trace] ? "✖ " : traces.silent[trace] ? "! " : "");
+    mark.className = traces.lasting[trace] ? "mark error" : "mark warning";
     set(title, trace_name(trace));
     set(rest, [...whole_words(trace)].map(text => `  ${text}`).join(""));
     name.title = trace_name(trace);
@@ -498,7 +497,7 @@ class TracesView {
     const points = { ok: "", bad: "" }, listed = new Set(this.listed);
     timed.forEach((trace, index) => {
       if (!listed.has(trace)) return;
-      const kind = data.traces.errors[trace] || data.traces.silent[trace] ? "bad" : "ok";
+      const kind = is_failed(trace) ? "bad" : "ok";
       points[kind] += `M${x(starts[index]).toFixed(1)} ${y(logs[index]).toFixed(1)}m-2-2h4v4h-4z`;
     });
     const parts = [];
@@ -569,7 +568,7 @@ class TracesView {
   filter_by(text) { this.text = text; }
 }
 let at_error = false;
-function is_failed(trace) { return data.traces.errors[trace] || data.traces.silent[trace]; }
+function is_failed(trace) { return data.traces.lasting[trace] || data.traces.silent[trace]; }
 
 /** At most some thousand of many values, the greatest and the least among them, to be spread as arguments. */
 function sample(values) {

@@ -48,7 +48,7 @@ class Plot(Widget, inherit_bindings=False):
         self._model = model
         self._pick = pick
         self._grid: Grid | None = None
-        self._counted: tuple[int, Sequence[str | None], int] | None = None
+        self._counted: object = None
         """What the cells were counted for: the version of the list, what is set off, and how many columns."""
         self._lit: Sequence[str | None] = ()
         self._dragged: tuple[int, int] | None = None
@@ -63,7 +63,7 @@ class Plot(Widget, inherit_bindings=False):
         """
         self._lit = self._lit if lit is None else lit
         width = self.size.width - _LABELS - 1
-        counted = self._model.version, self._lit, width
+        counted = self._model.version, self._model.silent, self._model.made_good, self._lit, width
         if self.display and width > 0 and counted != self._counted:
             self._grid, self._counted = self._model.grid(width, ROWS, self._lit), counted
             self.refresh()

@@ -35,6 +35,7 @@ _LEAST_ROOT: Final = 20
 _BAR: Final = 8
 _GROWING, _LOADING, _INCOMPLETE = ("●", STILL_COMING), ("·", "loading"), ("◌", "incomplete")
 _RUNNING: Final = ("●", "running")
+_MADE_GOOD: Final = (" ", "retried")
 _MERGED: Final = ("≡", "several runs, likely")
 """States: a mark before the name, and a word behind it where nothing else in the line says so."""
 _STYLES: Final = {"●": "accent", "✖": "error"}
@@ -168,11 +169,11 @@ class TraceList(TableList[int]):
 
     def _state(self, trace: int) -> tuple[str, str]:
         silent = None if self.is_loading else self.model.silent.get(trace)
-        label = "" if silent is None else silent.label
+        label = "" if silent is None or not silent.lasted else silent.label
         if trace in self.growing and not self.is_loading:
             mark, word = _RUNNING if trace in self.model.running else _GROWING
             return mark, f"{word}, {label}" if label else word
-        if self._store.trace_table.error_count[trace]:
+        if self.model.has_lasting_errors(trace):
             return "✖", _MERGED[1] if trace in self.model.merged else label
         if label:
             return "!", label
@@ -185,7 +186,7 @@ class TraceList(TableList[int]):
             return _MERGED
         facts = self.model.facts(trace)
         if facts is None or (facts.complete and not facts.without_end):
-            return " ", ""
+            return _MADE_GOOD if self.model.is_visited(trace) and not self.is_loading else (" ", "")
         if self.is_loading:
             return _LOADING
         return _INCOMPLETE if not facts.complete else ("◌", f"{count(facts.without_end, 'span')} without an end")

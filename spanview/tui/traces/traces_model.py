@@ -20,9 +20,11 @@ from spanview.tui.traces.columns import TraceColumn
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from spanview.index.arrays import Flags
     from spanview.index.store import Store
     from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.traces.plot_model import Grid
+    from spanview.tui.traces.traces_bulk import TraceColumns
 
 _KEPT_FACTS: Final = 4096
 HUGE: Final = 5_000
@@ -93,14 +95,13 @@ class TracesModel:
         """How many calls without an attempt of which traces may still run, as far as processes show."""
         self.merged: Collection[int] = ()
         """Traces in which different spans have the same ids: likely several runs."""
-        self.made_good: Collection[int] = ()
-        """The rows of errors that a retry made good."""
+        self.made_good = ()
         self.known_until: Mapping[int, int] = {}
         """Until when traces are known to have run that lack an end, in nanoseconds since 1970."""
         self.running: Collection[int] = ()
         """Traces with a span that runs."""
         self.only_failed = False
-        """Only traces with an error, or in which something failed without one."""
+        """Only traces that have failed."""
         self.limit: set[int] | None = None
         """Only these of the traces that are there already; newer ones are listed too."""
         self._choose: Callable[[Store], set[int] | None] | None = None
@@ -126,6 +127,16 @@ class TracesModel:
         """When failures are visited, as it was found out last, and what of."""
         self._groups: tuple[object, list[GroupRow]] | None = None
         """The groups as they were counted last, and what of; the key that shows them comes often."""
+
+    @property
+    def made_good(self) -> Collection[int]:
+        """The rows of errors that a retry made good."""
+        return self._made_good
+
+    @made_good.setter
+    def made_good(self, rows: Collection[int]) -> None:
+        spans, self._made_good = self._store.spans, rows
+        self._errors_made_good = Counter(spans.trace[row] for row in rows if spans.status[row] == ERROR)
 
     @property
     def narrowed_to(self) -> str:
@@ -170,7 +181,7 @@ class TracesModel:
         if self.is_drilled:
             listed &= columns.group_is(self.only_root)
         if self.only_failed:
-            listed &= (columns.errors > 0) | columns.flags_of(self.silent)
+            listed &= self._have_failed(columns)
         self._plotted = as_array(np.flatnonzero(listed))
         listed &= columns.start_between(*self.picked)
         known = np.array(self.order, np.int64)
@@ -232,9 +243,24 @@ class TracesModel:
         if self.matching is not None:
             self.matching.update(traces)
 
+    def has_lasting_errors(self, trace: int) -> bool:
+        """Tell whether a trace has an error that no retry made good."""
+        return self._store.trace_table.error_count[trace] > self._errors_made_good[trace]
+
     def has_failed(self, trace: int) -> bool:
-        """Tell whether a span of a trace has an error, or something in it failed without one."""
+        """Tell whether something failed in a trace, with an error or without, that no retry made good."""
+        return self.has_lasting_errors(trace) or (trace in self.silent and self.silent[trace].lasted)
+
+    def is_visited(self, trace: int) -> bool:
+        """Tell whether `next_failure` leads to a listed trace: it does to what a retry made good, too."""
         return self._store.trace_table.error_count[trace] > 0 or trace in self.silent
+
+    def _have_failed(self, columns: TraceColumns) -> Flags:
+        """Return what `has_failed` does for each trace."""
+        failed = columns.errors > 0
+        for trace in self._errors_made_good:
+            failed[trace] = self.has_lasting_errors(trace)
+        return failed | columns.flags_of(trace for trace, silent in self.silent.items() if silent.lasted)
 
     def grid(self, columns: int, rows: int, lit: Sequence[str | None] = ()) -> Grid | None:
         """Return durations over time, of the traces outside of picked times too.
@@ -251,7 +277,7 @@ class TracesModel:
         of_all = TraceColumns(self._store, self.root_groups, self.known_until)
         traces = np.array(self._plotted, np.int64)
         are_lit = of_all.group_is(lit[0])[traces] if lit else None
-        points = Points(of_all.starts[traces], of_all.durations[traces], of_all.errors[traces] > 0)
+        points = Points(of_all.starts[traces], of_all.durations[traces], self._have_failed(of_all)[traces])
         return grid_of(points, columns, rows, are_lit)
 
     def groups(self, incomplete: bytes | None = None) -> list[GroupRow]:
@@ -282,11 +308,8 @@ class TracesModel:
                 of_group, ns = open_ns[self.group_name(trace)], self.duration_ns(trace)
                 of_group[ns] = of_group.get(ns, False) or runs
         errors = self._store.trace_table.error_count
-        spans = self._store.spans
-        good = Counter(spans.trace[row] for row in self.made_good if spans.status[row] == ERROR)
-        for trace in listed & (self.silent.keys() | good.keys()):
-            has_failed = errors[trace] > good[trace] or (trace in self.silent and self.silent[trace].lasted)
-            more[self.group_name(trace)] += has_failed - (errors[trace] > 0)
+        for trace in listed & (self.silent.keys() | self._errors_made_good.keys()):
+            more[self.group_name(trace)] += self.has_failed(trace) - (errors[trace] > 0)
         return [row._replace(open_ns=open_ns.get(row.name, {}), failed=row.failed + more[row.name]) for row in rows]
 
     @property

@@ -290,7 +290,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
     def _silent_failures_beside(self) -> list[str]:
         """Return what failed without an error, where errors were asked for and there are none."""
         errors = self._store.trace_table.error_count
-        silent = {trace: how.label for trace, how in self._model.silent.items() if not errors[trace]}
+        silent = {trace: how.label for trace, how in self._model.silent.items() if how.lasted and not errors[trace]}
         if not silent or not _ABOUT_ERRORS.search(self.filter.text):
             return []
         labels = dict.fromkeys(label.partition(" ×")[0] for label in silent.values())
@@ -318,6 +318,10 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             self._show()
         elif not self._model.order:
             self._say_if_nothing()
+        elif self._model.has_many:
+            self._is_plotted = False
+        else:
+            self._draw_plot()
         if self.grouped and not self._model.only_failed:
             self._count_groups(can_wait=self._model.has_many)
         self.refresh_frame()
@@ -593,17 +597,15 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.viewer.say(f"{times}: {listed}; Esc: all" if times else listed)
 
     async def action_error(self, _by: int) -> None:
-        """Open the trace with the newest error, at that error; of the selected group first, where groups are shown.
+        """Open the trace with the newest failure, at that failure; where groups are shown, first of the selected one.
 
         Where the cursor still stands as this left it, it is the next trace, the one that failed before.
         """
-        group = self.chosen_group
-        here = None if group is None else group.name, self.chosen_trace
-        before = self._failure if here == self._failed_at else None
-        newest = self._model.next_failure(self._lit(), before)
-        if newest is None and group is not None and (newest := self._model.next_failure()) is not None:
-            name = self._model.group_name(newest)
-            self.groups.move_on(lambda other: other.name == name)
+        if self._failure is not None and self._cursor == self._failed_at:
+            newest = self._model.next_failure(after=self._failure)
+        else:
+            newest = self._model.next_failure(self._lit())
+            newest = self._model.next_failure() if newest is None else newest
         if newest is None:
             self.viewer.say(self._no_failure)
             return
@@ -616,7 +618,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         Args:
             by: Below 0 for the one before it.
         """
-        other = self._model.next_failure(self._lit(), trace, by)
+        other = self._model.next_failure(after=trace, by=by)
         if other is None or other == trace:
             return None
         self._take_failure(other)
@@ -630,13 +632,21 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """
         if trace is None:
             return self._model.next_failure()
-        return trace if self._model.has_failed(trace) else None
+        return trace if self._model.is_visited(trace) else None
 
     def _take_failure(self, trace: int) -> None:
-        group = self.chosen_group
-        if group is None:
+        if self.grouped:
+            name = self._model.group_name(trace)
+            self.groups.move_on(lambda group: group.name == name)
+        else:
             self.traces.go_to(trace)
-        self._failure, self._failed_at = trace, (None if group is None else group.name, self.chosen_trace)
+        self._failure, self._failed_at = trace, self._cursor
+
+    @property
+    def _cursor(self) -> tuple[str | None, int | None]:
+        """The group and the trace that the cursor is on."""
+        group = self.chosen_group
+        return None if group is None else group.name, self.chosen_trace
 
     @property
     def chosen_trace(self) -> int | None:

@@ -218,7 +218,8 @@ class _Whole:
 def _is_body(record: Record, root: Record) -> bool:
     """Tell whether a root is what the task of an attempt did."""
     ours, other = record["attributes"], root["attributes"]
-    if root["kind"] == "SpanKind.PRODUCER" and other.get("ray.task_id", 0) != ours.get("ray.task_id"):
+    of_task = other.get("ray.submitter_task_id", other.get("ray.task_id", 0))
+    if root["kind"] == "SpanKind.PRODUCER" and of_task != ours.get("ray.task_id"):
         return False
     return bool(ours.get("ray.remote") == "function" and record["resource"] == root["resource"])
 

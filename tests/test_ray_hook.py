@@ -13,6 +13,7 @@ an actor that dies and is restarted                   started; ended by the seco
 the driver is killed in a span                        started
 another driver, with a runtime environment            ended, in files of its own
 `ray job submit`                                      ended, with the name that the job was given
+any call                                              names the task that it submits, and that which submits it
 """
 
 from __future__ import annotations
@@ -176,6 +177,16 @@ class Killed:
         ray.actor.exit_actor()
 
 
+@ray.remote(num_returns=2)
+def pair():
+    return 1, 2
+
+
+@ray.remote(num_returns=0)
+def nothing():
+    ray.get(leaf.remote(2))
+
+
 def fails(call):
     try:
         ray.get(call)
@@ -201,7 +212,10 @@ with trace.get_tracer("program").start_as_current_span("driver"):
     assert ray.get(early.of_class.remote(key=1)) == ["Early", {"key": 1}]
     assert taken(late.items.remote(number=3)) == [{"number": 3}] * 3
     assert taken(other.items.remote(3)) == [1, 1, 1] and ray.get(other.value.remote()) == 1
-    for actor in (early, late, other):
+    assert ray.get(pair.remote()) == [1, 2] and nothing.remote() is None
+    once = [Late.options(name="once", get_if_exists=True, num_cpus=0).remote() for _ in range(2)]
+    assert ray.get([each.not_async.remote() for each in once]) == [1, 1]
+    for actor in (early, late, other, once[0]):
         ray.kill(actor)
     for how in ("kill", "_exit"):
         assert fails(dies.remote(how))
@@ -278,7 +292,7 @@ def test_all_that_ended_is_there_once(recording: Recording) -> None:
     """Each span whose end the programs had seen is in a file, one time."""
     expected = recording.ids("ended")
     found = Counter(span["span_id"] for span in recording.left.ended)
-    assert sum(expected.values()) == 27
+    assert sum(expected.values()) == 28
     assert {name: found[name] for name in expected} == expected
     assert set(found.values()) == {1}
 
@@ -352,6 +366,32 @@ def test_attempts_say_which_they_are(recording: Recording) -> None:
     for span in attempts:
         if span["attributes"]["ray.remote"] == "actor":
             assert span["attributes"]["ray.actor_id"] in span["attributes"]["ray.task_id"]
+
+
+def test_calls_name_their_tasks(recording: Recording) -> None:
+    """A call's span has the id of the task that its attempts are of, and of the task that it was submitted by."""
+    spans = _by_id(recording.left.started) | _by_id(recording.left.ended)
+    of_call: dict[str, set[str]] = {}
+    for span in spans.values():
+        if span["kind"] == "SpanKind.CONSUMER":
+            of_call.setdefault(span["parent_id"], set()).add(span["attributes"]["ray.task_id"])
+    calls = [span for span in spans.values() if span["kind"] == "SpanKind.PRODUCER"]
+    named = [call for call in calls if "ray.submitter_task_id" in call["attributes"]]
+    # One returns nothing, one finds an actor, and one creates it below itself.
+    assert Counter(call["name"] for call in calls if call not in named) == {
+        "__main__.nothing ray.remote": 1,
+        "Late.__init__ ray.remote": 2,
+    }
+    assert len(named) > 30
+    for call in named:
+        assert of_call.get(call["span_id"], {call["attributes"]["ray.task_id"]}) == {call["attributes"]["ray.task_id"]}
+        above = spans.get(call["parent_id"])
+        is_of_task = above is not None and "ray.task_id" in above["attributes"]
+        submitter = above["attributes"]["ray.task_id"] if above is not None and is_of_task else "f" * 40
+        assert call["attributes"]["ray.submitter_task_id"].startswith(submitter)
+    assert {call["span_id"] for call in calls if call not in named} & of_call.keys() == {
+        call["span_id"] for call in calls if call["name"] == "__main__.nothing ray.remote"
+    }
 
 
 def test_files_are_of_one_process_each(recording: Recording) -> None:

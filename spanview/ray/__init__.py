@@ -3,7 +3,7 @@
 In the order in which a span passes through:
 
 hook          what Ray and Ray Serve are told to call
-calls         what Ray's tracing breaks or cuts short, traced as it is
+calls         what Ray's tracing breaks or cuts short, traced as it is, and the task that a call submits
 random_ids    ids that a program's random seed has no part in
 processors    each span to its files, as it starts and as it ends
 identity      who this process is, and where its files are

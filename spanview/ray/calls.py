@@ -1,4 +1,4 @@
-"""Calls that Ray's tracing breaks or cuts short, traced as they are.
+"""Calls that Ray's tracing breaks or cuts short, traced as they are, and the task that each call submits.
 
 method or task                          under Ray's tracing                      here
 --------------                          -------------------                      ----
@@ -10,6 +10,14 @@ either one with `**kwargs`              gets `_ray_trace_ctx` among them        
 Ray wraps what it traces in two functions, by a keyword argument that carries the context. Nothing public leads there,
 so these two are replaced where Ray looks them up, after a look at whether they are what this was written for; what Ray
 wraps well stays wrapped by Ray. Classes that were decorated before there was a session are mended when they are used.
+
+a call's span               under Ray's tracing                      here, once it is submitted
+-------------               -------------------                      --------------------------
+ray.task_id                 the task that submits; none in a driver  the task that is submitted
+ray.submitter_task_id       -                                        the task that submits
+
+Ray opens this span around what submits, which is a variable of its wrapper: that is what is replaced. A call with
+`num_returns=0` returns nothing that names its task, so its span stays as Ray makes it.
 """
 
 from __future__ import annotations
@@ -53,6 +61,13 @@ _USERS: Final = (
     ("ray._private.function_manager", _INTO_CLASS),
 )
 """The modules that look these up, by names of their own."""
+_SUBMITTERS: Final = (
+    ("ray.remote_function", "RemoteFunction", "_invocation_remote_span"),
+    ("ray.actor", "ActorMethod", "_start_span"),
+    ("ray.actor", "ActorClass", "_invocation_actor_class_remote_span"),
+)
+"""The classes whose `_remote` submits, and the function that opens the span around it."""
+_TASK, _SUBMITTER = "ray.task_id", "ray.submitter_task_id"
 
 
 def mend_calls() -> str:
@@ -73,6 +88,59 @@ def mend_calls() -> str:
     actor_class = sys.modules["ray.actor"].ActorClass
     actor_class._remote = _creation_mender(actor_class._remote, replacements[_INTO_CLASS])  # noqa: SLF001
     return ""
+
+
+def name_tasks() -> str:
+    """Write from now on, on the span of each call, which task the call submits, in this process.
+
+    Returns:
+        Why that can't be done; empty if it was.
+    """
+    if _HELPER not in sys.modules:
+        return ""
+    cells = []
+    for module, owner, opens in _SUBMITTERS:
+        submits = getattr(getattr(sys.modules.get(module), owner, None), "_remote", None)
+        traced: Any = getattr(submits, "__wrapped__", None)
+        code = getattr(traced, "__code__", None)
+        if code is None or (code.co_name, code.co_freevars) != (opens, ("method",)):
+            return f"{module}.{owner}._remote is another function"
+        cells.append(traced.__closure__[0])
+    for cell in cells:
+        cell.cell_contents = _naming(cell.cell_contents)
+    return ""
+
+
+def _naming(submit: Any) -> Any:
+    @wraps(submit)
+    def submit_and_name(self: Any, args: Any, kwargs: Any, *rest: Any, **options: Any) -> Any:
+        context = kwargs and kwargs.get(_CONTEXT)
+        result = submit(self, args, kwargs, *rest, **options)
+        # An actor that is to be created unless it exists is submitted by another span, which puts its own context here.
+        if context and kwargs.get(_CONTEXT) is context:
+            # Whatever Ray returns is the program's, whether it names a task or not.
+            with suppress(Exception):
+                _name_task(trace.get_current_span(), result)
+        return result
+
+    return submit_and_name
+
+
+def _name_task(span: Any, result: Any) -> None:
+    """Write on a call's span which task it submits, and which task did so, if what it returns says that."""
+    if not span.is_recording():
+        return
+    raylet = sys.modules["ray._raylet"]
+    reference = result[0] if type(result) is list else getattr(result, "_generator_ref", result)
+    # A client's reference may still have to wait for its id.
+    if type(reference) is raylet.ObjectRef:
+        task = reference.task_id()
+    elif getattr(result, "_ray_original_handle", False):
+        task = raylet.TaskID.for_actor_creation_task(result._ray_actor_id)  # noqa: SLF001
+    else:
+        return
+    submitter = span.attributes.get(_TASK) or sys.modules["ray._private.worker"].global_worker.current_task_id.hex()
+    span.set_attributes({_TASK: task.hex(), _SUBMITTER: submitter})
 
 
 def _difference(helper: ModuleType) -> str:

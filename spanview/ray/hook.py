@@ -50,8 +50,10 @@ def setup_tracing() -> None:
             trace.set_tracer_provider(provider)
         for processor in span_processors():
             provider.add_span_processor(processor)
-        from spanview.ray.calls import mend_calls
+        from spanview.ray.calls import mend_calls, name_tasks
 
+        if difference := name_tasks():
+            say(f"spans of calls don't name the tasks that they submit, because {difference} in this release.")
         if difference := mend_calls():
             say(f"generators and static methods are traced as by Ray itself, because {difference} in this release.")
     except Exception as error:  # noqa: BLE001 - tracing never breaks a program

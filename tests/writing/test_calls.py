@@ -263,29 +263,54 @@ from spanview.ray.calls import mend_calls
 print(mend_calls() or "mended")
 print(ray.actor._inject_tracing_into_class is before)
 """
+NAME: Final = """
+import ray
+import ray.actor
+from ray.remote_function import RemoteFunction
+
+submits = RemoteFunction._remote.__wrapped__.__closure__[0]
+before = submits.cell_contents
+CHANGE
+from spanview.ray.calls import name_tasks
+print(name_tasks() or "named")
+print(submits.cell_contents is before)
+"""
 
 
 @pytest.mark.ray
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("program", "change", "said"),
     [
-        ("", "mended"),
+        (MEND, "", "mended"),
         (
+            MEND,
             "helper._actor_hydrate_span_args = lambda class_, method, more: {}",
             "ray.util.tracing.tracing_helper._actor_hydrate_span_args is another function",
         ),
         (
+            MEND,
             "ray.remote_function._inject_tracing_into_function = print",
             "ray.remote_function has another _inject_tracing_into_function",
         ),
-        ("del ray.actor.ActorClass._remote", "ray.actor.ActorClass has no _remote"),
+        (MEND, "del ray.actor.ActorClass._remote", "ray.actor.ActorClass has no _remote"),
+        (NAME, "", "named"),
+        (NAME, "del ray.actor.ActorMethod._remote", "ray.actor.ActorMethod._remote is another function"),
+        (
+            NAME,
+            "RemoteFunction._remote = RemoteFunction._remote.__wrapped__",
+            "ray.remote_function.RemoteFunction._remote is another function",
+        ),
     ],
 )
-def test_another_ray(change: str, said: str) -> None:
+def test_another_ray(program: str, change: str, said: str) -> None:
     """Where Ray's tracing isn't what this was written for, nothing is replaced, and it says why."""
     need("ray")
     done = subprocess.run(
-        [sys.executable, "-c", MEND.replace("CHANGE", change)], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program.replace("CHANGE", change)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [said, str(said != "mended")]
+    assert done.stdout.splitlines() == [said, str(said not in ("mended", "named"))]

@@ -128,6 +128,7 @@ def _is_body(store: Store, attempt: int, root: int) -> bool:
     ours, other = store.span(attempt), store.span(root)
     if ours.attributes.get("ray.remote") != "function" or ours.resource.attributes != other.resource.attributes:
         return False
-    # A thread's calls name another task.
-    names_it: bool = other.attributes.get("ray.task_id", "") == ours.attributes.get("ray.task_id")
+    # A thread's calls name another task; what spanview's hook has traced names the task that the call submits, too.
+    submitter = other.attributes.get("ray.submitter_task_id", other.attributes.get("ray.task_id", ""))
+    names_it: bool = submitter == ours.attributes.get("ray.task_id")
     return other.kind_value != PRODUCER or names_it

@@ -54,6 +54,8 @@ def test_what_runs_after_an_attempt() -> None:
     assert generators(attempt(), root()) == LIKELY
     assert generators(attempt(), root(), attempt(10, "g")) == LIKELY
     assert generators(attempt(), root(20_000, kind="PRODUCER", attributes={"ray.task_id": "t1"})) == LIKELY
+    submits = {"ray.task_id": "t2", "ray.submitter_task_id": "t1"}
+    assert generators(attempt(), root(20_000, kind="PRODUCER", attributes=submits)) == LIKELY
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,7 @@ def test_what_runs_after_an_attempt() -> None:
         [attempt(duration=6_000), root(7_000)],
         [attempt(attributes={"ray.remote": "actor"}), root()],
         [attempt(), root(kind="PRODUCER", attributes={"ray.task_id": "t2"})],
+        [attempt(), root(kind="PRODUCER", attributes={"ray.task_id": "t1", "ray.submitter_task_id": "t2"})],
         [attempt(), root(20_000)],
         [attempt(), root(), attempt(10), attempt(20)],
         [attempt(resource={"service.instance.id": "1"}), root(resource={"service.instance.id": "2"})],
@@ -79,6 +82,7 @@ def test_what_runs_after_an_attempt() -> None:
         "it takes too long to be the making of a generator",
         "an actor's background work",
         "a call of another task",
+        "a call of another task that submits this one again",
         "too long after",
         "after fewer than half of the attempts",
         "another process with the same file",

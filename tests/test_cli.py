@@ -867,15 +867,17 @@ def test_pictures_call_calls_what_the_viewer_calls_them(tmp_path: Path) -> None:
 
 
 def test_a_trace_whose_call_never_ran_is_not_complete(tmp_path: Path) -> None:
-    """Above its bars it is said that a call left no attempt; an actor that existed already lacks none."""
+    """Above its tree and its bars it is said that a call left no attempt; an actor that existed already lacks none."""
     build = Builder()
     (tmp_path / "1.json").write_bytes(file_of([build.span("huge ray.remote", kind="PRODUCER")]))
-    text = spanview("tree", "1.json", "--bars", folder=tmp_path).text
-    assert "1 call without attempt" in text
-    assert "complete" not in text
-    existing = spanview("tree", FIXTURES / "ray-existing-actors" / "spans", "--bars").text
-    assert "already existed" in existing
-    assert "complete" in existing
+    for how in ([], ["--bars"]):
+        text = spanview("tree", "1.json", *how, folder=tmp_path).text
+        assert "1 call without attempt" in text
+        assert "complete" not in text
+    existing = FIXTURES / "ray-existing-actors" / "spans"
+    assert "already existed" in spanview("tree", existing, "--bars").text
+    lacking = [line for line in spanview("tree", existing).text.splitlines() if line.endswith("without attempt")]
+    assert [line.split()[1][:8] for line in lacking] == ["ea8cf6c3"]
 
 
 def test_bars_for_a_chat(folder: Path) -> None:

@@ -38,8 +38,6 @@ _GRPC_NAMES: Final = (
 """By number."""
 _QUERIES: Final = (*(f"{key}>=400" for key in _HTTP_KEYS), f"{_GRPC_KEY}!=0 {_GRPC_KEY}!=OK")
 """What spans of these may have failed by."""
-MAX_CALLS: Final = 2_000
-"""Calls without an attempt whose processes are asked, the newest."""
 _HALF: Final = 0.5
 
 
@@ -84,14 +82,14 @@ def _without_attempt(
     reasons: Mapping[int, Why] | None,
 ) -> tuple[dict[int, SilentFailure], list[int]]:
     from spanview.analysis.ray.calls import calls_of
-    from spanview.analysis.ray.reasons import Reason, reasons_of, without_attempt
+    from spanview.analysis.ray.reasons import MAX_ASKED, Reason, reasons_of, without_attempt
 
     if reasons is None:
         reasons = reasons_of(store, calls_of(store, traces))
     tell(0.0)
     whys = [*without_attempt(store, reasons).items()]
     failures, open_calls = dict[int, SilentFailure](), list[int]()
-    for number, (row, why) in enumerate(whys[-MAX_CALLS:]):
+    for number, (row, why) in enumerate(whys[-MAX_ASKED:]):
         tell(_HALF * number / len(whys))
         if why.reason is Reason.LOST_IN_LOG:
             continue

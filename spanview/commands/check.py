@@ -17,6 +17,7 @@ from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.tables import JSON, TEXT, print_report
+from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.finding_text import SEVERITIES, finding_lines
 from spanview.display.miss_text import miss_lines
 from spanview.display.sanitise import sanitise
@@ -166,6 +167,8 @@ def _print_report(store: Store, report: Report, paint: Paint) -> None:
         running = f", {report.running:,} of them running" if flag is Warnings.NO_END and report.running else ""
         if number:
             lines.append(f"                 {noted(number)}   {text}{running}")
+    if report.open_calls:
+        lines.append(f"                 {len(report.open_calls):>12,}   calls {NOT_YET_SEEN}")
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
     for finding in report.findings:
         lines += finding_lines(finding, width, paint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, TextIO
 
 from spanview.commands.output import write_to_standard_output
@@ -12,7 +13,9 @@ from spanview.exports.by_name import chunks_of
 from spanview.exports.files import check_target, write_atomically
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
+from spanview.exports.surroundings import Surroundings
 from spanview.model.problems import ExportError
+from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 from spanview.telemetry import stage
 
@@ -98,4 +101,6 @@ def _chunks(store: Store, options: Options, selection: Selection, losses: Losses
         return jsonl_chunks(store, rows, losses)
     traces = selection.traces(store)
     say_if_nothing_matches(store, traces, selection.query)
-    return chunks_of(store, traces, options.format, losses, unended_in)
+    session = latest_session(options.environment)
+    around = Surroundings(partial(unended_in, session=session), session, options.paths)
+    return chunks_of(store, traces, options.format, losses, around)

@@ -71,7 +71,7 @@ def _folded(store: Store, trace: int) -> TraceModel:
 def _appearance_of(store: Store, model: TraceModel, known: KnownCalls) -> Appearance:
     """Return what else is shown of a trace: why calls have no attempt, what has become of spans without an end."""
     appearance = Appearance(store, model)
-    appearance.reasons = known.reasons_in(model.stitched.unjoined)
+    appearance.reasons, appearance.open_calls = known.reasons_and_open(model.stitched.unjoined)
     appearance.take_unended(unended_in(store, model.trace))
     return appearance
 

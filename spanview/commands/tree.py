@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.ray.known_calls import KnownCalls
+from spanview.analysis.ray.known_calls import KnownCalls, has_lone_calls
 from spanview.commands.coloring import paint_for
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import begin, places, read_all
@@ -18,7 +18,7 @@ from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
@@ -61,11 +61,11 @@ def run(options: Options) -> int:
     return 0
 
 
-def _print(store: Store, traces: Iterable[int], options: Options, mark: str = "") -> None:
+def _print(store: Store, traces: Iterable[int], options: Options, printed: Container[int] = ()) -> None:
     write, known = sys.stdout.write, KnownCalls(store)
     for trace in traces:
         lines = _lines(store, trace, known, options)
-        write(f"{next(lines)}{mark}\n")
+        write(f"{next(lines)}{' · grown since it was printed' if trace in printed else ''}\n")
         for line in lines:
             write(line + "\n")
         write("\n")
@@ -80,7 +80,8 @@ def _lines(store: Store, trace: int, known: KnownCalls, options: Options) -> Ite
     else:
         tree = store.tree(trace)
         paint, unended = paint_for(options), unended_in(store, trace, latest_session(options.environment))
-        yield trace_title(store, trace, tree, paint=paint, unended=unended)
+        reasons, open_calls = known.reasons_and_open(tree)
+        yield trace_title(store, trace, tree, paint=paint, unended=unended, reasons=reasons, open_calls=open_calls)
         yield from tree_lines(store, trace, tree, paint, unended)
 
 
@@ -107,7 +108,8 @@ class _FollowingPrinter:
 
     def _is_whole(self, trace: int) -> bool:
         tree = self._store.tree(trace)
-        return tree.complete and NO_TIME not in map(self._store.spans.end_ns.__getitem__, tree.rows)
+        has_ends = NO_TIME not in map(self._store.spans.end_ns.__getitem__, tree.rows)
+        return tree.complete and has_ends and not has_lone_calls(self._store, tree)
 
     def finish(self) -> None:
         """Print what is left, complete or not."""
@@ -121,8 +123,6 @@ class _FollowingPrinter:
         for trace in ready:
             del self._changed_at[trace]
         chosen = set(ready)
-        for trace in self._selection.traces(self._store):
-            if trace in chosen:
-                mark = " · grown since it was printed" if trace in self._printed else ""
-                _print(self._store, [trace], self._options, mark)
-                self._printed.add(trace)
+        traces = [trace for trace in self._selection.traces(self._store) if trace in chosen]
+        _print(self._store, traces, self._options, self._printed)
+        self._printed.update(traces)

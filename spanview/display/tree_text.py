@@ -20,7 +20,7 @@ from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from spanview.analysis.ray.reasons import Why
     from spanview.analysis.ray.unended import Unended
@@ -43,11 +43,13 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
     paint: Paint = plain,
     unended: Mapping[int, Unended] = NO_UNENDED,
     reasons: Mapping[int, Why] | None = None,
+    open_calls: Collection[int] = (),
 ) -> str:
     """Return the line above a trace's tree.
 
     Args:
         reasons: Why calls of the trace have no attempt, by row.
+        open_calls: The rows of those that may still run.
         in_utc: Whether its time is UTC, for readers elsewhere; without, it is local. It says its zone.
     """
     table = store.trace_table
@@ -65,7 +67,7 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
         from spanview.analysis.ray.reasons import without_attempt
 
         if without := len(without_attempt(store, reasons)):
-            text = without_attempt_text(without, 0)
+            text = without_attempt_text(without, len(open_calls))
     if fates := fates_text(unended.values()):
         text = fates if tree.complete else f"{text} · {fates}"
     parts.append(text if text == COMPLETE else paint(text, WARNING))

@@ -13,6 +13,7 @@ otlp           the format otlp
 jaeger         the format jaeger
 zipkin         the format zipkin
 chrome         the format chrome
+surroundings   what a page says, too, of processes and of where somebody read
 page/          what a page for a browser shows, and its own files
 html           the format html
 arrow_spans    spans as columns of Arrow

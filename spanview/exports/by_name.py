@@ -9,10 +9,10 @@ from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from spanview.analysis.ray.unended import Unended
     from spanview.exports.losses import Losses
+    from spanview.exports.surroundings import Surroundings
     from spanview.index.store import Store
 
 ENDINGS: Final = {
@@ -33,13 +33,13 @@ def chunks_of(
     traces: Sequence[int],
     name: str,
     losses: Losses,
-    unended_in: Callable[[Store], Mapping[int, Unended]],
+    around: Surroundings,
 ) -> Iterator[bytes]:
     """Yield whole traces in a format, one of `ENDINGS`."""
     if name == "html":
         from spanview.exports.html import html_chunks
 
-        return html_chunks(store, traces, losses, unended_in)
+        return html_chunks(store, traces, losses, around)
     if name == "jsonl":
         return jsonl_chunks(store, [row for trace in traces for row in store.rows_of_trace(trace)], losses)
     if name == "trace-tree":

@@ -11,7 +11,6 @@ from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.display.colors import COLORS
 from spanview.display.units import count
 from spanview.exports.page.alike_details import AlikeDetails, detail_blocks
@@ -20,14 +19,14 @@ from spanview.exports.page.conclusions import conclusions
 from spanview.exports.page.packed import block, encoded
 from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written
 from spanview.exports.span_texts import are_many
+from spanview.exports.surroundings import Surroundings
 from spanview.index.memory import without_collector
 from spanview.model.problems import ExportError
 from spanview.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from spanview.analysis.ray.unended import Unended
     from spanview.index.store import Store
 
 MAX_SPANS: Final = 200_000
@@ -40,7 +39,7 @@ def html_chunks(
     store: Store,
     traces: Sequence[int],
     lose: Callable[[str], None],
-    unended_in: Callable[[Store], Mapping[int, Unended]] = lambda _: NO_UNENDED,
+    around: Surroundings = Surroundings(),  # noqa: B008 - frozen
 ) -> Iterator[bytes]:
     """Yield the page of some traces.
 
@@ -53,21 +52,16 @@ def html_chunks(
             f"{count(spans, 'span')}, but a page has room for {MAX_SPANS:,}: "
             "select fewer with a filter, -q, --since or --trace"
         )
-    return _chunks(store, traces, lose, unended_in)
+    return _chunks(store, traces, lose, around)
 
 
-def _chunks(
-    store: Store,
-    traces: Sequence[int],
-    lose: Callable[[str], None],
-    unended_in: Callable[[Store], Mapping[int, Unended]],
-) -> Iterator[bytes]:
+def _chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None], around: Surroundings) -> Iterator[bytes]:
     before, behind = _page().split(_DATA)
     yield before.encode()
     with without_collector():
-        columns = Columns(store, traces, unended_in(store), lose)
+        columns = Columns(store, traces, around.unended_in(store), lose)
     overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
-    yield block("overview", encoded(overview | conclusions(store, traces, unended_in), lose))
+    yield block("overview", encoded(overview | conclusions(store, traces, around), lose))
     yield block("rows", encoded(columns.rows, lose))
     # The same rows, also where more came meanwhile.
     rows = columns.span_rows

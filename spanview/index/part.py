@@ -48,4 +48,5 @@ def part_of(store: Store, traces: Iterable[int]) -> Store:
         number for number, text in enumerate(part.names.texts) if store.names[text] in store.names.cut
     )
     part.tallies = part.intake.tallies = store.tallies
+    part.ask_lives = store.ask_lives
     return part

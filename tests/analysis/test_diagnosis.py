@@ -18,7 +18,8 @@ import threading
 from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
 from hypothesis import given, settings
@@ -29,11 +30,12 @@ from independent_reader import key_of, read_folder
 from programs import spanview as run
 from span_graphs import graphs
 from spanview.analysis.diagnosis.finding import MAX_PLACES, OF_SPANS, RULES, SESSION, Certainty, Kind
-from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of
+from spanview.analysis.diagnosis.report import DETECTORS, diagnose, session_of, spans_in_finding
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.subject import Subject, TreeFacts
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.finding_text import finding_lines
+from spanview.index.part import part_of
 from spanview.index.store import Store
 from spanview.index.summary import summary_of
 from spanview.model.problems import Problem, ProblemKind, QueryError, Severity
@@ -772,6 +774,28 @@ def test_what_runs_is_no_finding_and_what_was_killed_is_a_warning() -> None:
     assert finding.advice.startswith("Process 7 ended while Stock.reserve was running: it was likely killed")
     assert finding.setting == f"tail /tmp/ray/session_latest/logs/worker-{worker}-*"
     assert "Ray's logs (RAY_TMPDIR and _temp_dir move them)" in finding.advice
+
+
+def test_calls_that_may_still_run_are_no_finding() -> None:
+    """What processes show to be possible is counted apart, also in a part of a store; what they don't show is found."""
+    build = Builder()
+    store = store_of(*(build.span(f"{name} ray.remote", trace=n, kind="PRODUCER") for n, name in enumerate("fgh", 1)))
+    assert diagnose(store).findings[0].count == 3
+    may_run = {"f ray.remote": True, "g ray.remote": False}
+
+    def lives(asked: Store) -> SimpleNamespace:
+        return SimpleNamespace(is_open=lambda row: may_run.get(asked.names.texts[asked.spans.name[row]]))
+
+    store.ask_lives = cast("Any", lives)
+    for part in (store, part_of(store, [2, 0, 1])):
+        report = diagnose(part)
+        (finding,) = report.findings
+        assert [place.name for place in finding.evidence] == ["g ray.remote", "h ray.remote"]
+        assert finding.detail.startswith("2 of 3 calls have no attempt")
+        assert [part.names.texts[part.spans.name[row]] for row in report.open_calls] == ["f ray.remote"]
+        assert spans_in_finding(part, Kind.NO_ATTEMPT) == {*finding.rows}
+    may_run |= {"g ray.remote": True, "h ray.remote": True}
+    assert diagnose(store).findings == []
 
 
 def test_what_was_ended_in_order_is_an_info() -> None:

@@ -34,6 +34,7 @@ from spanview.commands.options import Options
 from spanview.exports.by_name import chunks_of
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
+from spanview.exports.surroundings import Surroundings
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import QueryError, TraceNotFoundError
 from spanview.sources.loading import load_store
@@ -89,7 +90,7 @@ def here(store: Store, selection: Selection, form: str) -> tuple[Any, bytes]:
     if form == "jsonl":
         chunks = jsonl_chunks(store, selection.rows(store), Losses(form))
     else:
-        chunks = chunks_of(store, selection.traces(store), form, Losses(form), lambda _: {})
+        chunks = chunks_of(store, selection.traces(store), form, Losses(form), Surroundings())
     return statistics(store, "name", selection.traces(store)), b"".join(chunks)
 
 

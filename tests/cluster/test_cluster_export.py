@@ -32,6 +32,7 @@ from spanview.cluster.parts import part_folder
 from spanview.exports.by_name import chunks_of
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
+from spanview.exports.surroundings import Surroundings
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def here(store: Store, form: str, losses: Losses) -> bytes:
     """Return what one machine writes."""
     if form == "jsonl":
         return b"".join(jsonl_chunks(store, store.rows_in_order(), losses))
-    return b"".join(chunks_of(store, store.traces_in_order(), form, losses, lambda _: {}))
+    return b"".join(chunks_of(store, store.traces_in_order(), form, losses, Surroundings()))
 
 
 def there(paths: list[str], form: str, losses: Losses) -> ClusterExport:

@@ -23,6 +23,7 @@ from hypothesis import given, settings
 
 from builders import Builder, file_of, store_of, store_of_files
 from html_blocks import blocks_of
+from programs import spanview
 from span_graphs import forests, graphs
 from spanview.analysis.serve import requests as serve
 from spanview.analysis.serve.requests import Part, part_of_name
@@ -35,6 +36,7 @@ from spanview.index.summary import summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     import pytest
 
@@ -218,3 +220,19 @@ def test_traces_are_stitched_at_once() -> None:
     with patch.object(Store, "tree", side_effect=AssertionError("stitched")):
         columns = Columns(store, store.traces_in_order(), {}, Losses("html"))
     assert len(columns.rows["depth"]) == len(store.spans)
+
+
+def test_advice_names_what_was_read(tmp_path: Path) -> None:
+    """The page advises what `check` does: commands with the PATHs that were given, and logs below `RAY_TMPDIR`."""
+    build = Builder()
+    spans = tmp_path / "my spans"
+    spans.mkdir()
+    (spans / "1.json").write_bytes(file_of([build.span("f ray.remote", kind="PRODUCER"), build.span("g", parent=77)]))
+    environment = {"RAY_TMPDIR": "/elsewhere"}
+    spanview("export", spans, "--format", "html", "-o", "page.html", folder=tmp_path, environment=environment)
+    overview = blocks_of((tmp_path / "page.html").read_bytes())[0][2]
+    checked = json.loads(spanview("check", spans, "--json", folder=tmp_path, environment=environment).output)
+    advised = [advice for *_, advice, _ in overview["findings"]]
+    assert advised == [finding["advice"].replace("`", "") for finding in checked["findings"]]
+    assert f"spanview '{spans}' --follow shows attempts" in advised[0]
+    assert "/elsewhere/ray/session_latest/logs" in advised[0]

@@ -28,6 +28,7 @@ from spanview.display.answer_text import answer_texts
 from spanview.display.units import duration
 from spanview.exports.html import html_chunks
 from spanview.exports.losses import Losses
+from spanview.exports.surroundings import Surroundings
 from spanview.model.problems import ExportError
 from spanview.sources.loading import load_store
 
@@ -227,7 +228,9 @@ def test_what_has_become_of_spans_without_an_end(windows: Windows, tmp_path: Pat
         1: Unended(Fate.LOST, "its process (pid 8) has ended", is_likely=True),
     }
     path = tmp_path / "page.html"
-    path.write_bytes(b"".join(html_chunks(store, store.traces_in_order(), Losses("html"), lambda _: fates)))
+    path.write_bytes(
+        b"".join(html_chunks(store, store.traces_in_order(), Losses("html"), Surroundings(lambda _: fates)))
+    )
     with shown(windows, path) as look:
         assert [row[1] for row in look.rows()] == ["running", "lost", "no end", "10 µs"]
         assert look.page.locator(".row .open[d^=M]").count() == 3

@@ -415,7 +415,13 @@ async def test_what_may_still_come_is_no_finding(host: FakeHost, monkeypatch: py
         await look.until(lambda: look.app.findings is not None)
         assert look.app.findings == 0, look.header
         assert "finding" not in look.header
+        await look.press("exclamation_mark")
+        await look.until_shown("0 problems of files   ◌ 1 call not yet seen to run")
+        assert "no_attempt" not in look.text
         host.end({7, 8})
+        await look.until_shown("‹ check   3 findings", "no_attempt ×1")
+        assert "not yet seen" not in look.text
+        await look.press("escape")
         await look.until_shown("! 3 findings")
 
 

@@ -16,6 +16,8 @@ from hypothesis import given, settings
 
 from builders import EPOCH_NS, Builder, Document, store_of, time_text
 from span_graphs import graphs
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
@@ -149,6 +151,20 @@ def test_similar_siblings_wait_and_the_picture_says_where_the_time_went() -> Non
     assert re.search(r" ┈{10,}[█┈]{10,}█ *$", lines[5])
     assert "█┈█" in lines[5]
     assert "┈ waiting before it ran" in lines[-1]
+
+
+def test_a_call_that_may_still_run_is_said_to_in_the_title_as_in_its_row() -> None:
+    """While processes show that its attempt may come, nothing in a picture says that there is none."""
+    store = store_of(Builder().span("f ray.remote", duration=100, kind="PRODUCER"))
+    model = TraceModel(store, 0, StitchedTrace(store, 0, store.tree(0), joins=True))
+    appearance = Appearance(store, model)
+    appearance.reasons = reasons_of(store, calls_of(store))
+    assert picture_of(store, model, appearance).title.endswith("1 call without attempt")
+    appearance.open_calls = [0]
+    picture = picture_of(store, model, appearance, 400, answer_in(store, model, appearance))
+    assert picture.title.endswith("1 call not yet seen to run")
+    assert [row.marks[0] for row in picture.rows] == ["◌ not yet seen to run"]
+    assert "f not yet seen to run" in picture.answer[0]
 
 
 def test_what_runs_and_what_is_lost() -> None:

@@ -51,9 +51,13 @@ _OPEN_TEXT_OF_MANY: Final = "waited or ran when the files were written, died, we
 
 
 def no_attempt(facts: Facts) -> Finding:
-    """Find calls without an error that no worker has written an attempt of, and that weren't left out by tracing."""
+    """Find calls without an error that no worker has written an attempt of, and that weren't left out by tracing.
+
+    What may still run, as far as processes show, hasn't gone missing.
+    """
     none = sum(not why.is_call for why in facts.reasons.values())
     whys = without_attempt(facts.store, facts.reasons)
+    whys = {row: why for row, why in whys.items() if row not in facts.open_calls}
     rows, calls = [*whys], int((facts.submitted & ~facts.of_merged_runs).sum()) - none
     counts = Counter(why.label for why in whys.values() if why.reason is not Reason.UNKNOWN)
     known = [f"{label} ({count:,})" for label, count in counts.most_common()]

@@ -13,7 +13,7 @@ import numpy as np
 from spanview.analysis.diagnosis.finding import HEALTH_CHECKS, MAX_PLACES, Place, finding_of
 from spanview.analysis.ray.calls import calls_in
 from spanview.analysis.ray.names import RAN, SUBMITTED
-from spanview.analysis.ray.reasons import reasons_of
+from spanview.analysis.ray.reasons import open_among, reasons_of
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.reused_ids import ReusedIds, reused_ids
 from spanview.index.forest import MISSING, ROOT, forest_of
@@ -145,6 +145,11 @@ class Facts:
     def reasons(self) -> dict[int, Why]:
         """Why calls have no attempt, by row; those of merged runs are left out."""
         return {row: why for row, why in reasons_of(self.store, self.calls).items() if not self.of_merged_runs[row]}
+
+    @cached_property
+    def open_calls(self) -> frozenset[int]:
+        """The rows of calls without an attempt that may still run."""
+        return open_among(self.store, self.reasons)
 
     @cached_property
     def without_end(self) -> list[int]:

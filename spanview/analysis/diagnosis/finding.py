@@ -101,9 +101,9 @@ RULES: Final = {
     ),
     Kind.NO_ATTEMPT: Rule(
         "a call was submitted, but no worker recorded that it ran: its actor's constructor failed, its actor had "
-        "exited, an argument failed (likely), or the call waited or ran when the "
-        "files were written, died, or could never start. If all reasons are known, the advice is to fix the earlier "
-        "failures",
+        "exited, an argument failed (likely), or the call waited or ran when the files were written, died, or could "
+        "never start. Calls that may still run, as far as processes show, don't count. If all reasons are "
+        "known, the advice is to fix the earlier failures",
         "While the program runs, `spanview --follow` shows attempts as they arrive, and ray status whether no node has "
         "what a call needs. Calls that were cancelled, killed with `ray.kill`, or need resources that no node has "
         "never get one. Afterwards, search Ray's logs for workers that died (RAY_TMPDIR and _temp_dir move them): "

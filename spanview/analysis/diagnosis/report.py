@@ -45,6 +45,8 @@ class Report:
     """By path and offset."""
     running: int = 0
     """How many spans have no end because they run, which is no finding."""
+    open_calls: frozenset[int] = frozenset()
+    """The rows of calls that have no attempt yet and may still run, which is no finding either."""
 
     @property
     def is_bad(self) -> bool:
@@ -77,7 +79,7 @@ def diagnose(
             own = _named_by(finding, store, session) or (min(sessions) if len(sessions) == 1 else session)
             findings.append(replace(finding, session=own, given=given))
     findings.sort(key=lambda finding: _BY_SEVERITY.index(finding.severity))
-    return Report(_summary(facts), findings, facts.problems, facts.running)
+    return Report(_summary(facts), findings, facts.problems, facts.running, facts.open_calls)
 
 
 def spans_in_finding(store: Store, kind: Kind) -> frozenset[int]:

@@ -9,7 +9,7 @@ from spanview.analysis.ray.names import call_names
 from spanview.model.codes import PRODUCER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.analysis.ray.reasons import Why
     from spanview.analysis.ray.waited_for import AllAttempts, WaitReason, WaitReasons
@@ -66,9 +66,16 @@ class KnownCalls:
 
     def reasons_in(self, tree: TraceTree) -> dict[int, Why]:
         """Return why calls of a trace have no attempt; nothing is found out where each has one."""
-        spans, submits, parents = self._store.spans, call_names(self._store)[0], {*tree.parents}
-        alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
-        return self.reasons_among(tree.rows) if any(spans.name[row] in submits for row in alone) else {}
+        return self.reasons_among(tree.rows) if has_lone_calls(self._store, tree) else {}
+
+    def reasons_and_open(self, tree: TraceTree) -> tuple[Mapping[int, Why], Collection[int]]:
+        """Return what `reasons_in` does, and the rows of those that may still run, as far as processes show."""
+        reasons = self.reasons_in(tree)
+        if not reasons:
+            return reasons, ()
+        from spanview.analysis.ray.reasons import open_among
+
+        return reasons, open_among(self._store, reasons)
 
     def request_of(self, row: int) -> Request | None:
         """Return the request of Serve that has a span; None for spans that are no part of one.
@@ -81,6 +88,13 @@ class KnownCalls:
     @cached_property
     def _requests(self) -> Mapping[int, Request]:
         return _by_row(self._store, self._traces) if self._traces else {}
+
+
+def has_lone_calls(store: Store, tree: TraceTree) -> bool:
+    """Return whether nothing is below a call of a trace; `KnownCalls.reasons_in` says whether it lacks an attempt."""
+    spans, submits, parents = store.spans, call_names(store)[0], {*tree.parents}
+    alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
+    return any(spans.name[row] in submits for row in alone)
 
 
 def _by_row(store: Store, traces: Sequence[int]) -> Mapping[int, Request]:

@@ -52,6 +52,8 @@ _EXIT: Final = "AsyncioActorExit"
 _NO_CALL: Final = -1
 _MAX_RECORDS: Final = 20_000
 """Records that are read: of calls without an attempt, and of attempts; of further ones the reason stays unknown."""
+MAX_ASKED: Final = 2_000
+"""Calls without an attempt whose processes are asked, the newest."""
 _MAX_FAILED_RECORDS: Final = 20
 """Failed attempts of one actor that are read to find its exit, the last ones."""
 _MIN_OVERLAP_NS: Final = 2_000
@@ -219,6 +221,17 @@ def without_attempt(store: Store, reasons: Mapping[int, Why]) -> dict[int, Why]:
     """
     statuses = store.spans.status
     return {row: why for row, why in sorted(reasons.items()) if statuses[row] != ERROR and not why.is_harmless}
+
+
+def to_ask(store: Store, reasons: Mapping[int, Why]) -> list[int]:
+    """Return the rows of calls without an attempt that may run as far as the files show: of the newest."""
+    return [row for row, why in without_attempt(store, reasons).items() if why.may_run][-MAX_ASKED:]
+
+
+def open_among(store: Store, reasons: Mapping[int, Why]) -> frozenset[int]:
+    """Return the rows of those that may run as their processes show it, too; none where nobody can ask these."""
+    rows = to_ask(store, reasons)
+    return frozenset(filter(store.ask_lives(store).is_open, rows) if rows and store.ask_lives else ())
 
 
 class _Reasons:

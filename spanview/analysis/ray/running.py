@@ -71,8 +71,6 @@ _MAX_PARENTS: Final = 32
 """Missing parents of one trace that are examined."""
 _MAX_CALLS: Final = 500
 """Calls without an attempt of one trace that are examined, the newest."""
-_MAX_OPEN_CALLS: Final = 2_000
-"""Calls without an attempt of all traces whose processes a query asks, the newest."""
 _CALLS_KEPT_S: Final = 1.0
 """After so long it is checked again which callers are alive."""
 _MAX_ATTEMPTS: Final = 32
@@ -283,12 +281,10 @@ class Running:
         return self.assessment_of(row).is_open
 
     def _open_calls(self) -> list[int]:
-        """Return the rows of calls without an attempt that may run as far as the files show, the newest."""
         from spanview.analysis.ray.calls import calls_of
-        from spanview.analysis.ray.reasons import reasons_of, without_attempt
+        from spanview.analysis.ray.reasons import reasons_of, to_ask
 
-        whys = without_attempt(self._store, reasons_of(self._store, calls_of(self._store)))
-        return [row for row, why in whys.items() if why.may_run][-_MAX_OPEN_CALLS:]
+        return to_ask(self._store, reasons_of(self._store, calls_of(self._store)))
 
     def _unended_by_trace(self) -> dict[int, dict[int, Unended]]:
         by_trace = defaultdict[int, dict[int, Unended]](dict)
@@ -380,8 +376,10 @@ class Running:
                 calls.append(row)
             if parent and parent not in span_ids and kind not in {CONSUMER, SERVER}:
                 children[parent].append(row)
-        unanswered = sorted(row for row in calls if spans.span_id[row] not in answered)
-        return _Gaps(version, children, unanswered)
+        # Of calls that share an id, the first has the attempts, as in a forest.
+        first = {spans.span_id[row]: row for row in sorted(calls, reverse=True)}
+        has_attempt = {first[span_id] for span_id in answered & first.keys()}
+        return _Gaps(version, children, sorted({*calls} - has_attempt))
 
     # -- calls -------------------------------------------------------------------------------------------------------
 

@@ -12,11 +12,11 @@ from spanview.index.part import part_of
 from spanview.model.ids import format_span_id, format_trace_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from spanview.analysis.diagnosis.finding import Finding
-    from spanview.analysis.ray.unended import Unended
     from spanview.analysis.stats import Group
+    from spanview.exports.surroundings import Surroundings
     from spanview.index.store import Store
 
 _GROUPINGS: Final = ("name", "service", "kind")
@@ -26,13 +26,11 @@ _MAX_TEXT_LENGTH: Final = 1_000
 _MAX_PROBLEMS: Final = 200
 
 
-def conclusions(
-    store: Store, traces: Sequence[int], unended_in: Callable[[Store], Mapping[int, Unended]]
-) -> dict[str, Any]:
+def conclusions(store: Store, traces: Sequence[int], around: Surroundings) -> dict[str, Any]:
     """Return what `stats` and `check` say of some traces, as the page's script reads it."""
     is_everything = len(traces) == len(store.trace_table)
     part = store if is_everything else part_of(store, traces)
-    report = diagnose(part, unended=unended_in(part))
+    report = diagnose(part, session=around.session, unended=around.unended_in(part), given=around.paths)
     # That few requests are left of all says nothing of how many were traced.
     findings = [finding for finding in report.findings if is_everything or finding.kind is not Kind.SAMPLING]
     return {

@@ -104,7 +104,7 @@ class SpanviewApp(App[None]):
         if PLAIN.is_active:
             self._disable_tooltips = self._disable_notifications = True
         self._store = store
-        store.ask_lives = lambda _: self.running
+        store.ask_lives = lambda asked: self.running if asked is store else self._running_in(asked)
         self._opening = opening
         self._feed = feed
         self.feed_state = feed.state
@@ -432,10 +432,13 @@ class SpanviewApp(App[None]):
     @cached_property
     def running(self) -> Running:
         """What is probably still running."""
+        return self._running_in(self._store)
+
+    def _running_in(self, store: Store) -> Running:
         from spanview.analysis.ray.running import Running
         from spanview.sources.processes import Processes
 
-        return Running(self._store, Processes(self._opening.session))
+        return Running(store, Processes(self._opening.session))
 
     @cached_property
     def logs(self) -> Logs:
@@ -481,10 +484,10 @@ class SpanviewApp(App[None]):
             return
         from spanview.tui.app.exporting import export_traces
 
-        traces = self.views.traces()
+        traces, session = self.views.traces(), self._opening.session
         self.say("exporting …")
         # A work of its own: a second export doesn't end the first.
-        Work(self).begin(lambda _: export_traces(self._store, traces, name), self.say)
+        Work(self).begin(lambda _: export_traces(self._store, traces, name, session, self.paths), self.say)
 
     def mark(self, side: ComparedSide | None) -> None:
         """Mark something else to be compared, or nothing."""

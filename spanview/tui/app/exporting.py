@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.ids import format_trace_id
@@ -27,23 +28,29 @@ _DIGITS: Final = 8
 """Of a trace's id, in a file's name."""
 
 
-def export_traces(store: Store, traces: Sequence[int] | None, name: str) -> str:
-    """Write traces in a format, one of `OFFERED`, and return in words what came of it; for a thread."""
+def export_traces(store: Store, traces: Sequence[int] | None, name: str, session: str, paths: Sequence[str]) -> str:
+    """Write traces in a format, one of `OFFERED`, and return in words what came of it; for a thread.
+
+    Args:
+        session: The folder of Ray's latest session.
+        paths: The PATHs that were given.
+    """
     from spanview.display.units import count
     from spanview.exports.by_name import ENDINGS, chunks_of
     from spanview.exports.files import shown_path, write_anew
     from spanview.exports.losses import Losses
+    from spanview.exports.surroundings import Surroundings
     from spanview.sources.unended import unended_in
 
     chosen = range(len(store.trace_table)) if traces is None else traces
     trace_id = store.trace_table.trace_id(chosen[0]) if len(chosen) == 1 else 0
     stem = f"trace-{format_trace_id(trace_id)[:_DIGITS]}" if trace_id else "traces"
-    losses = Losses(name)
+    losses, around = Losses(name), Surroundings(partial(unended_in, session=session), session, paths)
     try:
         path = write_anew(
             stem if name == "html" else f"{stem}-{name}",
             ENDINGS[name],
-            lambda: chunks_of(store, chosen, name, losses, unended_in),
+            lambda: chunks_of(store, chosen, name, losses, around),
         )
     except ExportError as error:
         return str(error)

@@ -64,13 +64,13 @@ class FindingsCount:
         self.look()
 
     def _diagnose(self, tell: Tell) -> tuple[int, int]:
-        """Called in a thread; return how many findings there are, and how many may pass."""
+        """Called in a thread; return how many findings there are, and how much may come or go."""
         from spanview.analysis.diagnosis.report import diagnose
 
         running = self._viewer.running
-        findings = diagnose(self._store, tell, unended=running.unended()).findings
-        passing = sum(_may_pass(finding, running) for finding in findings)
-        return len(findings) - passing, passing
+        report = diagnose(self._store, tell, unended=running.unended())
+        passing = sum(_may_pass(finding, running) for finding in report.findings)
+        return len(report.findings) - passing, passing + len(report.open_calls)
 
     def _take(self, found: tuple[int, int]) -> None:
         (count, passing), now = found, time.monotonic()
@@ -87,8 +87,6 @@ def _may_pass(finding: Finding, running: Running) -> bool:
     """Return whether all that a finding counts may be missing because something still runs, as processes show it."""
     from spanview.analysis.diagnosis.finding import Kind
 
-    if finding.kind is Kind.NO_ATTEMPT:
-        return all(map(running.is_open, finding.rows))
     if finding.kind in {Kind.MISSING_ROOTS, Kind.MISSING_PARENTS}:
         growing = running.growing()
         return all(place.trace in growing for place in finding.evidence)

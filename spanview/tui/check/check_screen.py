@@ -9,6 +9,7 @@ from textual.widgets import Static
 
 from spanview.analysis.diagnosis.finding import SESSION
 from spanview.analysis.failures import failed_rows, in_order_of_visits
+from spanview.display.call_text import without_attempt_text
 from spanview.display.cells import fitting
 from spanview.display.units import count, size
 from spanview.model.codes import ERROR
@@ -16,11 +17,13 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.reports.table import Piece, Table, TableColumn
 from spanview.tui.check.check_model import CheckLine, lines_of, severity_text
 from spanview.tui.keys import On, View
+from spanview.tui.widgets.base_screen import ASK_AGAIN_S
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import fixed, name_text
 from spanview.tui.widgets.report_screen import ReportScreen, RowKeys
 from spanview.tui.widgets.scope import TraceScope
 from spanview.tui.widgets.table import TableList
+from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,7 +71,23 @@ class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
         self._session = session
         self.live: Live[Report] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
         self._report: Report | None = None
+        self._asking = Work(self)
         self._unfolded: set[Kind] = set()
+
+    def begin(self) -> None:
+        """Begin to look, and to ask again about calls that may still run: no file says that they can't any more."""
+        super().begin()
+        self.set_interval(ASK_AGAIN_S, self._ask_again)
+
+    def _ask_again(self) -> None:
+        if self._report is None or not self._report.open_calls or self.live.is_behind or self.viewer.paused:
+            return
+        rows, running = self._report.open_calls, self.viewer.running
+        self._asking.queue(lambda _: all(map(running.is_open, rows)), self._take_answer)
+
+    def _take_answer(self, are_open: bool) -> None:  # noqa: FBT001 - an answer
+        if not are_open:
+            self.live.look_anew()
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -87,7 +106,9 @@ class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
             return f"‹ check   looking … {self.live.work.share_text}"
         counts = count(len(self._report.findings), "finding"), count(len(self._report.problems), "problem")
         running = f"   ● {self._report.running:,} running" if self._report.running else ""
-        return f"‹ check{self.live.as_of}   {counts[0]}   {counts[1]} of files{running}"
+        calls = len(self._report.open_calls)
+        waiting = f"   ◌ {without_attempt_text(calls, calls)}" if calls else ""
+        return f"‹ check{self.live.as_of}   {counts[0]}   {counts[1]} of files{running}{waiting}"
 
     def on_resize(self) -> None:
         """Break lines where they end now."""

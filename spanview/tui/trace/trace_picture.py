@@ -71,6 +71,7 @@ def picture_of(
             in_utc=True,
             unended=appearance.unended,
             reasons=appearance.reasons,
+            open_calls=appearance.open_calls,
         ),
         first_ns=shown.start_ns - origin,
         last_ns=shown.end_ns - origin,

@@ -4,12 +4,13 @@ W.f ray.remote                                               submitted once
 ├─ W.f ray.remote_worker   ray.task_id 35…  ray.attempt 0    an execution
 └─ W.f ray.remote_worker   ray.task_id 35…  ray.attempt 0    another one, when the graph had its next input
 
-Attempts of a call that was retried have different numbers. spanview's hook writes both attributes; what has none of
-them counts as attempts.
+Attempts of a call that was retried have different numbers, from 0. spanview's hook writes both attributes; what has
+none of them counts as attempts.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
@@ -35,6 +36,20 @@ def are_executions(store: Store, first: int, second: int) -> bool:
         one, other = (tuple(map(store.span(row).attributes.get, _ATTRIBUTES)) for row in (first, second))
         known[call] = one == other and None not in one
     return known[call]
+
+
+_IS_FIRST: Final = re.compile(rb'"ray\.attempt"[^0-9]*0\b')
+"""As in `"ray.attempt": 0`, or `"key": "ray.attempt", "value": {"intValue": "0"}`."""
+
+
+def is_retry(store: Store, row: int) -> bool:
+    """Return whether an attempt's record says that another one preceded it."""
+    record = store.record(row) or b""
+    # Most are first ones: none of these is decoded.
+    if _ATTRIBUTES[1].encode() not in record or _IS_FIRST.search(record):
+        return False
+    number = store.span(row).attributes.get(_ATTRIBUTES[1])
+    return isinstance(number, int) and number > 0
 
 
 def run_word(store: Store, rows: Sequence[int]) -> str:

@@ -26,12 +26,13 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from spanview.analysis.intervals import Covered, Levels
+from spanview.analysis.ray.executions import is_retry
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
 from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
 from spanview.index.table import NO_ROW
-from spanview.model.codes import CONSUMER, PRODUCER
+from spanview.model.codes import CONSUMER, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ LEAST_SHARED_NS: Final = 50 * _MILLISECOND
 """In less, something else may have happened by chance."""
 _MOST_HANDOVER_NS: Final = 20 * _MILLISECOND
 """So soon after a result is there, the call that takes it begins."""
+_MAX_RECORDS: Final = 20_000
+"""Attempts whose records are read for their numbers, those that waited longest; further ones count as first ones."""
 _NO_CALL: Final = -1
 _ROUNDED_NS: Final = 2_000
 """The SDK's times are right to two microseconds."""
@@ -232,7 +235,7 @@ class AllAttempts:
         spans, size = self._store.spans, len(self._store.spans.next_row)
         submits, _ = call_names(self._store)
         kinds, names = copy_of(spans.kind)[:size], copy_of(spans.name)[:size]
-        calls = np.flatnonzero((kinds == PRODUCER) & np.isin(names, [*submits]))
+        self._calls = calls = np.flatnonzero((kinds == PRODUCER) & np.isin(names, [*submits]))
         if not len(calls):
             return np.full(len(self._rows), _NO_CALL)
         ids = copy_of(spans.span_id)[calls]
@@ -368,12 +371,56 @@ class AllAttempts:
         }
         kinds, shares = np.full(len(chosen), _KINDS.index(WaitedFor.UNKNOWN)), waits
         evidence = np.full(len(chosen), NO_ROW)
+        known = np.flatnonzero(np.logical_or.reduce([holds for holds, _, _ in reasons.values()]))
+        follow = known[self._may_follow_others(chosen[known])]
         for waited_for, (holds, shown_by, share) in reasons.items():
+            holds[follow] = False
             kinds[holds] = _KINDS.index(waited_for)
             evidence[holds] = self._rows[shown_by[holds]]
             shares = np.where(holds, share, shares)
         order = np.argsort(self._rows[chosen], kind="stable")
         return WaitReasons(*(column[order] for column in (self._rows[chosen], kinds, evidence, waits, shares)))
+
+    def _may_follow_others(self, chosen: Places) -> Flags:
+        """Return which attempts another one of their call preceded, likely, that no file holds: it was no wait then.
+
+        The attempt's number says so, or a span that ran meanwhile below a parent that is missing: in another process
+        than the caller's, and in a trace in which each call has an attempt.
+        """
+        spans, follow = self._store.spans, np.zeros(len(chosen), np.bool_)
+        read = np.argsort(self._submitted[chosen] - self._starts[chosen], kind="stable")[:_MAX_RECORDS]
+        follow[read] = [is_retry(self._store, row) for row in self._rows[chosen[read]].tolist()]
+        orphans = self._orphans_beside(chosen)
+        if not len(orphans):
+            return follow
+        traces, starts, processes = (copy_of(column) for column in (spans.trace, spans.start_ns, spans.process))
+        times = np.sort(starts[orphans])
+
+        def keys(rows: Places, ns: NDArray[Any]) -> Places:
+            return traces[rows].astype(np.int64) * (len(times) + 1) + np.searchsorted(times, ns)
+
+        of_orphans = keys(orphans, starts[orphans])
+        order = np.argsort(of_orphans)
+        orphans, of_orphans = orphans[order], of_orphans[order]
+        next_ones = np.searchsorted(of_orphans, keys(self._rows[chosen], self._submitted[chosen]))
+        is_there = next_ones < np.searchsorted(of_orphans, keys(self._rows[chosen], self._starts[chosen]))
+        next_ones = orphans[np.minimum(next_ones, len(orphans) - 1)]
+        elsewhere: Flags = processes[next_ones] != self._callers_processes[chosen]
+        return follow | (is_there & elsewhere)
+
+    def _orphans_beside(self, chosen: Places) -> Places:
+        """Return the rows of what ran below missing parents, in traces of attempts where no call lacks an attempt."""
+        spans, size = self._store.spans, len(self._store.spans.next_row)
+        traces, has_attempt = copy_of(spans.trace)[:size], np.zeros(size + 1, np.bool_)
+        has_attempt[self._callers] = True
+        are_asked = np.zeros(len(self._store.trace_table), np.bool_)
+        are_asked[traces[self._rows[chosen]]] = True
+        are_asked[traces[self._calls[~has_attempt[self._calls]]]] = False
+        rows = np.flatnonzero(are_asked[traces])
+        parents, kinds = copy_of(spans.parent_id)[rows], copy_of(spans.kind)[rows]
+        is_whole = (parents == 0) | (kinds == CONSUMER) | (kinds == SERVER) | (copy_of(spans.start_ns)[rows] == NO_TIME)
+        left: Places = rows[~is_whole][~np.isin(parents[~is_whole], copy_of(spans.span_id)[rows])]
+        return left
 
     def reason_of(self, row: int) -> WaitReason | None:
         """Return what one attempt waited for; None where it hardly waited, or another one of its call preceded it."""

@@ -33,6 +33,9 @@ from spanview.reports.calls import calls_report
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from builders import Document
     from spanview.index.store import Store
 
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
@@ -493,6 +496,42 @@ def test_functions_sum_it_up() -> None:
         "calls": 3,
         "total_wait_ns": 3_877_556_000,
     }
+
+
+@pytest.mark.parametrize(
+    ("number", "child", "text"),
+    [
+        (None, "", "likely for a worker to start: its process ran nothing before"),
+        (0, "", "likely for a worker to start: its process ran nothing before"),
+        (1, "", "cause unknown"),
+        # It ran below something that no file holds, while this call waited, in another process than its caller's.
+        (None, "ran 102 300 99", "cause unknown"),
+        (None, "ran 101 300 99", "likely for a worker to start: its process ran nothing before"),
+        (None, "ran 102 3900 99", "likely for a worker to start: its process ran nothing before"),
+        (None, "ran 102 300 3", "likely for a worker to start: its process ran nothing before"),
+        # That other call may be what it ran in.
+        (None, "ran 102 300 99 other", "likely for a worker to start: its process ran nothing before"),
+    ],
+)
+@pytest.mark.parametrize("line_of", [lambda document: file_of([document]), otlp_line], ids=["console", "otlp"])
+def test_an_earlier_attempt_that_no_file_holds(
+    number: int | None, child: str, text: str, line_of: Callable[[Document], bytes]
+) -> None:
+    """A killed worker may leave nothing: its attempt's time isn't taken for a wait for a worker."""
+    build = Builder()
+    attributes = {"ray.remote": "function", **({} if number is None else {"ray.attempt": number})}
+    ran = build.span("f ray.remote_worker", span=3, parent=1, kind="CONSUMER", start=3_000 * _MS, attributes=attributes)
+    files = {
+        "spans/101.json": [build.span("f ray.remote", span=1, kind="PRODUCER", attributes=attributes)],
+        "spans/102.json": list[Any](),
+        "spans/103.json": [ran],
+    }
+    if child:
+        name, file, start, parent, *other = child.split()
+        files[f"spans/{file}.json"].append(build.span(name, parent=int(parent), start=float(start) * _MS))
+        files["spans/101.json"] += [build.span(f"{call} ray.remote", kind="PRODUCER") for call in other]
+    store = store_of_files({path: b"".join(map(line_of, documents)) for path, documents in files.items()})
+    assert reason_of_last(store) == text
 
 
 @pytest.mark.parametrize("recording", ["ray-odd-ends", "ray-data"])

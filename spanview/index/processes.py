@@ -28,6 +28,8 @@ _PID: Final = re.compile(rf"(?:^|[/\\])([0-9]{{1,18}})\.(?:txt|json|jsonl|ndjson
 _RAY_LOG: Final = re.compile(r"(?:^|[/\\])worker-[0-9a-f]+-([0-9a-f]+)-([0-9]{1,18})\.(?:out|err)$")
 # The stem of ip-10-0-0-5-8714-1717000000.2.started.jsonl, and its ending.
 _OF_PROCESS: Final = re.compile(rf"(-[0-9]{{1,7}}-[0-9]{{9,20}})(?:\.[0-9]+)?(?:\.started)?(\.jsonl{END})")
+# In milliseconds, as in ip-10-0-0-5-8714-1717000000123.started.jsonl.
+_BEGAN: Final = re.compile(rf"-[0-9]{{1,7}}-([0-9]{{13}})(?:\.[0-9]+)?(?:\.started)?\.jsonl{END}")
 RECEIVED_FILE: Final = re.compile(r"received-\d{8}T\d{6}Z(?:\.\d+)?\.jsonl")
 """The name of a file that `spanview receive` has written."""
 _GENERATION: Final = "\0"
@@ -53,6 +55,12 @@ def file_of_process(path: str) -> str:
     Every other path is returned as it is.
     """
     return _OF_PROCESS.sub(r"\1\2", path)
+
+
+def began_ns_of_file(path: str) -> int | None:
+    """Return when the process began that a file of spanview's hook is named after, in nanoseconds since 1970."""
+    match = _BEGAN.search(path)
+    return None if match is None else int(match[1]) * 1_000_000
 
 
 class SpanProcesses:

@@ -11,7 +11,8 @@ Spans name neither the arguments of a call nor the resources that it needs. That
 just ended made a wait one for arguments in 3 of 8 cases, by Ray's own events; so what may be an argument only limits
 the rest: a call waits for a worker or an actor alone once the last result is there that it may take. Of what is said
 like that, Ray's events make 436 of 438 so.
-An actor gets a worker of its own once there is room, so of a long wait only the time counts after as many tasks ran as
+An actor gets a worker of its own once its arguments are there and there is room: where a file's name tells when that
+process began, the wait for its start began then; else, of a long wait only the time counts after as many tasks ran as
 ever did. What other calls of an actor waited for says nothing of the next one: its own wait ended with something else.
 """
 
@@ -31,6 +32,7 @@ from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
 from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
+from spanview.index.processes import began_ns_of_file
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
@@ -355,7 +357,11 @@ class AllAttempts:
         is_open = is_created | is_started | is_behind | is_queued
         ready = submitted.copy()
         ready[is_open] = self._last_results(chosen[is_open], submitted[is_open])
-        alone = prepared - self._with_room(chosen, ready, submitted, prepared)
+        # An actor's process begins for the actor, once its arguments are there and there is room.
+        begun = self._began_ns(chosen)
+        is_begun = is_made & is_first & (begun >= self._called[chosen]) & (begun <= starts)
+        ready = np.where(is_begun, np.where(begun - submitted < LEAST_SHARED_NS, submitted, begun), ready)
+        alone = prepared - np.where(is_begun, ready, self._with_room(chosen, ready, submitted, prepared))
         is_last = (alone > 0) & (starts - prepared <= _MOST_HANDOVER_NS)
         there = starts - np.maximum(ready, prepared)
         behind = np.where(is_busy, there, np.minimum(busy, there))
@@ -380,6 +386,14 @@ class AllAttempts:
             shares = np.where(holds, share, shares)
         order = np.argsort(self._rows[chosen], kind="stable")
         return WaitReasons(*(column[order] for column in (self._rows[chosen], kinds, evidence, waits, shares)))
+
+    def _began_ns(self, chosen: Places) -> NDArray[Any]:
+        """Return when the processes of attempts began, in nanoseconds since 1970; 0 where no file's name says so."""
+        sources = copy_of(self._store.spans.source)[self._rows[chosen]]
+        numbers, indices = np.unique(sources, return_inverse=True)
+        began = [began_ns_of_file(self._store.sources[number].path) or 0 for number in numbers.tolist()]
+        begun: NDArray[Any] = np.array(began, np.int64)[indices]
+        return begun
 
     def _may_follow_others(self, chosen: Places) -> Flags:
         """Return which attempts another one of their call preceded, likely, that no file holds: it was no wait then.

@@ -294,6 +294,26 @@ def test_a_process_goes_on_in_a_further_file(file: str, text: str) -> None:
     assert reason.partition(":")[0] == (text or "cause unknown")
 
 
+@pytest.mark.parametrize(
+    ("function", "began_ms", "text"),
+    [
+        ("A.__init__", 6, "likely for a worker to start"),
+        ("A.__init__", 900, "likely mostly for a worker to start"),
+        # It was there before the call, which may have waited for a result of g.
+        ("A.__init__", 4, "likely at the end for a worker to start"),
+        ("A.__init__", None, "likely at the end for a worker to start"),
+        # A task's worker may have been started for something else.
+        ("f", 6, "likely at the end for a worker to start"),
+    ],
+)
+def test_an_actor_s_process_begins_for_the_actor(function: str, began_ms: int | None, text: str) -> None:
+    """Its arguments are there by then, as is room: what the caller's other calls did since says nothing of its wait."""
+    file = "5" if began_ms is None else f"n-5-{EPOCH_NS // 1_000_000 + began_ms}"
+    drawing = f"1 g < 0-1\n3 g > 2-2900\n1 {function} < 5-6\n{file} {function} > 3000-3001"
+    store = store_of_drawing(drawing, ending=".txt" if began_ms is None else ".jsonl")
+    assert reason_of_last(store).partition(":")[0] == text
+
+
 _FOUR_OF_G: Final = "2 g#1 > 13-73\n2 g#2 > 74-110\n2 g#3 > 111-161\n5 g#4 > 150-195\n3 f > 191-192"
 _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-ASKED: Final = {"RAY_enable_export_api_write_config": "EXPORT_TASK,EXPORT_ACTOR,EXPORT_NODE,EXPORT_DRIVER_JOB"}
 """The variable by which Ray writes its events."""
 _MADE, _HAS_ARGUMENTS, _SENT, _RUNS = "1", "2", "5", "8"
 _FETCHING: Final = frozenset(("4", "6", "13"))

@@ -5,6 +5,7 @@ session            recipes                                       seen
 ray start          ray-start, own-spans, message                 calls, spans of one's own in their places
 ray.init           my_tracing.py, run-with-hook                  calls, service, a thread's span
 ray.init           my_tracing.py where no worker can import it   calls without an attempt
+both               hook-with-events, ray-start-with-events       Ray's own events of the tasks that spans name
 Ray Serve          serve-default                                 requests from the proxy to the second replica
 Ray Serve          hook, serve-environment                       the same among Ray's calls, each span once
 Ray Serve          serve-exporter, app.py, client                FastAPI's requests as one trace, as two, the caller's
@@ -14,6 +15,7 @@ Ray's own hook, bundled-hook, and its documentation's, docs_hook.py, are run by 
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 from collections import Counter
@@ -25,7 +27,8 @@ import spanview as package
 from hooked import left_in
 from pages import RECIPES, TEXTS
 from programs import spanview
-from ray_sessions import CALLS, RaySession, need, with_hook
+from ray_sessions import CALLS, SMALL, RaySession, need, with_hook
+from rays_word import attempts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -127,6 +130,8 @@ TESTED: Final = {
         "hook",
         "bundled-hook",
         "ray-start",
+        "hook-with-events",
+        "ray-start-with-events",
         "docs_hook.py",
         "my_tracing.py",
         "run-with-hook",
@@ -202,6 +207,44 @@ def test_hook_that_no_worker_finds(session: RaySession) -> None:
     assert 'Could not import module "my_tracing"' in printed
     assert "WorkerCrashedError" in printed
     assert calls_of([str(session.folder / "my-spans")]) == {"__main__.double": (1, 0, 0, 1)}
+
+
+EVENTS: Final = """
+import glob
+import os
+import time
+
+files = os.environ["RAY_TMPDIR"] + "/ray/session_2*/logs/export_events/event_EXPORT_TASK_*.log"
+while not all("".join(open(path).read() for path in glob.glob(files)).count(state) >= 3 for state in ('"5":', '"8":')):
+    time.sleep(0.05)
+"""
+"""It goes on once the driver has said that it sent its calls to workers, and these that they run."""
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize(
+    ("commands", "beginning"),
+    [
+        ("", RECIPES["hook-with-events"]),
+        (RECIPES["ray-start-with-events"], "import ray\n\nray.init()\n"),
+        ("", f"import os\nimport ray\nfrom spanview.ray import EVENTS\n\nos.environ.update(EVENTS)\n{RECIPES['hook']}"),
+    ],
+    ids=["ray.init", "ray start", "the environment"],
+)
+def test_rays_own_events(session: RaySession, commands: str, beginning: str) -> None:
+    """Ray writes events of every kind, and when each task that a call's span names was submitted, sent and run."""
+    session.write("program.py", beginning + CALLS + EVENTS)
+    options: dict[str, Any] = {} if commands else {**SMALL}
+    succeeded(session.run(f"{commands}\npython program.py", options=options))
+    events = session.folder_of("export_events")
+    assert {"event_EXPORT_ACTOR.log", "event_EXPORT_NODE.log", "event_EXPORT_DRIVER_JOB.log"} <= {*os.listdir(events)}
+    attempts = attempts_in(events.glob("event_EXPORT_TASK_*.log"))
+    calls = [span for span in left_in(session.folder_of("spans")).ended if span["kind"] == "SpanKind.PRODUCER"]
+    assert len(calls) == 3
+    for call in calls:
+        (attempt,) = attempts[call["attributes"]["ray.task_id"]]
+        assert {"1", "2", "5", "8"} <= attempt.states.keys()
+        assert call["start_ns"] <= attempt.states["1"] <= call["end_ns"]
 
 
 def free_port() -> int:

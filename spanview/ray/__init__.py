@@ -14,3 +14,16 @@ span_file     lines to a file, each by one write; files of limited size
 
 Workers import this, so it loads nothing of the other folders.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+EVENTS: Final[Mapping[str, str]] = {
+    "RAY_enable_export_api_write_config": "EXPORT_TASK,EXPORT_ACTOR,EXPORT_NODE,EXPORT_DRIVER_JOB"
+}
+"""The environment in which Ray writes its own events to `<session>/logs/export_events`: in each process that has it
+before it starts or joins a Ray, by `os.environ.update(EVENTS)` or in the environment of `ray start`."""

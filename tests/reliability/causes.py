@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from claims import LEAST_RIGHT, Claims
 from ray_sessions import SMALL, RaySession
-from rays_word import ASKED
+from spanview.ray import EVENTS
 
 from .figures import Figures, Row
 
@@ -127,7 +127,7 @@ def _run(folder: Path, text: str, claims: Claims) -> None:
     with RaySession(folder) as session:
         session.write("program.py", text)
         options = {**SMALL, "num_cpus": 3, "_tracing_startup_hook": _HOOK, "log_to_driver": False}
-        environment = {"SPANVIEW_DIR": str(folder / "spans"), **ASKED}
+        environment = {"SPANVIEW_DIR": str(folder / "spans"), **EVENTS}
         done = session.run("python program.py", environment, options)
         assert done.returncode == 0, done.stderr[-2_000:]
         claims.hold(folder / "spans", session.folder_of("export_events"))

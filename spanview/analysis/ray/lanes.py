@@ -36,7 +36,8 @@ from spanview.analysis.ray.names import call_names
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
-from spanview.model.codes import CONSUMER, ERROR, PRODUCER
+from spanview.index.tree import ROOT
+from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = tuple[int, int]
 """The numbers of a process and of a service."""
+_NO_LANE: Final = -1
 _NO_PROCESS: Final = -1
 """Instead of the number of a process that has written nothing yet."""
 _LANES_PER_REPORT: Final = 64
@@ -59,7 +61,10 @@ _LANES_PER_REPORT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """The outermost spans of a lane: those whose parent is not in it. Those without a start are left out."""
+    """The outermost spans of a lane: those whose parent is not in it. Those without a start are left out.
+
+    So are traces that are a part of a request to a replica: a request is one block.
+    """
 
     rows: Sequence[int]
     """In the span table, by start, then row."""
@@ -217,19 +222,21 @@ def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (
     processes, services = forest.of("process").astype(np.int64), forest.of("service")
     width = len(store.services.texts) + 1
     numbers, lane = np.unique(processes * width + services, return_inverse=True)
-    outermost = _outermost(forest.parents, lane)
-    tell(0.3)
     starts, ends, names, failed = (forest.of(name) for name in ("start_ns", "end_ns", "name", "status"))
+    parents = _within_requests(forest, lane, starts, ends)
+    outermost = _outermost(parents, lane)
+    tell(0.3)
     failed = failed == ERROR
     fails = np.zeros(len(forest), np.bool_)
     fails[outermost[failed]] = True
     calls = (forest.of("kind") == PRODUCER) & np.isin(names, [*call_names(store)[0]])
-    own = _own_stretches(store, forest, starts, ends, lane)
+    left_out = np.isin(names[outermost], [*without])
+    own = _own_stretches(forest, parents, starts, ends, np.where(left_out, _NO_LANE, lane))
     columns = _Columns(forest.rows, starts, ends, names, failed, forest.parents, outermost, fails, calls, own)
     order = np.lexsort((starts, lane))
     kept = np.arange(len(numbers))
-    if left_out := [*without]:
-        order = order[~np.isin(names[outermost[order]], left_out)]
+    if left_out.any():
+        order = order[~left_out[order]]
         # Of some lanes nothing may be left.
         kept = np.unique(lane[order])
         numbers, lane = numbers[kept], np.searchsorted(kept, lane)
@@ -280,15 +287,59 @@ def _outermost(parents: Places, lane: Places) -> Places:
     return outermost
 
 
+def _within_requests(forest: Forest, lane: Places, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Places:
+    """Return the parents of spans, where traces that a replica of Serve begins are below the request that it runs.
+
+    FastAPI and others don't know of Serve's span and begin a trace of their own while it runs. Which one that is only
+    times tell: the one of the same process that ends first of those that hold the trace's root, and hold no other one
+    at that time. A root that serves, too, may end late: its request was cancelled.
+    """
+    parents, kinds, latest = forest.parents, forest.of("kind"), np.iinfo(np.int64).max
+    ends = np.where(ends == NO_TIME, latest, ends)
+    is_timed = (starts != NO_TIME) & (ends >= starts)
+    are_requests = is_timed & np.isin(forest.of("name"), [*numbers_of(forest.store.names, Part.REPLICA)])
+    begin = is_timed & (parents == ROOT) & ~are_requests & (kinds != PRODUCER) & (kinds != CONSUMER)
+    begin &= np.isin(lane, lane[are_requests])
+    if not begin.any():
+        return parents
+    parents, roots = parents.copy(), _outermost(parents, np.zeros(len(lane), np.int64))
+    looked_at = np.flatnonzero(begin | (are_requests & np.isin(lane, lane[begin])))
+    looked_at = looked_at[np.lexsort((begin[looked_at], starts[looked_at], lane[looked_at]))]
+    started, ended = (
+        dict(zip(looked_at.tolist(), column[looked_at].tolist(), strict=True)) for column in (starts, ends)
+    )
+    before, running, free_from = -1, list[int](), dict[int, int]()
+    for position, start in started.items():
+        if lane[position] != before:
+            before, running = lane[position], []
+        if are_requests[position]:
+            running.append(position)
+            continue
+        end = ended[position]
+        running = [request for request in running if ended[request] >= start]
+        fitting = [
+            ((ended[request] < end, abs(ended[request] - end)), request)
+            for request in running
+            # Traces that are below each other begin one after the other: there are no circles.
+            if (ended[request] >= end or kinds[position] == SERVER)
+            and free_from.get(request, start) <= start
+            and starts[roots[request]] < start
+        ]
+        if fitting:
+            request = min(fitting)[1]
+            parents[position], free_from[request] = request, end
+    return parents
+
+
 def _own_stretches(
-    store: Store, forest: Forest, starts: NDArray[np.int64], ends: NDArray[np.int64], lane: Places
+    forest: Forest, parents: Places, starts: NDArray[np.int64], ends: NDArray[np.int64], lane: Places
 ) -> _Stretches | None:
     """Return when nothing below a span runs, or waits to run in another process, while the span does itself.
 
     A span that waited is preceded by a row for its wait: of a Ray call from its submission, of a request to Serve from
     its routing.
     """
-    parents, count = forest.parents, len(forest)
+    store, count = forest.store, len(forest)
     crossing = np.flatnonzero(parents >= 0)
     crossing = crossing[lane[parents[crossing]] != lane[crossing]]
     if not len(crossing):

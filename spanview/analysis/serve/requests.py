@@ -124,7 +124,8 @@ class Request(NamedTuple):
     handling_ns: int | None
     route_ns: int | None
     is_nested: bool = False
-    """Whether its outermost span is below a replica: a call from one deployment to another."""
+    """Whether its outermost span is below a replica, or a routing in a replica's process: a call from one deployment to
+    another. FastAPI begins a trace of its own in a replica, so that Serve's span isn't above what is called in it."""
     nested_queues: tuple[NestedQueue, ...] = ()
     """What of the handling went to the queues of other deployments, the longest first."""
 
@@ -188,6 +189,7 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
     from spanview.index.whole_spans import spans_at
 
     chains, callers = _chains(store, traces)
+    replicas = _replicas(store) if chains else frozenset[int]()
     requests, keys = [], dict[RequestKey, RequestKey]()
     chained = [(row, {part: chain[part] for part in Part if part in chain}) for row, chain in sorted(chains.items())]
     spans = spans_at(store, [row for _, chain in chained for row in chain.values()])
@@ -195,7 +197,8 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
         if not number % _REQUESTS_PER_REPORT:
             tell(number / len(chains))
         decoded = {part: next(spans) for part in chain}
-        requests.append(_request(store, chain, decoded, keys, is_nested=row in callers))
+        is_nested = row in callers or (Part.ROUTE in chain and store.spans.process[row] in replicas)
+        requests.append(_request(store, chain, decoded, keys, is_nested=is_nested))
     if not callers:
         return requests
     queues = nested_queues(_served_calls(store.spans, requests, callers))
@@ -282,6 +285,21 @@ def _callers(
         if caller != NO_ROW:
             callers[row] = caller
     return callers
+
+
+def _replicas(store: Store) -> frozenset[int]:
+    """Return the processes of replicas, which aren't that of a proxy."""
+    import numpy as np
+
+    from spanview.index.arrays import copy_of
+
+    names, processes = copy_of(store.spans.name), copy_of(store.spans.process)
+    count = min(len(names), len(processes))
+
+    def of(part: Part) -> set[int]:
+        return {*np.unique(processes[:count][np.isin(names[:count], [*numbers_of(store.names, part)])]).tolist()}
+
+    return frozenset(of(Part.REPLICA) - of(Part.PROXY))
 
 
 _BELOW: Final = {(Part.PROXY, Part.ROUTE), (Part.ROUTE, Part.REPLICA)}

@@ -22,6 +22,7 @@ from builders import Builder, file_of, store_of, store_of_files, trace_row
 from independent_reader import read_folder
 from spanview.analysis.serve.groups import serve_groups
 from spanview.analysis.serve.requests import Failure, Part, part_of_name, serve_requests
+from spanview.display.serve_text import counts_text
 from spanview.reports.serve import serve_report
 from spanview.sources.loading import load_store
 
@@ -148,6 +149,23 @@ def test_from_one_deployment_to_another() -> None:
     # What comes of it doesn't make the one above fail.
     nested[2]["events"] = [EXCEPTION]
     assert [request.failure for request in serve_requests(store_of(*http(), *nested))] == [None, Failure.RAISED]
+
+
+def test_from_a_trace_of_fastapi() -> None:
+    """FastAPI's trace has no span of the replica that it is in: the process tells what a deployment called."""
+    build = Builder()
+    front = [
+        build.span("replica_handle_request Front __call__", trace=1, parent=9, start=0, duration=50),
+        build.span("GET /shop", trace=2, span=20, start=5, duration=40, kind="SERVER"),
+        build.span("route_to_replica Back calc", trace=2, span=21, parent=20, start=6, duration=3),
+    ]
+    back = [build.span("replica_handle_request Back calc", trace=2, parent=21, start=8, duration=9)]
+    driver = [build.span("route_to_replica Back calc", trace=3, span=30, start=90, duration=3)]
+    files = {"1.json": front, "2.json": back, "3.json": driver}
+    store = store_of_files({path: file_of(spans) for path, spans in files.items()})
+    assert [request.is_nested for request in serve_requests(store)] == [False, True, False]
+    assert [request.is_nested for request in serve_requests(store, [1])] == [True]
+    assert counts_text(serve_groups(store)) == "2 requests; 1 call between deployments"
 
 
 def test_what_is_missing() -> None:

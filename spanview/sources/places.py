@@ -60,16 +60,17 @@ def _own_folder(folder_of: Callable[..., str]) -> str | None:
 
 
 _HOW_TO: Final = (
+    "",
     "to turn tracing on in a Ray program:",
-    '  ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")',
-    "for Ray Serve, run these lines in the shell before Ray starts:",
-    "  export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0",
-    "  export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH",
-    "  RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors",
-    "  (the default ratio is 0.01, which leaves the folder almost empty)",
+    'ray.init(_tracing_startup_hook="spanview.ray.hook:setup_tracing")',
+    "",
+    "for Ray Serve, in the shell before Ray starts (the default ratio is 0.01):",
+    "export RAY_SERVE_TRACING_SAMPLING_RATIO=1.0",
+    "export RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=spanview.ray.hook:span_processors",
+    "",
     "spanview --demo shows a recording that ships with spanview",
 )
-"""Lines to paste stand alone, and have room in a terminal of 80 columns, where `export NAME=value` has none."""
+"""Lines to paste stand alone, not indented, and have room in a terminal of 80 columns."""
 
 
 def how_to_turn_tracing_on(looked_at: Sequence[str]) -> list[str]:

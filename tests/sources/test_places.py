@@ -12,7 +12,7 @@ import pytest
 
 from spanview.sources.places import how_to_turn_tracing_on
 
-WIDTH = 76
+WIDTH = 80
 """Cells of a line on the empty screen of a terminal of 80 columns."""
 
 
@@ -20,8 +20,7 @@ def pasteable(above: str) -> list[str]:
     """Return the lines below a heading that are code."""
     lines = how_to_turn_tracing_on(["spans"])
     below = lines[next(number for number, line in enumerate(lines) if line.startswith(above)) + 1 :]
-    end = next((number for number, line in enumerate(below) if not line.startswith("  ") or "(the" in line), None)
-    return below[:end]
+    return below[: below.index("")]
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "zsh"])
@@ -31,7 +30,10 @@ def test_what_is_said_of_serve_can_be_pasted(shell: str) -> None:
         pytest.skip(f"no {shell} here")
     names = "RAY_SERVE_TRACING_SAMPLING_RATIO", "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH"
     show = f"import os; print(*map(os.environ.get, {names}))"
-    lines = [*pasteable("for Ray Serve"), shlex.join([sys.executable, "-c", show])]
+    ratio, path = pasteable("for Ray Serve")
+    assert ratio.startswith("export ")
+    assert path.startswith("export ")
+    lines = [ratio, path, shlex.join([sys.executable, "-c", show])]
     done = subprocess.run([shell, "-eu"], input="\n".join(lines), capture_output=True, text=True, check=True, env={})
     assert done.stdout.split() == ["1.0", "spanview.ray.hook:span_processors"]
 
@@ -39,5 +41,5 @@ def test_what_is_said_of_serve_can_be_pasted(shell: str) -> None:
 def test_what_is_said_of_ray_can_be_pasted() -> None:
     """As a line of Python; and no line is broken on a usual terminal."""
     (line,) = pasteable("to turn tracing on in a Ray program")
-    assert "_tracing_startup_hook" in ast.unparse(ast.parse(line.strip()))
+    assert "_tracing_startup_hook" in ast.unparse(ast.parse(line))
     assert max(map(len, how_to_turn_tracing_on(["spans"]))) <= WIDTH

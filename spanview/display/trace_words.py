@@ -35,6 +35,11 @@ def count_without_end(store: Store, tree: TraceTree) -> int:
     return sum(map(NO_TIME.__eq__, map(store.spans.end_ns.__getitem__, tree.rows)))
 
 
+def last_known_ns(store: Store, tree: TraceTree) -> int:
+    """Return when the last span of a trace began or ended, in nanoseconds since 1970; `NO_TIME` without any time."""
+    return max(map(store.spans.last_ns, tree.rows), default=NO_TIME)
+
+
 def completeness_text(*, is_complete: bool, without_end: int) -> str:
     """Return `complete`, `incomplete`, or how many spans have no end where nothing else is missing."""
     if not is_complete:

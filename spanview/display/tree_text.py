@@ -6,13 +6,19 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.exits import is_exit
-from spanview.analysis.ray.unended import NO_UNENDED, Fate, fates_text, ran_until, unended_text
+from spanview.analysis.ray.unended import NO_UNENDED, Fate, fates_text, known_until, ran_until, unended_text
 from spanview.analysis.ray.waits import wait_of, wait_word
 from spanview.display.call_text import without_attempt_text
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
-from spanview.display.trace_words import COMPLETE, PARENT_NOT_SEEN, completeness_text, count_without_end
+from spanview.display.trace_words import (
+    COMPLETE,
+    PARENT_NOT_SEEN,
+    completeness_text,
+    count_without_end,
+    last_known_ns,
+)
 from spanview.display.units import count, duration, lasted, moment, so_far, zone_name
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
@@ -57,7 +63,7 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
     parts = [
         paint(f"trace {format_trace_id(trace_id)}" if trace_id else "spans without a usable trace id", HEAD),
         _start(table.start_ns[trace], in_utc=in_utc),
-        lasted_text(store, trace, unended),
+        lasted_text(store, trace, tree, unended),
         count(table.span_count[trace], "span"),
     ]
     if table.error_count[trace]:
@@ -74,14 +80,18 @@ def trace_title(  # noqa: PLR0913 - what is printed, and how
     return " · ".join(parts)
 
 
-def lasted_text(store: Store, trace: int, unended: Mapping[int, Unended] = NO_UNENDED) -> str:
-    """Return how long a trace lasted, lasts so far, or lasted at least, where it ends with what was lost or stopped."""
+def lasted_text(store: Store, trace: int, tree: TraceTree, unended: Mapping[int, Unended] = NO_UNENDED) -> str:
+    """Return how long a trace lasted, lasts so far, or lasted at least, where it isn't known what ends it."""
     table, until = store.trace_table, ran_until(unended)
     start_ns, lasted_ns = table.start_ns[trace], table.duration_ns(trace)
     if start_ns != NO_TIME and until.now_ns:
         return lasted(max(until.now_ns - start_ns, lasted_ns or 0), runs=True)
-    if start_ns != NO_TIME and until.ended_ns and until.ended_ns - start_ns >= (lasted_ns or 0):
-        return lasted(until.ended_ns - start_ns, runs=False)
+    ended_ns, is_open = until.ended_ns, count_without_end(store, tree) > len(known_until(unended))
+    if is_open:
+        ended_ns = max(ended_ns, last_known_ns(store, tree))
+    # A span that begins the trace and has no end says nothing of its length.
+    if start_ns != NO_TIME and ended_ns and ended_ns - start_ns >= (lasted_ns or int(is_open)):
+        return lasted(ended_ns - start_ns, runs=False)
     return duration(lasted_ns)
 
 

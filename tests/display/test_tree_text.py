@@ -33,7 +33,7 @@ def test_a_trace() -> None:
     """Starts, durations and names stand in columns, each span below its parent."""
     documents = Builder().draw("a 0-1000\n  b 100-400\n    c 150-?\n  d 500-900")
     assert lines_of(*documents) == [
-        f"trace {1:032x} · 2023-11-14 22:13:20.000000 UTC · 1 ms · 4 spans · 1 span without an end",
+        f"trace {1:032x} · 2023-11-14 22:13:20.000000 UTC · ≥ 1 ms · 4 spans · 1 span without an end",
         "     +0 µs      1 ms  a",
         "   +100 µs    300 µs  ├─ b",
         "   +150 µs    no end  │  └─ c",

@@ -493,7 +493,37 @@ async def test_a_trace_that_ends_with_what_was_stopped_has_one_duration(host: Fa
         await look.press("enter")
         await look.until_shown(f"at least {seen_us} µs", "stopped")
         assert f"   ≥ {seen_us} µs   " in look.header
-    assert lasted_text(data.store, 0, UnendedSpans.of_store(data.store, host).all()) == f"≥ {seen_us} µs"
+    assert (
+        lasted_text(data.store, 0, data.store.tree(0), UnendedSpans.of_store(data.store, host).all())
+        == f"≥ {seen_us} µs"
+    )
+
+
+async def test_how_long_it_took_is_not_said_before_it_is_known(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until processes were asked, and where they tell nothing, a trace with a span without an end lasted at least."""
+    host.unknown.add(7)
+    data, build, resource = Growing(), Builder(), OF_SEVEN | {"ray.worker_id": "2f9c"}
+    data.add(
+        build.span("job", span=1, start=0, duration=15, resource=resource),
+        build.span("load", span=2, parent=1, start=40, duration=None, resource=resource),
+        build.span("alone", trace=2, span=3, start=50, duration=None, resource=resource),
+        path=STARTED,
+    )
+    with monkeypatch.context() as patched:
+        patched.setattr(traces_screen.TracesScreen, "_ask_what_lives", lambda _: None)
+        async with looking_at(data=data, size=(140, 40)) as look:
+            assert " ≥ 40 µs " in look.lines[look.line_of("job")]
+            assert " – " in look.lines[look.line_of("alone")]
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.until(lambda: look.app.first_screen._living is not None)
+        assert " ≥ 40 µs " in look.lines[look.line_of("job")]
+        await look.press("r")
+        await look.until(lambda: " ≥ 40 µs " in look.lines[look.line_of("job")])
+        await look.press("r", "G", "enter")
+        await look.until_shown("‹ job   ≥ 40 µs   2 spans", "1 span without an end")
+    unknown = UnendedSpans.of_store(data.store, host).all()
+    texts = [lasted_text(data.store, trace, data.store.tree(trace), unknown) for trace in (0, 1)]
+    assert texts == ["≥ 40 µs", "–"]
 
 
 async def test_the_order_of_traces_that_run(host: FakeHost) -> None:

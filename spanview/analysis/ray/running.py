@@ -157,16 +157,23 @@ class Living:
     """Until when traces that lack an end are known to have run, in nanoseconds since 1970; none of `running`."""
 
     @classmethod
-    def of(cls, growths: Mapping[int, Growth]) -> Living:
+    def of(cls, growths: Mapping[int, Growth], store: Store) -> Living:
         """Return what is known of some traces."""
         growing = frozenset(trace for trace, growth in growths.items() if growth)
         running = frozenset(trace for trace, growth in growths.items() if growth.runs)
         lost = {trace: growth.lost for trace, growth in growths.items() if growth.lost}
         over = {trace: growth.unended for trace, growth in growths.items() if not growth.runs}
-        until = {trace: max(known_until(unended).values(), default=NO_TIME) for trace, unended in over.items()}
+        until = {trace: _until(store, trace, unended) for trace, unended in over.items()}
         spans = {row: span for growth in growths.values() for row, span in growth.unended.items()}
         lost_spans = {row: span for row, span in spans.items() if span.fate is Fate.LOST}
         return cls(growing, running, lost, lost_spans, {trace: ns for trace, ns in until.items() if ns != NO_TIME})
+
+
+def _until(store: Store, trace: int, unended: Mapping[int, Unended]) -> int:
+    """Return until when a trace is known to have run; where that isn't known of a span, of which it may be the end."""
+    known, starts = known_until(unended), store.spans.start_ns
+    ended_ns = store.trace_table.end_ns[trace] if len(known) < len(unended) else NO_TIME
+    return max((known.get(row, max(starts[row], ended_ns)) for row in unended), default=NO_TIME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,13 +256,13 @@ class Running:
                 trace: self._growth_of(trace, unended.get(trace, {}))
                 for trace in {*self._open_among(self._candidates), *unended}
             }
-        return Living.of(growths)
+        return Living.of(growths, self._store)
 
     def living_by_unended(self) -> Living:
         """Return what `living` does, judging by spans without an end alone, which takes less time."""
         with self._lock:
             by_trace = self._unended_by_trace()
-        return Living.of({trace: Growth({}, (), {}, unended) for trace, unended in by_trace.items()})
+        return Living.of({trace: Growth({}, (), {}, unended) for trace, unended in by_trace.items()}, self._store)
 
     def unended(self, traces: Container[int] | None = None) -> dict[int, Unended]:
         """Return what has become of spans without an end, by row."""

@@ -241,9 +241,10 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         return "   ".join(parts)
 
     def _length_text(self, known_ns: int | None) -> str:
-        """Return how long the trace lasted, lasts so far, or lasted at least, where what ends it has no end."""
+        """Return how long the trace lasted, lasts so far, or lasted at least, where it isn't known what ends it."""
         model = self._model
-        if model.now_ns or model.ends_open:
+        is_open = self.stitcher.has_rows and model.stitched.without_end > len(known_until(self._appearance.unended))
+        if model.now_ns or model.ends_open or (is_open and model.whole.length_ns > 1):
             return lasted(model.whole.length_ns, runs=bool(model.now_ns))
         return duration(known_ns)
 

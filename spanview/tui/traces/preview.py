@@ -178,7 +178,7 @@ class Preview(Vertical):
         appearance.take_unended(known.unended)
         appearance.reasons, appearance.silent, appearance.open_calls = known.reasons, known.silent, known.open_calls
         appearance.lay_out_silent()
-        parts = [viewer.root_name(model.trace), lasted_text(self._store, model.trace, known.unended)]
+        parts = [viewer.root_name(model.trace), lasted_text(self._store, model.trace, model.tree, known.unended)]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
         self._say_title(" " + "   ".join(parts))
         is_part = bool(model.now_ns) or viewer.is_growing(model.trace) or viewer.feed_state.loading

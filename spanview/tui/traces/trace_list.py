@@ -8,7 +8,8 @@ from rich.cells import cell_len
 
 from spanview.display.bars import bar
 from spanview.display.trace_words import STILL_COMING
-from spanview.display.units import count, lasted, moment
+from spanview.display.units import at_least, count, lasted, moment
+from spanview.model.times import NO_TIME
 from spanview.reports.table import Piece, Ranks, RowOrder, Table, TableColumn
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.columns import TraceColumn
@@ -130,10 +131,14 @@ class TraceList(TableList[int]):
         return f"{errors:,}" if errors else ""
 
     def _duration_text(self, trace: int) -> str:
-        runs = self.model.runs(trace)
-        return lasted(
-            self._store.trace_table.duration_ns(trace) if runs is None else self.model.duration_ns(trace), runs=runs
-        )
+        runs, facts, table = self.model.runs(trace), self.model.facts(trace), self._store.trace_table
+        if runs is not None:
+            return lasted(self.model.duration_ns(trace), runs=runs)
+        if facts is not None and facts.without_end and trace not in self.model.known_until:
+            # Nobody has asked yet what has become of a span without an end.
+            seen_ns = facts.last_ns - table.start_ns[trace]
+            return at_least(seen_ns) if seen_ns > 0 and table.start_ns[trace] != NO_TIME else lasted(None, runs=None)
+        return lasted(table.duration_ns(trace), runs=None)
 
     def _bar(self, trace: int) -> str:
         return bar(max(0, self.model.duration_ns(trace)) / max(1, self.model.longest_ns), _BAR)

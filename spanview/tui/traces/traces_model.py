@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from spanview.analysis.query.since import PAUSE_NS
 from spanview.analysis.ray.names import ShortNames
 from spanview.analysis.root_groups import RootGroups
-from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, name_without_root
+from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, last_known_ns, name_without_root
 from spanview.display.units import moment
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
@@ -53,6 +53,8 @@ class TraceFacts(NamedTuple):
     complete: bool
     without_end: int
     """Spans that have no end."""
+    last_ns: int
+    """When the last span began or ended."""
     missing: str
     """The span id of the first parent that is missing, or an empty string."""
     without_root: str
@@ -437,6 +439,7 @@ class TracesModel:
             len(processes),
             tree.complete,
             count_without_end(self._store, tree),
+            last_known_ns(self._store, tree),
             missing,
             name_without_root(self._store, tree),
             service,

@@ -89,3 +89,47 @@ def graphs(draw: st.DrawFn, *, most: int = 12) -> list[Document]:
         | ({"start_time": None} if draw(st.integers(0, 4)) == 0 else {})
         for number in range(draw(st.integers(1, most)))
     ]
+
+
+@st.composite
+def programs(draw: st.DrawFn, *, traces: int = 3, most: int = 20) -> list[Document]:
+    """Draw traces of Ray calls, requests of Serve and others, that overlap, outlive parents, are tried again or run."""
+    builder, documents = Builder(), []
+    known: dict[int, list[tuple[int | None, str, int]]] = {}
+    for number in range(1, draw(st.integers(1, most)) + 1):
+        trace = draw(st.integers(1, traces))
+        above = known.setdefault(trace, [])
+        parent, over, begun = draw(st.sampled_from(above or [(None, "", 0)]))
+        likely = [name for name in _PROGRAM if over and name.startswith(over)]
+        name = draw(st.sampled_from([*likely, *_PROGRAM] if draw(st.booleans()) else likely or [*_PROGRAM]))
+        start = max(0, begun + draw(st.integers(-1, 9)))
+        documents.append(
+            builder.span(
+                name,
+                trace=trace,
+                span=number,
+                parent=draw(st.sampled_from((parent, parent, parent, parent, 999, None))),
+                start=start,
+                duration=draw(st.one_of(st.none(), st.integers(-1, 25), st.integers(0, 5))),
+                kind=_PROGRAM[name],
+                status=draw(st.sampled_from(("UNSET", "UNSET", "ERROR"))),
+                attributes={"ray.task_id": "t", "ray.attempt": draw(st.integers(0, 1))},
+            )
+        )
+        above.append((number, name, start))
+    return draw(st.permutations(documents))
+
+
+_PROGRAM = {
+    "m.f ray.remote": "PRODUCER",
+    "m.f ray.remote_worker": "CONSUMER",
+    "A.__init__ ray.remote": "PRODUCER",
+    "A.__init__ ray.remote_worker": "CONSUMER",
+    "proxy_http_request App GET /": "SERVER",
+    "route_to_replica App __call__": "SERVER",
+    "replica_handle_request App __call__": "SERVER",
+    "a": "INTERNAL",
+    "b": "CLIENT",
+    "c": "CONSUMER",
+}
+"""Names and kinds; the name of a call's attempt begins with the call's."""

@@ -25,8 +25,11 @@ from enum import Enum
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
 from spanview.analysis.consistent import NO_TIMES
-from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.critical import paths_in
+from spanview.analysis.forest_selftime import exact
 from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
@@ -35,19 +38,22 @@ from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.nested import NestedQueue, summed
 from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
 from spanview.analysis.telling import unheard
+from spanview.index.arrays import copy_of
+from spanview.index.forest import Trees
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from spanview.analysis.critical import CriticalPath, Segment
+    from spanview.analysis.critical import Paths
+    from spanview.analysis.forest_selftime import Times
     from spanview.analysis.ray.meanwhile import Meanwhile
-    from spanview.analysis.ray.names import NameNumbers
     from spanview.analysis.ray.waited_for import WaitReason
     from spanview.analysis.telling import Tell
+    from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -184,23 +190,19 @@ def answer_of(
     """Return where a trace's time went, as the module defines it; `until` is as in `consistent`."""
     tree = store.tree(trace) if tree is None else tree
     known = KnownCalls(store) if known is None else known
-    answer = _of_request(store, trace, known)
-    if answer is not None:
-        return answer
-    return _of_path(store, trace, tree, critical_path(tree, store.spans, store.names, until), known)
+    trees = Trees.alone(tree)
+    return answers_along(store, [trace], trees, paths_in(trees, store.names, until), known)[0]
 
 
-def answer_along(store: Store, trace: int, tree: TraceTree, path: CriticalPath, known: KnownCalls) -> Answer:
-    """Return what `answer_of` does, for whoever has the trace's critical path."""
-    return _of_request(store, trace, known) or _of_path(store, trace, tree, path, known)
+def answers_along(store: Store, traces: Sequence[int], trees: Trees, paths: Paths, known: KnownCalls) -> list[Answer]:
+    """Return what `answer_of` does of several traces, for whoever has their trees and critical paths."""
+    answers = [_of_request(store, trace, known) for trace in traces]
+    along = _AlongPaths(store, trees, paths, known, np.array([answer is None for answer in answers], np.bool_))
+    return [along.answer(index, traces[index]) if answer is None else answer for index, answer in enumerate(answers)]
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
     """Return where the time of the median trace and of the slowest one went; None where none has ended."""
-    import numpy as np
-
-    from spanview.index.arrays import copy_of
-
     table = store.trace_table
     columns = (table.id_high, table.id_low, table.start_ns, table.end_ns)
     size = len(table)
@@ -267,107 +269,35 @@ def _of_request(store: Store, trace: int, known: KnownCalls) -> Answer | None:
     return Answer(times[-1] - times[0], tuple(part for part in parts if part.ns or part.doing is Doing.HANDLING))
 
 
-# -- a critical path ---------------------------------------------------------------------------------------------------
+# -- critical paths ----------------------------------------------------------------------------------------------------
+
+_DOINGS: Final = (*Doing,)
+_CODES: Final = {doing: code for code, doing in enumerate(_DOINGS)}
+_WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.UNENDED, Doing.LIVING, Doing.QUEUED))
+_NONE: Final = -1
+"""No node, and no name."""
 
 
-class _Piece(NamedTuple):
-    """A stretch of the path with what it is a part of."""
+class _Tries:
+    """Tells what became of calls that were tried again."""
 
-    doing: Doing
-    node: int
-    name: int
-    """The number of the name that the time counts for."""
-    start_ns: int
-    ns: int
-
-
-def _of_path(store: Store, trace: int, tree: TraceTree, path: CriticalPath, known: KnownCalls) -> Answer:
-    """Return what the critical path of a trace shows."""
-    spans, texts = store.spans, store.names.texts
-    numbers = call_names(store)
-    has_calls = any(map((numbers[0] | numbers[1]).__contains__, map(spans.name.__getitem__, tree.rows)))
-    sorter = _Sorter(store, tree, numbers, has_calls=has_calls)
-    pieces = [sorter.piece(segment) for segment in path.segments]
-    parts = _parts(store, tree, pieces, known)
-    before = path.segments[0].start_ns - store.trace_table.start_ns[trace] if path.segments else 0
-    if before > 0:
-        root = sorter.root_of(path.segments[0].node)
-        name = "" if tree.is_missing(root) else texts[spans.name[tree.rows[root]]]
-        parts.append(AnswerPart(Doing.EARLIER, before, longest=name))
-    parts.sort(key=lambda part: (part.doing is Doing.SPANS and part.names > 1, -part.ns))
-    if parts and parts[0].doing is Doing.LIVING:
-        parts[:2] = reversed(parts[:2])
-    return Answer(
-        sum(part.ns for part in parts),
-        tuple(parts),
-        has_calls=has_calls,
-        doubts=path.reason,
-        unseen_calls=_unseen_calls(store, tree, known) if has_calls else UnseenCalls(),
-        generators=_generators(store, tree, pieces, numbers[1], known),
-    )
-
-
-class _Sorter:
-    """Tells what the stretches of a trace's path were spent on."""
-
-    def __init__(self, store: Store, tree: TraceTree, numbers: NameNumbers, *, has_calls: bool) -> None:
+    def __init__(self, store: Store, tree: TraceTree, are_attempts: Flags) -> None:
         self._store = store
-        self._spans = store.spans
         self._tree = tree
-        self._submits, self._runs = numbers
-        self._replicas = numbers_of(store.names, Part.REPLICA)
-        self._has_calls = has_calls
-        self._has_errors = ERROR in map(store.spans.status.__getitem__, tree.rows)
+        self._are_attempts = are_attempts
         self._futile: dict[int, bool] = {ROOT: False}
 
-    def piece(self, segment: Segment) -> _Piece:
-        """Return a stretch with what it was spent on."""
-        node, start, end, blame = segment
-        ns, rows = end - start, self._tree.rows
-        if node >= len(rows):
-            return _Piece(Doing.UNSEEN, node, -1, start, ns)
-        row = rows[node]
-        kind, name = self._spans.kind[row], self._spans.name[row]
-        if blame is Blame.WAIT:
-            doing = self._waiting(node) if kind == CONSUMER else Doing.QUEUED if name in self._replicas else Doing.IDLE
-        elif not self._has_calls:
-            doing = Doing.SPANS
-        elif self._has_errors and self._is_futile(node):
-            doing = Doing.FAILING
-        elif kind == PRODUCER and name in self._submits:
-            doing = Doing.SUBMITTING
-            # A call and its attempt are one thing to those who read it, and can have different names.
-            name = next((self._spans.name[rows[child]] for child in self._tree.children(node)), name)
-        else:
-            doing = Doing.RUNNING
-        return _Piece(doing, node, name, start, ns)
-
-    def root_of(self, node: int) -> int:
-        """Return the root above a node."""
-        while self._tree.parents[node] != ROOT:
-            node = self._tree.parents[node]
-        return node
-
-    def _is_attempt(self, node: int) -> bool:
-        if self._tree.is_missing(node):
-            return False
-        row = self._tree.rows[node]
-        return self._spans.kind[row] == CONSUMER and self._spans.name[row] in self._runs
-
-    def _waiting(self, node: int) -> Doing:
+    def waiting(self, node: int) -> Doing:
         """Return what the time before an attempt began was spent on."""
-        parent = self._tree.parents[node]
-        if parent == ROOT or self._tree.is_missing(parent) or not self._is_attempt(node):
-            return Doing.WAITING
         previous = self._tree.previous_sibling(node)
-        if previous is None or not self._is_attempt(previous):
+        if previous is None or not self._are_attempts[previous]:
             return Doing.WAITING
         rows = self._tree.rows[previous], self._tree.rows[node]
-        if self._spans.end_ns[rows[0]] == NO_TIME:
+        if self._store.spans.end_ns[rows[0]] == NO_TIME:
             return Doing.UNENDED
         return Doing.LIVING if lived_between(self._store, *rows) else Doing.RETRYING
 
-    def _is_futile(self, node: int) -> bool:
+    def is_futile(self, node: int) -> bool:
         """Return whether a node is, or is below, an attempt that failed and was followed by another."""
         chain, parents = list[int](), self._tree.parents
         while node not in self._futile:
@@ -380,112 +310,216 @@ class _Sorter:
         return is_futile
 
     def _has_failed_and_goes_on(self, node: int) -> bool:
-        parent = self._tree.parents[node]
-        if parent == ROOT or not self._is_attempt(node) or self._tree.is_missing(parent):
+        parent, rows = self._tree.parents[node], self._tree.rows
+        if parent == ROOT or not self._are_attempts[node] or self._tree.is_missing(parent):
             return False
-        row, last = self._tree.rows[node], self._tree.children(parent)[-1]
-        if self._spans.status[row] != ERROR or last == node:
+        last = self._tree.children(parent)[-1]
+        if self._store.spans.status[rows[node]] != ERROR or last == node:
             return False
-        return not (self._is_attempt(last) and are_executions(self._store, row, self._tree.rows[last]))
+        return not (self._are_attempts[last] and are_executions(self._store, rows[node], rows[last]))
 
 
-_WAITS: Final = frozenset((Doing.WAITING, Doing.RETRYING, Doing.UNENDED, Doing.LIVING, Doing.QUEUED))
+class _Pieces:
+    """The stretches of paths with what they are parts of, as columns.
+
+    Args:
+        wanted: Whether those of each trace are.
+    """
+
+    def __init__(self, store: Store, trees: Trees, paths: Paths, wanted: Flags) -> None:
+        count, of_paths = len(trees.tree.rows), np.repeat(np.arange(trees.count), np.diff(paths.bounds))
+        kinds, names, of_nodes = trees.of("kind"), trees.of("name").astype(np.int64), trees.traces[:count]
+        submit, run = (np.isin(names, [*numbers]) for numbers in call_names(store))
+        self.have_calls = np.bincount(of_nodes[submit | run], minlength=trees.count) > 0
+        """Of each trace, whether there are Ray calls in it."""
+        submit, run = submit & (kinds == PRODUCER), run & (kinds == CONSUMER)
+        parents = np.array(trees.tree.parents[:count], np.int64)
+        below = np.flatnonzero((parents >= 0) & (parents < count))
+        firsts, have_siblings = np.full(count, _NONE), np.zeros(count, np.bool_)
+        # Children come by start: the first is put in last.
+        firsts[parents[below[::-1]]] = below[::-1]
+        have_siblings[below] = np.bincount(parents[below], minlength=count)[parents[below]] > 1
+        self.have_alone = np.bincount(of_nodes[submit & (firsts == _NONE)], minlength=trees.count) > 0
+        """Whether nothing hangs from one of them."""
+        chosen = np.flatnonzero(wanted[of_paths])
+        self.traces, self.nodes = of_paths[chosen], paths.nodes[chosen]
+        self.starts, ends, _ = exact(paths.starts_ns[chosen], paths.ends_ns[chosen])
+        self.ns = ends - self.starts
+        are_seen = self.nodes < count
+        spans = np.where(are_seen, self.nodes, 0)
+        self.names = np.where(are_seen, names[spans], _NONE)
+        """The numbers of the names that their times count for."""
+        self.are_attempts = are_seen & run[spans]
+        waits, have_calls = paths.are_waits[chosen], self.have_calls[self.traces]
+        of_doings = {
+            Doing.UNSEEN: ~are_seen,
+            Doing.WAITING: waits & (kinds[spans] == CONSUMER),
+            Doing.QUEUED: waits & np.isin(self.names, [*numbers_of(store.names, Part.REPLICA)]),
+            Doing.IDLE: waits,
+            Doing.SPANS: ~have_calls,
+            Doing.SUBMITTING: submit[spans],
+        }
+        self.doings = np.select([*of_doings.values()], [*map(_CODES.__getitem__, of_doings)], _CODES[Doing.RUNNING])
+        failed = run & have_siblings
+        failed[failed] = trees.of("status")[failed] == ERROR
+        may_fail = np.bincount(of_nodes[failed], minlength=trees.count)[self.traces] > 0
+        tries = _Tries(store, trees.tree, run)
+        for index in np.flatnonzero(
+            np.where(waits, self.are_attempts & have_siblings[spans], may_fail & are_seen)
+        ).tolist():
+            if waits[index]:
+                self.doings[index] = _CODES[tries.waiting(int(self.nodes[index]))]
+            elif tries.is_futile(int(self.nodes[index])):
+                self.doings[index] = _CODES[Doing.FAILING]
+        # A call and its attempt are one thing to those who read it, and can have different names.
+        submitted = np.flatnonzero((self.doings == _CODES[Doing.SUBMITTING]) & (firsts[spans] != _NONE))
+        self.names[submitted] = names[firsts[spans[submitted]]]
 
 
-def _parts(store: Store, tree: TraceTree, pieces: Iterable[_Piece], known: KnownCalls) -> list[AnswerPart]:
-    """Return the pieces of each doing as one part."""
-    by_doing = defaultdict[Doing, list[_Piece]](list)
-    for piece in pieces:
-        by_doing[piece.doing].append(piece)
-    total = sum(piece.ns for several in by_doing.values() for piece in several)
-    parts: list[AnswerPart] = []
-    for doing, several in by_doing.items():
-        if doing is Doing.SPANS:
-            parts += _by_name(store, several, total)
-        elif several:
-            parts.append(_part(store, tree, doing, several, known))
-    return parts
+class _AlongPaths:
+    """What the critical paths of some traces show.
+
+    Args:
+        wanted: Which traces are asked for.
+    """
+
+    def __init__(self, store: Store, trees: Trees, paths: Paths, known: KnownCalls, wanted: Flags) -> None:
+        self._store = store
+        self._trees = trees
+        self._paths = paths
+        self._known = known
+        self._pieces = _Pieces(store, trees, paths, wanted)
+        self._bounds = np.searchsorted(trees.traces[: len(trees.tree.rows)], np.arange(trees.count + 1))
+        """Where the spans of each trace begin."""
+        self._parts = self._find_parts()
+        self._generators = self._find_generators()
+
+    def answer(self, index: int, trace: int) -> Answer:
+        """Return the answer of one of the traces."""
+        parts = self._parts[index]
+        if (before := self._before(index, trace)) is not None:
+            parts.append(before)
+        parts.sort(key=lambda part: (part.doing is Doing.SPANS and part.names > 1, -part.ns))
+        if parts and parts[0].doing is Doing.LIVING:
+            parts[:2] = reversed(parts[:2])
+        return Answer(
+            sum(part.ns for part in parts),
+            tuple(parts),
+            has_calls=bool(self._pieces.have_calls[index]),
+            doubts=self._paths.reasons[index],
+            unseen_calls=self._unseen_calls(index) if self._pieces.have_alone[index] else UnseenCalls(),
+            generators=tuple(self._generators.get(index, ())),
+        )
+
+    def _before(self, index: int, trace: int) -> AnswerPart | None:
+        """Return the time of a trace before its path begins."""
+        first, end = self._paths.bounds[index : index + 2].tolist()
+        before = int(self._paths.starts_ns[first]) - self._store.trace_table.start_ns[trace] if first < end else 0
+        if before <= 0:
+            return None
+        root, tree, spans = int(self._paths.nodes[first]), self._trees.tree, self._store.spans
+        while tree.parents[root] != ROOT:
+            root = tree.parents[root]
+        name = "" if tree.is_missing(root) else self._store.names.texts[spans.name[tree.rows[root]]]
+        return AnswerPart(Doing.EARLIER, before, longest=name)
+
+    def _find_parts(self) -> list[list[AnswerPart]]:
+        """Return the pieces of each trace and doing as one part, in the order in which they begin."""
+        found, pieces = [list[AnswerPart]() for _ in range(self._trees.count)], self._pieces
+        if not len(pieces.nodes):
+            return found
+        count, factor = len(_DOINGS), max(len(self._trees.tree), len(self._store.names.texts)) + 1
+        parts = pieces.traces * count + pieces.doings
+        # What waits is told by node, all else by name.
+        are_waits = np.isin(pieces.doings, [_CODES[doing] for doing in _WAITS])
+        keys = np.where(are_waits, pieces.nodes, pieces.names)
+        pairs, begins, of_pairs = np.unique(parts * factor + keys + 1, return_index=True, return_inverse=True)
+        names_of_parts = np.unique(parts * factor + pieces.names + 1) // factor
+        sums = _sums(of_pairs, pieces.ns, len(pairs))
+        spans = np.bincount(np.unique(of_pairs * factor + pieces.nodes) // factor)
+        keys = pairs % factor - 1
+        parts, firsts = np.unique(pairs // factor, return_index=True)
+        # Of several that are as long, the least counts.
+        which = np.repeat(np.arange(len(parts)), np.diff(firsts, append=len(pairs)))
+        longest = np.flatnonzero(sums == np.maximum.reduceat(sums, firsts)[which])
+        longest = longest[np.searchsorted(which[longest], np.arange(len(parts)))]
+        columns = (
+            *(parts, firsts, np.append(firsts[1:], len(pairs))),
+            *(keys[longest], sums[longest], pieces.starts[begins[longest]]),
+            *(np.add.reduceat(sums, firsts), np.add.reduceat(spans, firsts)),
+            np.unique(names_of_parts, return_counts=True)[1],
+        )
+        wholes = _sums(pieces.traces, pieces.ns, self._trees.count).tolist()
+        order, rows = np.argsort(np.minimum.reduceat(begins, firsts)), self._trees.tree.rows
+        in_order = zip(*(column[order].tolist() for column in columns), strict=True)
+        for part, first, end, key, longest_ns, since_ns, ns, nodes, of_nodes in in_order:
+            index, doing = part // count, _DOINGS[part % count]
+            if doing is Doing.SPANS:
+                of_names = (column[first:end].tolist() for column in (keys, sums, spans))
+                found[index] += _by_name(self._store, [*zip(*of_names, strict=True)], wholes[index])
+                continue
+            name = self._store.spans.name[rows[key]] if doing in _WAITS else key
+            reason, meanwhile = self._waited_for(rows[key], since_ns) if doing is Doing.WAITING else (None, None)
+            text = self._store.names.texts[name] if name != _NONE else ""
+            found[index].append(AnswerPart(doing, ns, nodes, of_nodes, text, longest_ns, reason, meanwhile))
+        return found
+
+    def _waited_for(self, row: int, since_ns: int) -> tuple[WaitReason | None, Meanwhile | None]:
+        """Return what an attempt waited for, and what went on since the path waits for it."""
+        reason = self._known.wait_reason_of(row)
+        if reason is None:
+            return None, None
+        from spanview.analysis.ray.meanwhile import meanwhile_of
+
+        return reason, meanwhile_of(self._store, self._known.attempts, row, reason, since_ns)
+
+    # -- what the path leaves open -------------------------------------------------------------------------------------
+
+    def _unseen_calls(self, index: int) -> UnseenCalls:
+        first, end = self._bounds[index : index + 2].tolist()
+        reasons = self._known.reasons_among(self._trees.tree.rows[first:end])
+        if not reasons:
+            return UnseenCalls()
+        from spanview.analysis.ray.reasons import Reason, without_attempt
+
+        spans, texts = self._store.spans, self._store.names.texts
+        whys = without_attempt(self._store, reasons)
+        untraced = sorted(row for row, why in reasons.items() if why.reason is Reason.UNTRACED)
+        without, left_out = (tuple(texts[spans.name[row]] for row in rows) for rows in (whys, untraced))
+        return UnseenCalls(without, left_out, sum(why.never_ran for why in whys.values()))
+
+    def _find_generators(self) -> dict[int, dict[str, None]]:
+        """Return the names of attempts on paths that are generators, in order, by trace."""
+        found, texts, pieces = defaultdict[int, dict[str, None]](dict), self._store.names.texts, self._pieces
+        names = pieces.names[pieces.are_attempts]
+        functions = {name: texts[name].removesuffix(RAN) for name in np.unique(names).tolist()}
+        chosen = np.isin(names, [name for name, text in functions.items() if text in self._known.attempts.generators])
+        traces = pieces.traces[pieces.are_attempts][chosen].tolist()
+        for index, name in zip(traces, names[chosen].tolist(), strict=True):
+            found[index][texts[name]] = None
+        return found
 
 
-def _part(store: Store, tree: TraceTree, doing: Doing, pieces: Sequence[_Piece], known: KnownCalls) -> AnswerPart:
-    """Return pieces of one doing as a part."""
-    is_wait, texts = doing in _WAITS, store.names.texts
-    sums = defaultdict[int, int](int)
-    for piece in pieces:
-        sums[piece.node if is_wait else piece.name] += piece.ns
-    longest = max(sums, key=lambda key: (sums[key], -key))
-    name = store.spans.name[tree.rows[longest]] if is_wait else longest
-    reason = meanwhile = None
-    if doing is Doing.WAITING:
-        since = min(piece.start_ns for piece in pieces if piece.node == longest)
-        reason, meanwhile = _waited_for(store, tree, longest, since, known)
-    return AnswerPart(
-        doing,
-        sum(sums.values()),
-        spans=len({piece.node for piece in pieces}),
-        names=len({piece.name for piece in pieces}),
-        longest=texts[name] if name >= 0 else "",
-        longest_ns=sums[longest],
-        reason=reason,
-        meanwhile=meanwhile,
-    )
+def _sums(groups: Places, values: Times, size: int) -> Times:
+    """Return the sum of the values of each group, exactly."""
+    sums = np.zeros(size, values.dtype)
+    np.add.at(sums, groups, values)
+    return sums
 
 
-def _waited_for(
-    store: Store, tree: TraceTree, node: int, since_ns: int, known: KnownCalls
-) -> tuple[WaitReason | None, Meanwhile | None]:
-    """Return what an attempt waited for, and what went on since the path waits for it."""
-    from spanview.analysis.ray.meanwhile import meanwhile_of
+def _by_name(store: Store, of_names: Sequence[tuple[int, int, int]], total: int) -> list[AnswerPart]:
+    """Return a part for each of the names that take most, and one for all others.
 
-    row = tree.rows[node]
-    if store.spans.kind[row] != CONSUMER:
-        return None, None
-    reason = known.wait_reason_of(row)
-    if reason is None:
-        return None, None
-    return reason, meanwhile_of(store, known.attempts, row, reason, since_ns)
-
-
-def _by_name(store: Store, pieces: Iterable[_Piece], total: int) -> list[AnswerPart]:
-    """Return a part for each of the names that take most, and one for all others."""
-    sums, nodes = defaultdict[int, int](int), defaultdict[int, set[int]](set)
-    for piece in pieces:
-        sums[piece.name] += piece.ns
-        nodes[piece.name].add(piece.node)
-    names = sorted(sums, key=lambda name: (-sums[name], store.names.texts[name]))
-    own = [name for name in names[:_MOST_NAMES] if sums[name] >= _LEAST_SHARE * total]
+    Args:
+        of_names: Each name's number, how long it takes, and of how many spans it is.
+    """
+    texts = store.names.texts
+    names = sorted(of_names, key=lambda of_name: (-of_name[1], texts[of_name[0]]))
+    own = [of_name for of_name in names[:_MOST_NAMES] if of_name[1] >= _LEAST_SHARE * total]
     if len(names) - len(own) == 1:
         own = names
-    parts = [
-        AnswerPart(Doing.SPANS, sums[name], len(nodes[name]), 1, store.names.texts[name], sums[name]) for name in own
-    ]
+    parts = [AnswerPart(Doing.SPANS, ns, spans, 1, texts[name], ns) for name, ns, spans in own]
     if others := names[len(own) :]:
-        number = sum(len(nodes[name]) for name in others)
-        parts.append(AnswerPart(Doing.SPANS, sum(map(sums.__getitem__, others)), number, len(others)))
+        _, times, spans = zip(*others, strict=True)
+        parts.append(AnswerPart(Doing.SPANS, sum(times), sum(spans), len(others)))
     return parts
-
-
-# -- what the path leaves open -----------------------------------------------------------------------------------------
-
-
-def _unseen_calls(store: Store, tree: TraceTree, known: KnownCalls) -> UnseenCalls:
-    reasons = known.reasons_in(tree)
-    if not reasons:
-        return UnseenCalls()
-    from spanview.analysis.ray.reasons import Reason, without_attempt
-
-    spans, texts = store.spans, store.names.texts
-    whys = without_attempt(store, reasons)
-    untraced = sorted(row for row, why in reasons.items() if why.reason is Reason.UNTRACED)
-    without, left_out = (tuple(texts[spans.name[row]] for row in rows) for rows in (whys, untraced))
-    return UnseenCalls(without, left_out, sum(why.never_ran for why in whys.values()))
-
-
-def _generators(
-    store: Store, tree: TraceTree, pieces: Iterable[_Piece], runs: Collection[int], known: KnownCalls
-) -> tuple[str, ...]:
-    """Return the names of attempts on a path that are generators."""
-    texts, spans = store.names.texts, store.spans
-    rows = [tree.rows[piece.node] for piece in pieces if not tree.is_missing(piece.node)]
-    names = dict.fromkeys(spans.name[row] for row in rows if spans.kind[row] == CONSUMER and spans.name[row] in runs)
-    return tuple(texts[name] for name in names if texts[name].removesuffix(RAN) in known.attempts.generators)

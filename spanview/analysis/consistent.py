@@ -1,4 +1,4 @@
-"""A trace's parents and times without contradictions, for what follows them from span to span.
+"""The parents and times of traces without contradictions, for what follows them from span to span.
 
 - A missing parent runs as long as what hangs from it. It, and where a circle of parents was cut, hangs from the only
   root span of the trace, because a trace has one. Where there are several, or none, nothing says how one tree relates
@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import le, sub
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -23,7 +22,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spanview.index.table import SpanTable
+    from spanview.index.forest import Trees
     from spanview.index.tree import TraceTree
 
 _LATEST: Final = 2**63
@@ -32,7 +31,7 @@ NO_TIMES: Final[Mapping[int, int]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class ConsistentTrace:
+class ConsistentTraces:
     """What is taken as true of each node; none ends before it starts, or starts before its parent."""
 
     parents: Sequence[int]
@@ -41,40 +40,53 @@ class ConsistentTrace:
     """Nanoseconds since 1970; `NO_TIME` where a whole tree has no times."""
     ends: Sequence[int]
     """Nanoseconds since 1970; `NO_TIME` where a whole tree has no times."""
-    doubts: str
-    """What the trace leaves open, in words; empty where that is nothing."""
+    doubts: Sequence[str]
+    """What each trace leaves open, in words; empty where that is nothing."""
 
 
-def consistent(tree: TraceTree, spans: SpanTable, until: Mapping[int, int] = NO_TIMES) -> ConsistentTrace:
-    """Return the parents and times of a trace's nodes as they are, or as the module says.
+def consistent(trees: Trees, until: Mapping[int, int] = NO_TIMES) -> ConsistentTraces:
+    """Return the parents and times of the nodes of traces as they are, or as the module says.
 
     Args:
         until: By row, until when spans without an end are known to have run, in nanoseconds since 1970.
     """
-    rows, parents = tree.rows, tree.parents
-    starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
+    import numpy as np
+
+    tree, count = trees.tree, len(trees.tree.rows)
+    above, begins, lasts = np.array(tree.parents[:count], np.int64), trees.of("start_ns"), trees.of("end_ns")
     if until:
-        ends = [until.get(row, NO_TIME) if end == NO_TIME else end for row, end in zip(rows, ends, strict=True)]
-    # Nodes are in order of start: where each comes after its parent, none starts before it.
-    if (
-        tree.complete
-        and starts[-1] != NO_TIME
-        and min(map(sub, ends, starts)) >= 0
-        and True not in map(le, range(len(rows)), parents)
-        and parents.count(ROOT) == 1
-    ):
-        return ConsistentTrace(parents, starts, ends, "")
-    doubts = _doubts(tree, starts, ends)
-    parents = _under_one_root(tree)
-    order = _downwards(tree, parents)
+        for node in np.flatnonzero(lasts == NO_TIME).tolist():
+            lasts[node] = until.get(tree.rows[node], NO_TIME)
+    # Nodes are in order of start: where each comes after its parent, and none is a placeholder, none starts before it.
+    are_odd = (begins == NO_TIME) | (lasts < begins) | (above >= np.arange(count))
+    are_odd[[*tree.cut]] = True
+    is_odd = np.bincount(trees.traces[:count][above == ROOT], minlength=trees.count) != 1
+    is_odd[trees.traces[:count][are_odd]] = True
+    parents, starts, ends = [*tree.parents], begins.tolist(), lasts.tolist()
     starts += [NO_TIME] * len(tree.missing)
     ends += [NO_TIME] * len(tree.missing)
+    doubts = [""] * trees.count
+    for index in np.flatnonzero(is_odd).tolist():
+        one, nodes = trees.one(index)
+        found = _settled(one, [starts[node] for node in nodes], [ends[node] for node in nodes])
+        doubts[index] = found[-1]
+        for node, parent, start, end in zip(nodes, *found[:-1], strict=True):
+            parents[node], starts[node], ends[node] = ROOT if parent == ROOT else nodes[parent], start, end
+    return ConsistentTraces(parents, starts, ends, doubts)
+
+
+def _settled(tree: TraceTree, starts: list[int], ends: list[int]) -> tuple[list[int], list[int], list[int], str]:
+    """Return the parents, starts and ends of a trace's nodes, and what it leaves open."""
+    count = len(tree.rows)
+    doubts = _doubts(tree, starts[:count], ends[:count])
+    parents = _under_one_root(tree)
+    order = _downwards(tree, parents)
     _complete(parents, starts, ends, order)
     for node in order:
         if parents[node] != ROOT:
             starts[node] = max(starts[node], starts[parents[node]])
         ends[node] = max(ends[node], starts[node])
-    return ConsistentTrace(parents, starts, ends, doubts)
+    return parents, starts, ends, doubts
 
 
 def _doubts(tree: TraceTree, starts: Sequence[int], ends: Sequence[int]) -> str:

@@ -34,22 +34,27 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.consistent import NO_TIMES, consistent
 from spanview.analysis.ray.waits import has_waited
 from spanview.analysis.serve.requests import Part, numbers_of
-from spanview.analysis.telling import unheard
+from spanview.analysis.telling import part, unheard
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from spanview.analysis.consistent import ConsistentTrace
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from spanview.analysis.consistent import ConsistentTraces
     from spanview.analysis.telling import Tell
+    from spanview.index.arrays import Flags, Places
+    from spanview.index.forest import Trees
     from spanview.index.store import Store
-    from spanview.index.table import Interned, SpanTable
+    from spanview.index.table import Interned
     from spanview.index.tree import TraceTree
 
 
@@ -62,8 +67,9 @@ class Blame(Enum):
     """The span had been called, and had not started; nothing else ran for it."""
 
 
-_Stretch: TypeAlias = tuple[int, int, int, Blame]
 _NOBODY: Final[list[int]] = []
+_SHARE_SPANS: Final = 200_000
+"""Spans whose paths are found at a time: it takes some hundred bytes for each."""
 
 
 class Segment(NamedTuple):
@@ -99,16 +105,37 @@ class Share:
     wait_ns: int
 
 
-def critical_path(
-    tree: TraceTree, spans: SpanTable, names: Interned, until: Mapping[int, int] = NO_TIMES
-) -> CriticalPath:
+@dataclass(frozen=True, slots=True, eq=False)
+class Paths:
+    """The critical paths of some traces: N stretches as columns, those of one trace after the other's, each by time."""
+
+    nodes: Places
+    """The nodes of the trees that are to blame."""
+    starts_ns: NDArray[np.int64]
+    ends_ns: NDArray[np.int64]
+    are_waits: Flags
+    """Whether each is blamed as `Blame.WAIT`."""
+    bounds: Places
+    """Where the stretches of each trace begin, and behind them N."""
+    reasons: Sequence[str]
+    """Why the path of each trace isn't sure, in words; empty where it is."""
+
+
+def critical_path(tree: TraceTree, names: Interned, until: Mapping[int, int] = NO_TIMES) -> CriticalPath:
     """Return the critical path of a trace, as the module defines it; `until` is as in `consistent`.
 
     It leads from the start of a root to the latest end without a gap. Where no span has a time it has no segments. That
     and everything else that isn't sure is said in `reason`, and raises nothing.
     """
-    stretches, reason = _path(tree, spans, names, until)
-    return CriticalPath(tuple(map(Segment._make, reversed(stretches))), reason)
+    from spanview.index.forest import Trees
+
+    paths = paths_in(Trees.alone(tree), names, until)
+    columns = (column.tolist() for column in (paths.nodes, paths.starts_ns, paths.ends_ns, paths.are_waits))
+    segments = (
+        Segment(node, start, end, Blame.WAIT if is_wait else Blame.SELF)
+        for node, start, end, is_wait in zip(*columns, strict=True)
+    )
+    return CriticalPath(tuple(segments), paths.reasons[0])
 
 
 def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> list[Share]:
@@ -118,96 +145,129 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
         The names that are on a path. What missing parents take is left out, and the time between two attempts in which
         an actor lived, or that follows one without an end.
     """
-    spans, table = store.spans, store.trace_table
-    sums: dict[Blame, defaultdict[int, int]] = {kind: defaultdict(int) for kind in Blame}
-    counts: defaultdict[int, int] = defaultdict(int)
-    unsure: defaultdict[int, int] = defaultdict(int)
-    chosen = range(len(table)) if traces is None else traces
-    for index, trace in enumerate(chosen):
-        tell(index / len(chosen))
-        if not table.trace_id(trace):
-            continue
-        tree = store.tree(trace)
-        stretches, reason = _path(tree, spans, store.names)
-        names = set()
-        for node, start, end, kind in stretches:
-            if not tree.is_missing(node):
-                name = spans.name[tree.rows[node]]
-                if kind is Blame.SELF or has_waited(store, tree, node):
-                    sums[kind][name] += end - start
-                names.add(name)
-        for name in names:
-            counts[name] += 1
-            unsure[name] += bool(reason)
+    import numpy as np
+
+    from spanview.index.forest import forest_of, trees_of
+
+    table, size = store.trace_table, len(store.names.texts)
+    sums = {kind: [0] * size for kind in Blame}
+    counts, unsure = np.zeros((2, size), np.int64)
+    chosen = [trace for trace in (range(len(table)) if traces is None else traces) if table.trace_id(trace)]
+    done = 0
+    for share in table.shares(chosen, _SHARE_SPANS):
+        trees, _ = trees_of(forest_of(store, share), share)
+        told = part(tell, done / len(chosen), (done := done + len(share)) / len(chosen))
+        paths = paths_in(trees, store.names, tell=told)
+        seen = np.flatnonzero(paths.nodes < len(trees.tree.rows))
+        nodes = paths.nodes[seen]
+        names, of_paths = trees.of("name")[nodes].astype(np.int64), trees.traces[nodes]
+        on_paths, on_name = np.divmod(np.unique(of_paths * size + names), size)
+        counts += np.bincount(on_name, minlength=size)
+        unsure += np.bincount(on_name[np.array([*map(bool, paths.reasons)])[on_paths]], minlength=size)
+        stretches = (column[seen].tolist() for column in (paths.starts_ns, paths.ends_ns, paths.are_waits))
+        for node, name, start, end, is_wait in zip(nodes.tolist(), names.tolist(), *stretches, strict=True):
+            if not is_wait or has_waited(store, trees.tree, node):
+                sums[Blame.WAIT if is_wait else Blame.SELF][name] += end - start
     shares = [
-        Share(store.names.texts[name], count, unsure[name], sums[Blame.SELF][name], sums[Blame.WAIT][name])
-        for name, count in counts.items()
+        Share(
+            store.names.texts[name],
+            int(counts[name]),
+            int(unsure[name]),
+            sums[Blame.SELF][name],
+            sums[Blame.WAIT][name],
+        )
+        for name in np.flatnonzero(counts).tolist()
     ]
     return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
 
 
-def _path(
-    tree: TraceTree, spans: SpanTable, names: Interned, until: Mapping[int, int] = NO_TIMES
-) -> tuple[list[_Stretch], str]:
-    """Return the stretches of a trace's path, the latest first, and why it isn't sure."""
-    trace = consistent(tree, spans, until)
-    if max(trace.ends, default=NO_TIME) == NO_TIME:
-        return [], "no span has a time"
-    replicas, routes = numbers_of(names, Part.REPLICA), numbers_of(names, Part.ROUTE)
-    queued = _queued(tree, spans, replicas, routes) if replicas and routes else frozenset()
-    return _stretches(trace, queued), trace.doubts
+def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES, tell: Tell = unheard) -> Paths:
+    """Return the critical paths of traces, as the module defines them; `until` is as in `consistent`."""
+    import numpy as np
 
-
-def _queued(tree: TraceTree, spans: SpanTable, replicas: Container[int], routes: Container[int]) -> frozenset[int]:
-    """Return the nodes that are replicas below their routings, by the numbers of the names that both have."""
-    return frozenset(
-        node
-        for node, row in enumerate(tree.rows)
-        if spans.name[row] in replicas
-        and (parent := tree.parents[node]) != ROOT
-        and not tree.is_missing(parent)
-        and spans.name[tree.rows[parent]] in routes
-    )
-
-
-def _stretches(trace: ConsistentTrace, queued: frozenset[int]) -> list[_Stretch]:
-    """Return the stretches of the path of a trace that has times, the latest first."""
-    parents, starts, ends = trace.parents, trace.starts, trace.ends
+    settled = consistent(trees, until)
     # Of those that end together, the last is the one that started first.
-    by_end = sorted(range(len(parents) - 1, -1, -1), key=ends.__getitem__)
-    waited = _waited_for(parents, ends, by_end)
-    finished = bytearray(len(parents))
-    replicas: dict[int, int] = {}
-    """By its routing, the replica that was queued since the routing started."""
-    stretches: list[_Stretch] = []
-    node = came_from = by_end[-1]
-    time = ends[node]
-    while node != ROOT:
-        goes_to, since, end = parents[node], starts[node], ends[node]
-        below = waited.get(node, _NOBODY)
-        while below and ends[below[-1]] > since:
-            other = below.pop()
-            # A span that takes no time would be visited again when it was left.
-            if ends[other] <= time and not finished[other]:
-                goes_to, since = other, ends[other]
-                break
+    by_end = sorted(range(len(settled.ends) - 1, -1, -1), key=settled.ends.__getitem__)
+    lasts = np.full(trees.count, ROOT)
+    lasts[trees.traces[by_end]] = by_end
+    walk = _Walk(settled, by_end, _queued(trees, names))
+    counts, reasons = [0], [*settled.doubts]
+    # What is found backwards is turned round at the end.
+    for index, last in zip(range(trees.count - 1, -1, -1), lasts[::-1].tolist(), strict=True):
+        tell(1 - (index + 1) / trees.count)
+        if last == ROOT or settled.ends[last] == NO_TIME:
+            reasons[index] = "no span has a time"
         else:
-            finished[node] = True
-            if node in queued:
-                replicas[goes_to] = node
-        if time > end:
-            idle = max(since, end)
-            if time > idle:
-                stretches.append((came_from, idle, time, Blame.WAIT))
-            time = idle
-        if time > since:
-            blamed, kind = (replicas[node], Blame.WAIT) if node in replicas else (node, Blame.SELF)
-            if stretches and stretches[-1][0] == blamed and stretches[-1][3] is kind:
-                # The path went through a span that takes no time, or the wait continued after the routing had ended.
-                time = stretches.pop()[2]
-            stretches.append((blamed, since, time, kind))
-        node, came_from, time = goes_to, node, since
-    return stretches
+            walk.back_from(last)
+        counts.append(len(walk.blamed))
+    blamed, starts, ends = (np.array(column, np.int64)[::-1] for column in (walk.blamed, walk.starts_ns, walk.ends_ns))
+    nodes, are_waits = np.divmod(blamed, 2)
+    return Paths(nodes, starts, ends, are_waits.astype(np.bool_), len(nodes) - np.array(counts[::-1]), reasons)
+
+
+def _queued(trees: Trees, names: Interned) -> frozenset[int]:
+    """Return the nodes that are replicas below their routings."""
+    import numpy as np
+
+    replicas, routes = numbers_of(names, Part.REPLICA), numbers_of(names, Part.ROUTE)
+    if not replicas or not routes:
+        return frozenset()
+    of_nodes, parents = trees.of("name"), np.array(trees.tree.parents[: len(trees.tree.rows)], np.int64)
+    nodes = np.flatnonzero(np.isin(of_nodes, [*replicas]) & (parents >= 0) & (parents < len(of_nodes)))
+    return frozenset(nodes[np.isin(of_nodes[parents[nodes]], [*routes])].tolist())
+
+
+class _Walk:
+    """The way back through traces; what it leads through is collected, the latest of each trace first."""
+
+    def __init__(self, traces: ConsistentTraces, by_end: Sequence[int], queued: frozenset[int]) -> None:
+        self._traces = traces
+        self._waited = _waited_for(traces.parents, traces.ends, by_end)
+        self._finished = bytearray(len(traces.parents))
+        self._queued = queued
+        self._replicas: dict[int, int] = {}
+        """By its routing, the replica that was queued since the routing started."""
+        self.blamed: list[int] = []
+        """Of each stretch, twice the node that is to blame, and one more for a wait."""
+        self.starts_ns: list[int] = []
+        self.ends_ns: list[int] = []
+
+    def back_from(self, node: int) -> None:
+        """Go back from the node of a trace that ends last."""
+        parents, starts, ends = self._traces.parents, self._traces.starts, self._traces.ends
+        waited, finished, queued, replicas = self._waited, self._finished, self._queued, self._replicas
+        blamed, since_ns, until_ns = self.blamed, self.starts_ns, self.ends_ns
+        came_from, time = node, ends[node]
+        while node != ROOT:
+            goes_to, since, end = parents[node], starts[node], ends[node]
+            below = waited.get(node, _NOBODY)
+            while below and ends[below[-1]] > since:
+                other = below.pop()
+                # A span that takes no time would be visited again when it was left.
+                if ends[other] <= time and not finished[other]:
+                    goes_to, since = other, ends[other]
+                    break
+            else:
+                finished[node] = True
+                if node in queued:
+                    replicas[goes_to] = node
+            if time > end:
+                idle = max(since, end)
+                if time > idle:
+                    blamed.append(2 * came_from + 1)
+                    since_ns.append(idle)
+                    until_ns.append(time)
+                time = idle
+            if time > since:
+                blame = 2 * replicas[node] + 1 if node in replicas else 2 * node
+                if blamed and blamed[-1] == blame:
+                    # The path led through a span that takes no time, or the wait went on after the routing had ended.
+                    since_ns[-1] = since
+                else:
+                    blamed.append(blame)
+                    since_ns.append(since)
+                    until_ns.append(time)
+            node, came_from, time = goes_to, node, since
 
 
 def _waited_for(parents: Sequence[int], ends: Sequence[int], by_end: Iterable[int]) -> defaultdict[int, list[int]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.index.arrays import copy_of
-from spanview.index.forest import ROOT, trees_in
+from spanview.index.forest import ROOT, trees_of
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ def times_in(forest: Forest) -> SpanTimes:
     lasting = np.where(are_known & (ends > starts), ends - starts, 0)
     pieces, unfinished = _handed_up(starts, lasting, forest.parents)
     own = lasting - _covered(lasting, *pieces)
-    for tree, positions in trees_in(forest, np.unique(forest.traces[unfinished]).tolist()):
-        own[positions] = [time or 0 for time in self_times(tree, forest.store.spans)[: len(tree.rows)]]
+    trees, positions = trees_of(forest, np.unique(forest.traces[unfinished]).tolist())
+    own[positions] = [time or 0 for time in self_times(trees.tree, forest.store.spans)[: len(positions)]]
     return SpanTimes(ends - np.where(are_known, starts, 0), own, are_known)
 
 
@@ -147,14 +147,11 @@ def stretches_in_forest(forest: Forest) -> tuple[Places, Times, Times]:
     found = stretches_in(forest.of("start_ns"), forest.of("end_ns"), forest.parents)
     if found is not None:
         return found
-    stretches = [
-        (positions[node], start, end)
-        for tree, positions in trees_in(forest, np.unique(forest.traces).tolist())
-        for node, start, end in own_stretches(tree, forest.store.spans)
-    ]
-    owners, starts, ends = zip(*stretches, strict=True) if stretches else ((), (), ())
+    trees, positions = trees_of(forest, np.unique(forest.traces).tolist())
+    stretches = zip(*own_stretches(trees.tree, forest.store.spans), strict=True)
+    nodes, starts, ends = [*stretches] or [()] * 3
     # Python's integers: their differences may need more than 64 bits.
-    return np.array(owners, np.int64), np.array(starts, object), np.array(ends, object)
+    return positions[[*nodes]], np.array(starts, object), np.array(ends, object)
 
 
 def stretches_in(

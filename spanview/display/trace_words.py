@@ -8,7 +8,6 @@ from spanview.display.units import count
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from spanview.analysis.critical import CriticalPath
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -47,7 +46,7 @@ def completeness_text(*, is_complete: bool, without_end: int) -> str:
     return f"{count(without_end, 'span')} without an end" if without_end else COMPLETE
 
 
-def path_text(path: CriticalPath, spans: int) -> str:
+def path_text(reason: str, spans: int) -> str:
     """Return how many spans a critical path leads through, and why it isn't sure; its times are the answer's."""
-    doubts = f"; not sure: {path.reason}" if path.reason else ""
+    doubts = f"; not sure: {reason}" if reason else ""
     return f"critical path: {count(spans, 'span')}{doubts}"

@@ -79,14 +79,7 @@ def in_shares(shares: Sequence[Sequence[int]], write: Write, lose: Lose) -> Iter
 
 def shares_of_traces(store: Store, traces: Sequence[int], scale: int = 1) -> list[Sequence[int]]:
     """Cut a sequence of traces into shares, which have so many times more spans."""
-    shares: list[Sequence[int]] = []
-    counts, first, spans = store.trace_table.span_count, 0, 0
-    for position, trace in enumerate(traces, 1):
-        spans += counts[trace]
-        if spans >= scale * SHARE_SPANS or position == len(traces):
-            shares.append(traces[first:position])
-            first, spans = position, 0
-    return shares
+    return [*store.trace_table.shares(traces, scale * SHARE_SPANS)]
 
 
 def shares_of_rows(rows: Sequence[int], scale: int = 1) -> list[Sequence[int]]:

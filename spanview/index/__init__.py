@@ -21,7 +21,7 @@ known_records  records that begin as the columns say, of which only the rest is 
 known_lines    records of OTLP with one span each, of which only the span is decoded
 whole_spans    the spans of many rows with all their details
 gather         bytes at many places of a buffer at once
-forest         many traces stitched at once, as columns, and as trees one by one
+forest         many traces stitched at once, as columns, and as one tree
 summary        files, spans, traces, duplicates and missing parents in numbers
 part           a store of some traces of another one
 """

@@ -10,6 +10,7 @@ from spanview.index.slots import FIRST_FACTOR, SECOND_FACTOR
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
@@ -21,6 +22,8 @@ Places: TypeAlias = "NDArray[np.int64]"
 Flags: TypeAlias = "NDArray[np.bool_]"
 Words: TypeAlias = "NDArray[np.uint64]"
 
+_FEW: Final = 16
+"""Rows of which a table has so many times more are looked up one by one."""
 _FIRST_FACTOR: Final = np.uint64(FIRST_FACTOR)
 _SECOND_FACTOR: Final = np.uint64(SECOND_FACTOR)
 _HALF_BITS: Final = np.uint64(32)
@@ -30,6 +33,13 @@ _QUARTER_BITS: Final = np.uint64(16)
 def copy_of(column: Sequence[Any]) -> NDArray[Any]:
     """Return what a column of a table has now; one that numpy itself looks at can't grow."""
     return np.asarray(column[:])
+
+
+def values_at(column: array[int], rows: Sequence[int]) -> NDArray[Any]:
+    """Return what a column of a table has now for some rows, without a copy of all of it where they are few."""
+    if _FEW * len(rows) < len(column):
+        return np.fromiter(map(column.__getitem__, rows), column.typecode, len(rows))
+    return copy_of(column)[np.asarray(rows, np.int64)]
 
 
 def hashes_of(first: Words, second: Words) -> Words:

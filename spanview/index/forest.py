@@ -13,11 +13,11 @@ the forest was made; the store may grow meanwhile.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
-from spanview.index.arrays import copy_of, hashes_of
+from spanview.index.arrays import copy_of, hashes_of, values_at
 from spanview.index.tree import SKEW_NS, TraceTree
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
@@ -198,52 +198,72 @@ def forest_of(store: Store, traces: Iterable[int] | None = None) -> Forest:
     return Forest(store, size, rows, of_rows, parents, cut)
 
 
-def trees_in(forest: Forest, traces: Sequence[int]) -> Iterator[tuple[TraceTree, list[int]]]:
-    """Yield the trees of some of a forest's traces, and the position in the forest of each node that is a span."""
-    in_order = forest.in_order()
-    order = in_order[np.argsort(forest.traces[in_order], kind="stable")]
-    counts = np.bincount(forest.traces, minlength=max(traces, default=0) + 1)
-    ends = np.cumsum(counts)
-    begins = ends - counts
-    nodes = np.empty(len(forest), np.int64)
-    nodes[order] = np.arange(len(forest)) - begins[forest.traces[order]]
-    parents = np.where(forest.parents >= 0, nodes[np.maximum(forest.parents, 0)], ROOT)
-    missing = _add_placeholders(forest, nodes, counts, parents)
-    cut = dict[int, set[int]]()
-    for trace, node in zip(forest.traces[forest.cut].tolist(), nodes[forest.cut].tolist(), strict=True):
-        cut.setdefault(trace, set()).add(node)
-    positions, rows, above = order.tolist(), forest.rows[order].tolist(), parents[order].tolist()
-    for trace in traces:
-        of_trace, ids = slice(begins[trace], ends[trace]), missing.get(trace, [])
-        tree = TraceTree.made(
-            forest.store.spans,
-            rows[of_trace],
-            ids,
-            frozenset(cut.get(trace, ())),
-            [*above[of_trace], *[ROOT] * len(ids)],
+@dataclass(frozen=True, slots=True, eq=False)
+class Trees:
+    """The trees of some traces in one: first the spans of one trace after the other, then all placeholders."""
+
+    tree: TraceTree
+    """What is asked of one node, or of the nodes around it, is as in the tree of its trace."""
+    traces: Places
+    """Which of the traces each node is of, from 0 on."""
+    count: int
+    """How many traces there are."""
+
+    @classmethod
+    def alone(cls, tree: TraceTree) -> Self:
+        """Return the tree of one trace."""
+        return cls(tree, np.zeros(len(tree), np.int64), 1)
+
+    def of(self, name: str) -> NDArray[Any]:
+        """Return a column of the span table, for each node that is a span."""
+        return values_at(getattr(self.tree.spans, name), self.tree.rows)
+
+    def one(self, index: int) -> tuple[TraceTree, list[int]]:
+        """Return the tree of one of the traces, and which nodes its nodes are here."""
+        whole, count = self.tree, len(self.tree.rows)
+        if self.count == 1:
+            return whole, [*range(len(whole))]
+        parts = self.traces[:count], self.traces[count:]
+        (first, end), (first_missing, end_missing) = (
+            np.searchsorted(part, (index, index + 1)).tolist() for part in parts
         )
-        yield tree, positions[of_trace]
+        nodes = [*range(first, end), *range(count + first_missing, count + end_missing)]
+        here = {ROOT: ROOT} | {node: number for number, node in enumerate(nodes)}
+        tree = TraceTree.made(
+            whole.spans,
+            whole.rows[first:end],
+            whole.missing[first_missing:end_missing],
+            frozenset(here[node] for node in whole.cut.intersection(nodes)),
+            [here[whole.parents[node]] for node in nodes],
+        )
+        return tree, nodes
 
 
-def _add_placeholders(forest: Forest, nodes: Places, counts: Places, parents: Places) -> dict[int, list[int]]:
-    """Hang spans whose parents are missing from placeholders, which come after the spans by their earliest children.
-
-    Returns:
-        The span ids of the placeholders, by trace.
-    """
-    missing = dict[int, list[int]]()
-    orphans = np.flatnonzero(forest.parents == MISSING)
-    ids = forest.of("parent_id")[orphans]
-    order = np.lexsort((nodes[orphans], forest.traces[orphans]))
-    known = dict[tuple[int, int], int]()
-    traces = forest.traces[orphans[order]].tolist()
-    for orphan, trace, span_id in zip(orphans[order].tolist(), traces, ids[order].tolist(), strict=True):
-        of_trace = missing.setdefault(trace, [])
-        node = known.setdefault((trace, span_id), int(counts[trace]) + len(of_trace))
-        if node == counts[trace] + len(of_trace):
-            of_trace.append(span_id)
-        parents[orphan] = node
-    return missing
+def trees_of(forest: Forest, traces: Sequence[int]) -> tuple[Trees, Places]:
+    """Return the trees of some of a forest's traces, and the position in the forest of each node that is a span."""
+    which = np.full(max(int(forest.traces.max(initial=0)), *traces, 0) + 1, -1)
+    which[[*traces]] = np.arange(len(traces))
+    in_order = forest.in_order()
+    in_order = in_order[which[forest.traces[in_order]] >= 0]
+    order = in_order[np.argsort(which[forest.traces[in_order]], kind="stable")]
+    nodes = np.full(len(forest), ROOT)
+    nodes[order] = np.arange(len(order))
+    parents = np.where(forest.parents < 0, forest.parents, nodes[np.maximum(forest.parents, 0)])[order]
+    # They come by their earliest children.
+    orphans = np.flatnonzero(parents == MISSING)
+    ids, of_orphans = forest.of("parent_id")[order[orphans]], which[forest.traces[order[orphans]]]
+    missing = dict[tuple[int, int], int]()
+    for orphan, *key in zip(orphans.tolist(), of_orphans.tolist(), ids.tolist(), strict=True):
+        parents[orphan] = missing.setdefault(tuple(key), len(order) + len(missing))
+    tree = TraceTree.made(
+        forest.store.spans,
+        forest.rows[order].tolist(),
+        [span_id for _, span_id in missing],
+        frozenset(nodes[forest.cut][which[forest.traces[forest.cut]] >= 0].tolist()),
+        [*parents.tolist(), *[ROOT] * len(missing)],
+    )
+    of_nodes = np.append(which[forest.traces[order]], [trace for trace, _ in missing]).astype(np.int64)
+    return Trees(tree, of_nodes, len(traces)), order
 
 
 def incomplete_traces(store: Store, traces: Places) -> Flags:

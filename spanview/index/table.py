@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 NUMPY_FROM_SPANS: Final = 50_000
 """Spans of a store from which on commands and the first screen import numpy, which takes 0.09 s of processor time.
@@ -195,6 +195,15 @@ class TraceTable:
         for times in (self.start_ns, self.end_ns):
             times.extend(array("q", [NO_TIME]) * count)
         self.id_low.frombytes(lows)
+
+    def shares(self, traces: Sequence[int], spans: int) -> Iterator[Sequence[int]]:
+        """Cut a sequence of traces into shares of at least so many spans, except the last one."""
+        counts, first, size = self.span_count, 0, 0
+        for position, trace in enumerate(traces, 1):
+            size += counts[trace]
+            if size >= spans or position == len(traces):
+                yield traces[first:position]
+                first, size = position, 0
 
     def duration_ns(self, trace: int) -> int | None:
         """Return nanoseconds from the least start to the greatest end; None where one is missing."""

@@ -33,10 +33,11 @@ class TraceTree:
         order: Returns by what two rows with the same ids are ordered: path, generation and offset.
     """
 
-    __slots__ = ("_children", "_firsts", "_is_usual", "_roots", "_spans", "cut", "missing", "parents", "rows")
+    __slots__ = ("_children", "_firsts", "_is_usual", "_roots", "cut", "missing", "parents", "rows", "spans")
 
     def __init__(self, spans: SpanTable, rows: Sequence[int], order: Callable[[int], tuple[str, int, int]]) -> None:
-        self._spans = spans
+        self.spans = spans
+        """Where the rows are."""
         self.rows = self._sorted(rows)
         """The row of each node that is a span, by start, then span id."""
         self.missing: list[int] = []
@@ -73,7 +74,7 @@ class TraceTree:
         return tree
 
     def _sorted(self, rows: Sequence[int]) -> list[int]:
-        starts, ids = self._spans.start_ns, self._spans.span_id
+        starts, ids = self.spans.start_ns, self.spans.span_id
         in_order = sorted(rows, key=starts.__getitem__)
         times = [*map(starts.__getitem__, in_order)]
         # A second key for all would cost more than setting right the few that start together.
@@ -91,12 +92,12 @@ class TraceTree:
 
     def _find_parents(self, order: Callable[[int], tuple[str, int, int]]) -> list[int]:
         """Now each node has a parent or is a root; circles are still in it."""
-        ids, rows = self._spans.span_id, self.rows
+        ids, rows = self.spans.span_id, self.rows
         by_id = dict(zip(map(ids.__getitem__, rows), range(len(rows)), strict=True))
         if len(by_id) < len(rows):
             by_id = self._first_by_id(order)
         by_id[0] = ROOT
-        parent_ids = [*map(self._spans.parent_id.__getitem__, rows)]
+        parent_ids = [*map(self.spans.parent_id.__getitem__, rows)]
         parents = [*map(by_id.get, parent_ids)]
         if None in parents:
             return self._add_missing(parents, parent_ids)
@@ -104,8 +105,8 @@ class TraceTree:
 
     def _first_by_id(self, order: Callable[[int], tuple[str, int, int]]) -> dict[int, int]:
         """Now each id is a node's, of several the first by path and place; and several with one start come so too."""
-        ids, rows = self._spans.span_id, self.rows
-        starts = self._spans.start_ns
+        ids, rows = self.spans.span_id, self.rows
+        starts = self.spans.start_ns
         rows.sort(key=lambda row: (_LAST if starts[row] == NO_TIME else starts[row], ids[row], order(row)))
         by_id: dict[int, int] = {}
         for node, row in enumerate(rows):
@@ -165,7 +166,7 @@ class TraceTree:
         self._roots, self._firsts, self._children = roots, child_of, children
 
     def _place(self, node: int) -> int:
-        start = self._spans.start_ns[self.rows[node]]
+        start = self.spans.start_ns[self.rows[node]]
         return _LAST if start == NO_TIME else start
 
     @property
@@ -191,13 +192,13 @@ class TraceTree:
     def span_id(self, node: int) -> int:
         """Return the span id of a node as 64 bits."""
         count = len(self.rows)
-        return self.missing[node - count] if node >= count else self._spans.span_id[self.rows[node]]
+        return self.missing[node - count] if node >= count else self.spans.span_id[self.rows[node]]
 
     def start_ns(self, node: int) -> int:
         """Return when a node starts; a placeholder starts with its earliest child."""
         if node >= len(self.rows):
             return self.start_ns(self.children(node)[0])
-        return self._spans.start_ns[self.rows[node]]
+        return self.spans.start_ns[self.rows[node]]
 
     def children(self, node: int) -> list[int]:
         """Return the children of a node by start, then span id."""

@@ -7,12 +7,16 @@ from typing import Final
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, store_of
-from span_graphs import whole_traces
-from spanview.analysis.answer import Doing, answer_of, typical_answers
-from spanview.analysis.critical import Blame, critical_path
+from slow_answers import SlowAnswer
+from span_graphs import forests, graphs, programs, whole_traces
+from spanview.analysis.answer import Doing, answer_of, answers_along, typical_answers
+from spanview.analysis.critical import Blame, critical_path, paths_in
+from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.serve.requests import serve_requests
+from spanview.index.forest import forest_of, trees_of
 from spanview.sources.loading import load_store
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
@@ -27,6 +31,35 @@ def test_the_parts_add_up(documents: list[dict[str, object]]) -> None:
         assert answer.total_ns == sum(part.ns for part in answer.parts)
         assert answer.total_ns == table.end_ns[trace] - table.start_ns[trace]
         assert all(part.ns > 0 for part in answer.parts)
+
+
+@given(
+    st.one_of(programs(), programs(traces=1), forests(), graphs()),
+    st.dictionaries(st.integers(0, 20), st.integers(0, 30)),
+)
+def test_many_traces_at_once_are_told_as_each_is_stretch_by_stretch(
+    documents: list[dict[str, object]], lasted: dict[int, int]
+) -> None:
+    """All traces together have the paths and the answers that each has by itself, told one stretch after the other."""
+    store = store_of(*documents)
+    until = {row: EPOCH_NS + 1_000 * us for row, us in lasted.items() if row < len(store.spans)}
+    # Any order will do.
+    traces = [*reversed(range(len(store.trace_table)))]
+    trees, _ = trees_of(forest_of(store, traces), traces)
+    paths = paths_in(trees, store.names, until)
+    known = KnownCalls(store, traces)
+    answers = answers_along(store, traces, trees, paths, known)
+    for index, (trace, answer) in enumerate(zip(traces, answers, strict=True)):
+        path = critical_path(store.tree(trace), store.names, until)
+        assert paths.reasons[index] == path.reason
+        stretches = slice(*paths.bounds[index : index + 2].tolist())
+        assert [*zip(paths.starts_ns[stretches].tolist(), paths.ends_ns[stretches].tolist(), strict=True)] == [
+            (segment.start_ns, segment.end_ns) for segment in path.segments
+        ]
+        assert answer == answer_of(store, trace, until=until)
+        if not answer.is_request:
+            assert {part[:6] for part in answer.parts} == SlowAnswer(store, trace, path).parts()
+            assert answer.doubts == path.reason
 
 
 @pytest.mark.parametrize("recording", ["ray-odd-ends", "ray-tasks-bundled-hook", "serve"])
@@ -45,7 +78,7 @@ def test_recordings(recording: str) -> None:
             queue, handling, nested = request.queue_ns or 0, request.handling_ns or 0, request.nested_queue_ns or 0
             assert (parts[Doing.QUEUED], parts[Doing.HANDLING]) == (queue + nested, handling - nested)
             continue
-        path = critical_path(store.tree(trace), store.spans, store.names)
+        path = critical_path(store.tree(trace), store.names)
         assert sum(part.ns for part in answer.parts if part.doing in waits) == sum(
             segment.end_ns - segment.start_ns for segment in path.segments if segment.kind is Blame.WAIT
         )

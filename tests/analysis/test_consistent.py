@@ -13,7 +13,8 @@ from __future__ import annotations
 import pytest
 
 from builders import EPOCH_NS, Builder, store_of
-from spanview.analysis.consistent import ConsistentTrace, consistent
+from spanview.analysis.consistent import ConsistentTraces, consistent
+from spanview.index.forest import Trees
 from spanview.index.tree import ROOT
 from spanview.model.times import NO_TIME
 
@@ -30,7 +31,7 @@ DRAWINGS = [
 """A drawing, and start and end of each node, which come by start, in microseconds."""
 
 
-def times_of(trace: ConsistentTrace) -> list[tuple[int, int]]:
+def times_of(trace: ConsistentTraces) -> list[tuple[int, int]]:
     """Return start and end of each node in microseconds."""
     return [
         ((start - EPOCH_NS) // 1000, (end - EPOCH_NS) // 1000)
@@ -42,15 +43,15 @@ def times_of(trace: ConsistentTrace) -> list[tuple[int, int]]:
 def test_times(drawing: str, expected: list[tuple[int, int]]) -> None:
     """Nobody ends before it starts, or starts before its parent."""
     store = store_of(*Builder().draw(drawing))
-    assert times_of(consistent(store.tree(0), store.spans)) == expected
+    assert times_of(consistent(Trees.alone(store.tree(0)))) == expected
 
 
 def test_what_fits_together_stays() -> None:
     """A whole trace has its own parents and times, and no doubts."""
     store = store_of(*Builder().draw("a 0-10\n  b 2-15\n    c 20-30"))
     tree = store.tree(0)
-    trace = consistent(tree, store.spans)
-    assert (trace.parents, trace.doubts) == (tree.parents, "")
+    trace = consistent(Trees.alone(tree))
+    assert (trace.parents, trace.doubts) == (tree.parents, [""])
 
 
 def test_a_missing_parent_hangs_from_the_only_root() -> None:
@@ -58,19 +59,19 @@ def test_a_missing_parent_hangs_from_the_only_root() -> None:
     build = Builder()
     root = build.span(start=5, duration=10)
     store = store_of(root, build.span(parent=99, start=6, duration=3), build.span(parent=99, start=2, duration=1))
-    trace = consistent(store.tree(0), store.spans)
+    trace = consistent(Trees.alone(store.tree(0)))
     assert trace.parents == [3, ROOT, 3, 1]
     assert times_of(trace) == [(5, 5), (5, 15), (6, 9), (5, 9)]
-    assert trace.doubts == "1 parent is missing"
+    assert trace.doubts == ["1 parent is missing"]
 
 
 def test_trees_stay_apart_where_there_are_several_roots() -> None:
     """Nothing tells from which of them a missing parent hangs."""
     build = Builder()
     store = store_of(build.span(start=0), build.span(start=1), build.span(parent=99, start=2))
-    trace = consistent(store.tree(0), store.spans)
+    trace = consistent(Trees.alone(store.tree(0)))
     assert trace.parents == [ROOT, ROOT, 3, ROOT]
-    assert trace.doubts == "there are 2 roots, 1 parent is missing"
+    assert trace.doubts == ["there are 2 roots, 1 parent is missing"]
 
 
 def test_a_span_without_a_start() -> None:
@@ -83,12 +84,12 @@ def test_a_span_without_a_start() -> None:
         build.span(parent=3, start=0, duration=5, start_time=None),
         build.span(parent=3, start_time=None, duration=None),
     )
-    assert times_of(consistent(store.tree(0), store.spans)) == [(0, 20), (4, 6), (4, 9), (5, 5), (4, 4)]
+    assert times_of(consistent(Trees.alone(store.tree(0)))) == [(0, 20), (4, 6), (4, 9), (5, 5), (4, 4)]
 
 
 def test_a_tree_without_times_has_none() -> None:
     """Where nothing in a tree has a time, none is made up."""
     build = Builder()
     store = store_of(build.span(start_time=None, duration=None), build.span(parent=1, start_time=None, duration=None))
-    trace = consistent(store.tree(0), store.spans)
+    trace = consistent(Trees.alone(store.tree(0)))
     assert {*trace.starts, *trace.ends} == {NO_TIME}

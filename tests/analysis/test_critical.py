@@ -117,7 +117,7 @@ DOUBTFUL = [
 
 def path_of(store: Store, trace: int = 0) -> CriticalPath:
     """Return the path of a trace."""
-    return critical_path(store.tree(trace), store.spans, store.names)
+    return critical_path(store.tree(trace), store.names)
 
 
 def written(store: Store, path: CriticalPath) -> str:
@@ -203,10 +203,7 @@ def test_no_times_at_all() -> None:
     path = path_of(store)
     assert (path.segments, length_of(path), nodes_of(path)) == ((), 0, set())
     assert path.reason == "no span has a time"
-    assert (
-        critical_path(TraceTree(SpanTable(), [], lambda _: ("", 0, 0)), SpanTable(), Interned()).reason
-        == "no span has a time"
-    )
+    assert critical_path(TraceTree(SpanTable(), [], lambda _: ("", 0, 0)), Interned()).reason == "no span has a time"
 
 
 _TIMELESS: Final = {"start_time": None, "end_time": None}
@@ -392,7 +389,7 @@ def test_very_deep(times: Callable[[int], tuple[int, int]], segments: int) -> No
         spans.start_ns.append(start)
         spans.end_ns.append(end)
     tree = TraceTree(spans, range(DEEP), lambda row: ("", 0, row))
-    path = critical_path(tree, spans, Interned())
+    path = critical_path(tree, Interned())
     assert (len(path.segments), path.reason) == (segments, "")
     assert length_of(path) == max(spans.end_ns)
     assert len(nodes_of(path)) == DEEP

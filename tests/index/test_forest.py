@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from builders import Builder, file_of, store_of, store_of_files
 from span_graphs import forests, graphs, whole_traces
-from spanview.index.forest import MISSING, ROOT, forest_of, incomplete_traces, trees_in
+from spanview.index.forest import MISSING, ROOT, forest_of, incomplete_traces, trees_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,11 +35,13 @@ def check(store: Store, traces: Sequence[int] | None = None) -> None:
     children, begins = forest.children()
     position_of = {row: position for position, row in enumerate(forest.rows.tolist())}
     numbers = sorted({*(range(len(store.trace_table)) if traces is None else traces)})
-    for number, (made, positions) in zip(reversed(numbers), trees_in(forest, numbers[::-1]), strict=True):
-        tree = store.tree(number)
+    trees, positions = trees_of(forest, numbers[::-1])
+    for index, number in enumerate(reversed(numbers)):
+        tree, (made, nodes) = store.tree(number), trees.one(index)
         assert (made.rows, made.missing, made.cut, made.parents) == (tree.rows, tree.missing, tree.cut, tree.parents)
         assert made.in_order() == tree.in_order()
-        assert forest.rows[positions].tolist() == tree.rows
+        assert forest.rows[positions[nodes[: len(tree.rows)]]].tolist() == tree.rows
+        assert {*trees.traces[nodes].tolist()} == {index}
     walked, cut, missing, warned = list[int](), set[int](), set[int](), dict[int, int]()
     for number in numbers:
         tree = store.tree(number)

@@ -202,7 +202,7 @@ def _export(store: Store) -> None:
 
 def _trees(store: Store) -> None:
     for trace in store.traces_in_order():
-        critical_path(store.tree(trace), store.spans, store.names)
+        critical_path(store.tree(trace), store.names)
 
 
 def _compare(store: Store) -> None:

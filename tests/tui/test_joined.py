@@ -243,7 +243,7 @@ def test_random_traces(data: st.DataObject) -> None:
         assert [stitched.own_times(node).sums[-1] for node in range(len(shown))] == [time or 0 for time in stitched.own]
         failed = {row for row in tree.rows if spans.status[row] == ERROR}
         assert stitched.failed == stitched.positions_of_rows(failed)
-        path = critical_path(tree, spans, store.names)
+        path = critical_path(tree, store.names)
         lit = LitPath(store, stitched)
         assert sum(end - start for node in range(len(shown)) for start, end in lit.of(node)) == sum(
             segment.end_ns - segment.start_ns for segment in path.segments

@@ -84,7 +84,7 @@ class FailedArguments:
             self._by_caller[self._caller(call)].append(call)
         self._alike.update((self._caller(row), spans.name[row]) for row in rows)
         self._told = self._find_told()
-        self._submitted = _Submitted(store, calls if self._alike and self._failed else calls[:0])
+        self._submitted = _Submitted(store, calls if self._failed else calls[:0])
 
     def of(self, row: int, *, runs_elsewhere: bool) -> FailedArgument | None:
         """Return what shows that an argument of a call failed; None where nothing does.

@@ -1,8 +1,7 @@
 """The traces of a page and their rows, as columns: every figure in them is what the commands print.
 
 A row is a span, or the placeholder of a missing parent. Those of a trace stand together, parents before what hangs
-below them; times count from the start of their trace. All rows come from the walk of all traces at once; what a trace
-waited for is told trace by trace.
+below them; times count from the start of their trace. All rows come from the walk of all traces at once.
 """
 
 from __future__ import annotations
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.analysis.answer import answer_along
-from spanview.analysis.critical import Blame, critical_path
+from spanview.analysis.answer import answers_along
+from spanview.analysis.critical import paths_in
 from spanview.analysis.failures import errors_made_good
 from spanview.analysis.forest_selftime import exact, stretches_in_forest
 from spanview.analysis.ray.executions import run_word
@@ -30,19 +29,21 @@ from spanview.analysis.walk import walk
 from spanview.display.answer_text import whole_answer_text
 from spanview.display.trace_words import name_without_root, path_text
 from spanview.display.units import count
-from spanview.index.forest import ROOT, trees_in
+from spanview.index.forest import ROOT, trees_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR, KIND_NAMES, PRODUCER
 from spanview.model.ids import format_trace_id
 from spanview.model.times import NO_TIME, NS_PER_SECOND
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from spanview.analysis.critical import Paths
     from spanview.analysis.ray.unended import Unended
     from spanview.index.arrays import Flags, Places
+    from spanview.index.forest import Trees
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -167,32 +168,62 @@ class Columns:
     # -- the traces ----------------------------------------------------------------------------------------------------
 
     def _of_trees(self, traces: Sequence[int], until: Mapping[int, int], notes: dict[int, str]) -> dict[str, list[Any]]:
-        """Return what is told of one trace after the other; what missing parents probably are is added to the notes."""
-        store, guessed = self._store, 0
-        columns: dict[str, list[Any]] = {"name": [], "answer": [], "path": [], "stretches": []}
-        numbers = self._number_of.tolist()
-        trees = zip(traces, self._firsts().tolist(), trees_in(self._forest, traces), strict=True)
-        for trace, first, (tree, positions) in trees:
-            root = store.trace_table.root_row[trace]
-            path = critical_path(tree, store.spans, store.names, until)
-            answer = answer_along(store, trace, tree, path, self._known)
-            columns["name"].append(name_without_root(store, tree) if root == NO_ROW else store.spans.name[root])
-            columns["answer"].append(whole_answer_text(answer, self._short))
-            columns["path"].append(path_text(path, len({segment.node for segment in path.segments})))
-            of_nodes = [*map(numbers.__getitem__, positions)]
-            if tree.missing:
-                guessed += 1
-                placeholders = range(len(tree.rows), len(tree))
-                of_nodes += [of_nodes[tree.children(node)[0]] - 1 for node in placeholders]
-                of_trace = self._guesses(tree) if guessed <= _MAX_GUESSED else {}
-                notes |= {of_nodes[node]: of_trace.get(tree.span_id(node), "") for node in placeholders}
-            stretches = [path.segments[0].start_ns - max(0, store.trace_table.start_ns[trace])] if path.segments else []
-            for segment in path.segments:
-                # They follow each other without a gap; what is the span's own is even, what it waited is odd.
-                stretches.append(2 * (of_nodes[segment.node] - first) + (segment.kind is Blame.WAIT))
-                stretches.append(segment.end_ns - segment.start_ns)
-            columns["stretches"].append(stretches)
-        return columns
+        """Return what is told of each trace as a whole; what missing parents probably are is added to the notes."""
+        store = self._store
+        trees, positions = trees_of(self._forest, traces)
+        paths = paths_in(trees, store.names, until)
+        numbers = self._numbers_of_nodes(trees, positions)
+        notes |= dict(self._missing(trees, numbers))
+        roots = [store.trace_table.root_row[trace] for trace in traces]
+        spans = np.bincount(trees.traces[np.unique(paths.nodes)], minlength=trees.count).tolist()
+        return {
+            "name": [
+                name_without_root(store, trees.one(index)[0]) if root == NO_ROW else store.spans.name[root]
+                for index, root in enumerate(roots)
+            ],
+            "answer": [
+                whole_answer_text(answer, self._short)
+                for answer in answers_along(store, traces, trees, paths, self._known)
+            ],
+            "path": [*map(path_text, paths.reasons, spans)],
+            "stretches": self._stretches_of(paths, numbers, traces),
+        }
+
+    def _numbers_of_nodes(self, trees: Trees, positions: Places) -> Places:
+        """Return the numbers of the rows of all nodes."""
+        numbers, count = np.empty(len(trees.tree), np.int64), len(positions)
+        numbers[:count] = self._number_of[positions]
+        parents = np.array(trees.tree.parents[:count], np.int64)
+        orphans = np.flatnonzero(parents >= count)[::-1]
+        # The first child is the last that is put in.
+        numbers[parents[orphans]] = numbers[orphans] - 1
+        return numbers
+
+    def _missing(self, trees: Trees, numbers: Places) -> Iterator[tuple[int, str]]:
+        """Yield the numbers of the rows of missing parents, and what they probably are as far as that is asked."""
+        count = len(trees.tree.rows)
+        for guessed, index in enumerate(np.unique(trees.traces[count:]).tolist()):
+            tree, nodes = trees.one(index)
+            of_trace = self._guesses(tree) if guessed < _MAX_GUESSED else {}
+            for span_id, node in zip(tree.missing, nodes[len(tree.rows) :], strict=True):
+                yield int(numbers[node]), of_trace.get(span_id, "")
+
+    def _stretches_of(self, paths: Paths, numbers: Places, traces: Sequence[int]) -> list[list[int]]:
+        """Return the critical path of each trace: when it begins after the trace, then where it is, and how long.
+
+        They follow each other without a gap; what is the span's own is even, what it waited is odd.
+        """
+        starts, bounds = self._store.trace_table.start_ns, paths.bounds
+        counts = np.diff(bounds)
+        places = 2 * (numbers[paths.nodes] - np.repeat(self._firsts(), counts)) + paths.are_waits
+        begins, ends, _ = exact(paths.starts_ns, paths.ends_ns)
+        stretches = np.stack((places, ends - begins), axis=1).ravel().tolist()
+        begun = {
+            index: [int(paths.starts_ns[bounds[index]]) - max(0, starts[traces[index]])]
+            for index in np.flatnonzero(counts).tolist()
+        }
+        slices = enumerate(pairwise((2 * bounds).tolist()))
+        return [begun.get(index, []) + stretches[first:end] for index, (first, end) in slices]
 
     def _guesses(self, tree: TraceTree) -> dict[int, str]:
         """Return what missing parents probably are, by span id."""

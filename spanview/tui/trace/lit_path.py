@@ -33,7 +33,7 @@ class LitPath:
         from spanview.analysis.critical import Blame, critical_path
 
         self.stitched = stitched
-        path = critical_path(stitched.unjoined, store.spans, store.names, until)
+        path = critical_path(stitched.unjoined, store.names, until)
         # By node, then by time, in arrays: a path has stretches by the ten thousands.
         shown = {segment.node: stitched.shown_node(segment.node) for segment in path.segments}
         shown |= _callers(stitched, path.segments)
@@ -45,7 +45,7 @@ class LitPath:
         self._waiting, self._running = (
             {shown[one.node] for one in segments if one.kind is kind} for kind in (Blame.WAIT, Blame.SELF)
         )
-        self.text = path_text(path, len({*shown.values()}))
+        self.text = path_text(path.reason, len({*shown.values()}))
 
     def is_at(self, node: int, start: int, end: int) -> bool:
         """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""

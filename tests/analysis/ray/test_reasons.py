@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from builders import Builder, file_of, store_of_files
+from builders import Builder, file_of, store_of, store_of_files
 from independent_states import Truth, truths
 from spanview.analysis.answer import answer_of
 from spanview.analysis.diagnosis.finding import Certainty, Kind
@@ -471,6 +471,17 @@ def test_which_of_several_calls_had_the_failed_argument_is_not_told() -> None:
     told(program, times=2)
     whys = program.reasons().values()
     assert [(why.reason, why.certainty) for why in whys] == [(Reason.ARGUMENT_FAILED, Certainty.LIKELY)] * 2
+
+
+def test_a_constructor_that_alone_has_no_attempt_after_a_failure() -> None:
+    """What its caller submitted before is looked at for it too."""
+    build = Builder()
+    store = store_of(
+        build.span("m.f ray.remote", span=1, start=0, duration=1, kind="PRODUCER"),
+        build.span("m.f ray.remote_worker", span=2, parent=1, start=2, duration=3, kind="CONSUMER", status="ERROR"),
+        build.span("m.A.__init__ ray.remote", span=3, start=9, duration=1, kind="PRODUCER"),
+    )
+    assert [*reasons_of(store, calls_of(store))] == [store.rows_of_trace(0)[-1]]
 
 
 def test_what_to_do_where_all_reasons_are_known() -> None:

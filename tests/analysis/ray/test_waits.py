@@ -153,7 +153,7 @@ def test_one_queue_everywhere(recording: str) -> None:
         assert [(part.key, part.whole) for part in parts if part.key in ("queued", "waited")] == [
             ("queued", str(queue))
         ]
-        path = critical_path(tree, store.spans, store.names)
+        path = critical_path(tree, store.names)
         if node in nodes_of(path):
             on_path += 1
             # What else ran below the routing meanwhile is on the path itself.

@@ -564,6 +564,25 @@ async def test_a_worker_whose_span_runs(host: FakeHost) -> None:
         await look.until_shown("1 worker", "▒▒▒▒", " ▒ runs now", "100%")
 
 
+async def test_a_worker_that_waits_for_its_call_while_both_run_is_not_busy(host: FakeHost) -> None:
+    """It awaits others, as it does when it has ended; the worker that runs the call is busy."""
+    assert host.alive
+    data, build = begun(), Builder()
+    data.add(build.span("f ray.remote", span=5, parent=1, start=1, kind="PRODUCER", resource=OF_SEVEN), path=STARTED)
+    of_eight = {"host.name": "here", "process.pid": 8}
+    ran = build.span("f ray.remote_worker", parent=5, start=4, duration=None, kind="CONSUMER", resource=of_eight)
+    data.add(ran, path=STARTED.replace("-7-", "-8-"))
+    async with looking_at(data=data, size=(140, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.press("L")
+        await look.until_shown(
+            "2 workers", "─────", "▒▒▒▒", " ▒ runs now  ─ awaits others", "likely awaits others 100.0%"
+        )
+        awaiting, running = (next(line for line in look.lines if glyphs in line) for glyphs in ("─────", "▒▒▒▒"))
+        assert re.search(r" 0%", awaiting), awaiting
+        assert re.search(r" 100%", running), running
+
+
 async def test_the_hatch_of_a_lost_span_ends_where_it_was_last_known(host: FakeHost) -> None:
     """What a killed worker ran may not run for as long as others do; its share counts until then."""
     host.written[STARTED.replace(".started", "")] = EPOCH_NS + 50_000

@@ -15,6 +15,8 @@ a  |====================|
       (queue) d |===|          in another process
 active  ||          |==|       of b and a: while d is queued or runs, they likely only await it
 
+Of spans without an end, what they await is told by itself, until when they are known to have run.
+
 A process is one of `index/processes.py`, and a service: in files that several write, each service has a lane. The
 processes of an actor that was restarted are joined to one lane, as soon as it is known whose they are.
 
@@ -30,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
+from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.forest_selftime import stretches_in
 from spanview.analysis.intervals import Covered, most_at_once_of_each
 from spanview.analysis.ray.names import call_names
@@ -41,7 +44,7 @@ from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,6 +58,8 @@ Key: TypeAlias = tuple[int, int]
 _NO_LANE: Final = -1
 _NO_PROCESS: Final = -1
 """Instead of the number of a process that has written nothing yet."""
+_NEVER: Final = Covered((), (), (0,))
+_FOREVER: Final = np.iinfo(np.int64).max
 _LANES_PER_REPORT: Final = 64
 """Lanes that are made between two progress reports."""
 
@@ -135,6 +140,8 @@ class Lane:
     """The longest time in which no span runs, the first of several; None if there is no such time."""
     max_concurrency: int
     """The greatest number of blocks that run at once, including those without length."""
+    open_awaited: Covered = _NEVER
+    """When only spans without an end run, and likely await others; what lasts until they were asked goes on forever."""
     restarts: Sequence[int] = ()
     """When the further processes of an actor began to run something."""
 
@@ -210,13 +217,20 @@ class _Columns(NamedTuple):
     """Whether each span submits a Ray call."""
     own: _Stretches | None
     """When nothing below each span runs or is queued; None where no process calls another."""
+    known_ends: NDArray[np.int64]
+    """The ends, or until when spans without one are known to have run."""
+    known_own: _Stretches | None
+    """As `own`, by these; None where none is known."""
 
 
-def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = ()) -> Lanes:
+def lanes_in(
+    forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (), until: Mapping[int, int] = NO_TIMES
+) -> Lanes:
     """Return what each process did in the trees of a forest.
 
     Args:
         without: Numbers of names; blocks that have one of them are left out, with all that is in them.
+        until: Until when spans without an end are known to have run, by row.
     """
     store = forest.store
     processes, services = forest.of("process").astype(np.int64), forest.of("service")
@@ -231,8 +245,17 @@ def lanes_in(forest: Forest, tell: Tell = unheard, *, without: Iterable[int] = (
     fails[outermost[failed]] = True
     calls = (forest.of("kind") == PRODUCER) & np.isin(names, [*call_names(store)[0]])
     left_out = np.isin(names[outermost], [*without])
-    own = _own_stretches(forest, parents, starts, ends, np.where(left_out, _NO_LANE, lane))
-    columns = _Columns(forest.rows, starts, ends, names, failed, forest.parents, outermost, fails, calls, own)
+    own_lanes = np.where(left_out, _NO_LANE, lane)
+    own = _own_stretches(forest, parents, starts, ends, own_lanes)
+    known_ends, known_own = ends, None
+    if until and own is not None:
+        known_ends = ends.copy()
+        unended = np.flatnonzero(ends == NO_TIME)
+        known_ends[unended] = [until.get(row, NO_TIME) for row in forest.rows[unended].tolist()]
+        known_own = _own_stretches(forest, parents, starts, known_ends, own_lanes)
+    columns = _Columns(
+        forest.rows, starts, ends, names, failed, forest.parents, outermost, fails, calls, own, known_ends, known_own
+    )
     order = np.lexsort((starts, lane))
     kept = np.arange(len(numbers))
     if left_out.any():
@@ -371,6 +394,11 @@ def _lane(key: Key, number: int, positions: Places, columns: _Columns, max_concu
     busy = _covered(starts[timed], np.maximum(starts, ends)[timed])
     blocks = _blocks(positions[(columns.outermost[positions] == positions) & (starts != NO_TIME)], columns)
     calls = columns.rows[positions[columns.calls[positions]]]
+    known_ends, open_awaited = columns.known_ends[positions], _NEVER
+    if columns.known_own is not None and (known_ends != ends).any():
+        timed = (starts != NO_TIME) & (known_ends != NO_TIME)
+        known = _covered(starts[timed], np.maximum(starts, known_ends)[timed])
+        open_awaited = _without(known, _all_of([columns.known_own.of(number), busy]), int(known_ends.max()))
     return Lane(
         process=key[0],
         service=key[1],
@@ -383,7 +411,16 @@ def _lane(key: Key, number: int, positions: Places, columns: _Columns, max_concu
         active=busy if columns.own is None else columns.own.of(number),
         gap=_longest_gap(busy),
         max_concurrency=max_concurrency,
+        open_awaited=open_awaited,
     )
+
+
+def _without(whole: Covered, part: Covered, last_ns: int) -> Covered:
+    """Return what covers a whole besides a part of it; what ends last goes on forever."""
+    begins = np.sort(np.append(np.asarray(whole.starts, np.int64), part.ends))
+    stops = np.sort(np.append(np.asarray(whole.ends, np.int64), part.starts))
+    is_left = stops > begins
+    return _covered(begins[is_left], np.where(stops == last_ns, _FOREVER, stops)[is_left]) if is_left.any() else _NEVER
 
 
 def _covered(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> Covered:
@@ -449,8 +486,7 @@ class _BlockColumns(NamedTuple):
 def lane_of_process(pid: int) -> Lane:
     """Return the lane of a process of which no span is known yet."""
     blocks = Blocks(*[()] * len(fields(Blocks)))
-    never = Covered((), (), (0,))
-    return Lane(_NO_PROCESS, pid, NO_ROW, NO_ROW, 0, 0, blocks, never, never, None, 0)
+    return Lane(_NO_PROCESS, pid, NO_ROW, NO_ROW, 0, 0, blocks, _NEVER, _NEVER, None, 0)
 
 
 def joined(lanes: Sequence[Lane]) -> Lane:
@@ -460,7 +496,9 @@ def joined(lanes: Sequence[Lane]) -> Lane:
     columns = _BlockColumns._make(map(np.concatenate, zip(*of_each, strict=True)))
     order = np.lexsort((columns.rows, columns.starts))
     columns = _BlockColumns._make(column[order] for column in columns)
-    busy, active = _all_of([lane.busy for lane in lanes]), _all_of([lane.active for lane in lanes])
+    busy, active, open_awaited = (
+        _all_of([getattr(lane, column) for lane in lanes]) for column in ("busy", "active", "open_awaited")
+    )
     owners = np.zeros(len(order), np.int64)
     return replace(
         lanes[0],
@@ -472,6 +510,7 @@ def joined(lanes: Sequence[Lane]) -> Lane:
         active=active,
         gap=_longest_gap(busy),
         max_concurrency=most_at_once_of_each(columns.starts, columns.ends, owners, 1)[0],
+        open_awaited=open_awaited,
         restarts=tuple(lane.start_ns for lane in lanes[1:] if lane.start_ns != NO_TIME),
     )
 

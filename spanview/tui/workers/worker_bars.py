@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import sub
 from typing import TYPE_CHECKING, Final
 
@@ -191,6 +191,15 @@ def hatch_from(cells: Cells, window: Window, since_ns: int) -> None:
     for cell in range(first, len(cells.glyphs)):
         if cells.glyphs[cell] in _NOTHING_ELSE:
             cells.glyphs[cell], cells.places[cell] = RUNNING, NOBODY
+
+
+def await_in(cells: Cells, window: Window, awaited: Covered) -> None:
+    """Draw hatched cells as awaiting in which nothing else is done for at least half of their time."""
+    width = len(cells.glyphs)
+    edges = [window.start_ns + cell * window.length_ns // width for cell in range(width + 1)] if awaited.starts else []
+    for cell, (start, end) in enumerate(pairwise(edges)):
+        if cells.glyphs[cell] in HATCHES and 2 * awaited.between(start, end) >= end - start:
+            cells.glyphs[cell] = AWAITING
 
 
 def _show(blocks: Blocks, selected: int, window: Window, cells: Cells) -> None:

@@ -28,6 +28,7 @@ from spanview.tui.workers.worker_bars import (
     RESTARTED,
     RUNNING,
     Cells,
+    await_in,
     cells_of,
     hatch_from,
     hatch_until,
@@ -398,6 +399,7 @@ class WorkerLines(LineList):
                 hatch_until(cells, model.shown, until_ns)
             if (runs := model.runs_now(index)) is not None:
                 hatch_from(cells, model.shown, runs.since_ns)
+            await_in(cells, model.shown, lane.open_awaited)
             if selected is not None:
                 return cells
             if len(self._painted) >= _MAX_PAINTED:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
+from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.names import RAN, rays_own_names, short_names
 from spanview.analysis.ray.workers import Role, Worker, empty_files, process_name, worker_of
@@ -117,7 +118,7 @@ class WorkersShape:
     """All calls of the traces; None before anything is known."""
 
     @classmethod
-    def of(
+    def of(  # noqa: PLR0913 - what is asked, and how
         cls,
         store: Store,
         identities: Identities,
@@ -125,8 +126,13 @@ class WorkersShape:
         tell: Tell,
         *,
         without_rays_own: bool = False,
+        until: Mapping[int, int] = NO_TIMES,
     ) -> WorkersShape:
-        """Find out what each worker did; for a thread."""
+        """Find out what each worker did; for a thread.
+
+        Args:
+            until: Until when spans without an end are known to have run, by row, in nanoseconds since 1970.
+        """
         from spanview.analysis.ray.calls import calls_in
         from spanview.analysis.ray.generators import generators_of
         from spanview.analysis.ray.lanes import lanes_in
@@ -136,7 +142,7 @@ class WorkersShape:
 
         forest, without = forest_of(store, traces), rays_own_names(store) if without_rays_own else set[int]()
         tell(0.3)
-        found = lanes_in(forest, part(tell, 0.3, 0.6), without=without)
+        found = lanes_in(forest, part(tell, 0.3, 0.6), without=without, until=until)
         lanes, workers = _joined(found.lanes, identities, part(tell, 0.6, 0.9))
         calls = calls_in(forest, is_everything=traces is None)
         whys, texts = reasons_of(store, calls), store.names.texts
@@ -459,7 +465,19 @@ class WorkersModel:
         """Return how long a worker was busy in a stretch, and didn't only await others, as far as is known."""
         lane, known = self.lane(index), self._known_busy(index)
         unended_ns = known.between(start_ns, end_ns) - lane.busy.between(start_ns, end_ns)
-        return lane.active.between(start_ns, end_ns) + unended_ns
+        awaited_ns = self.open_awaited_ns(index, start_ns, end_ns)
+        return lane.active.between(start_ns, end_ns) + max(0, unended_ns - awaited_ns)
+
+    def open_awaited_ns(self, index: int, start_ns: int, end_ns: int) -> int:
+        """Return how long what has no end of a worker likely only awaited others in a stretch, as far as is known."""
+        awaited, known = self.lane(index).open_awaited, self._known_busy(index)
+        return awaited.between(start_ns, max(start_ns, min(end_ns, *known.ends[-1:]))) if awaited.starts else 0
+
+    def awaited_share(self, index: int) -> float:
+        """Return what share of its own time a worker only awaited others, likely."""
+        lane, (_, length_ns) = self.lane(index), self.own_time(index)
+        open_ns = self.open_awaited_ns(index, lane.start_ns, lane.start_ns + length_ns)
+        return (lane.awaited_ns + open_ns) / length_ns if length_ns else 0.0
 
     def own_time(self, index: int) -> tuple[int, int]:
         """Return how long a worker was busy, and how long that was from its first start to its last known end."""
@@ -501,7 +519,8 @@ class WorkersModel:
         """What hatched time is, where there may be some."""
         has_unended = any(lane.blocks.unended for lane in self.shape.lanes)
         texts = [f"{RUNNING} runs now"] if self._doing else []
-        texts += [f"{AWAITING} awaits others"] if any(lane.awaited_ns for lane in self.shape.lanes) else []
+        awaits = any(lane.awaited_ns or lane.open_awaited.starts for lane in self.shape.lanes)
+        texts += [f"{AWAITING} awaits others"] if awaits else []
         return "  ".join(texts + ([f"{UNENDED} no end seen"] if has_unended else []))
 
     def shown_share(self, index: int) -> float:

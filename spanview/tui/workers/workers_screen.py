@@ -91,8 +91,11 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
 
     def _find_out(self, traces: Sequence[int] | None, tell: Tell) -> WorkersShape:
         """Called in a thread."""
-        without = self._is_without_rays_own
-        return WorkersShape.of(self._store, self._identities, traces, tell, without_rays_own=without)
+        without, until = self._is_without_rays_own, self._known_until(traces)
+        return WorkersShape.of(self._store, self._identities, traces, tell, without_rays_own=without, until=until)
+
+    def _known_until(self, traces: Sequence[int] | None) -> Mapping[int, int]:
+        return known_until(self.viewer.running.unended(None if traces is None else {*traces}))
 
     def _take_workers(self, shape: WorkersShape) -> None:
         lane, row = self.rows.lane, self.rows.row
@@ -117,7 +120,7 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         chosen = None if traces is None else {*traces}
 
         def ask(_: Tell) -> tuple[Sequence[RunsNow], Mapping[int, int]]:
-            return running.runs_now(chosen) if state.following else (), known_until(running.unended(chosen))
+            return running.runs_now(chosen) if state.following else (), self._known_until(traces)
 
         self._asking.queue(ask, self._take_running)
 
@@ -193,8 +196,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             rest = ", without generators" if index in self._model.shape.with_generators else ""
             of_own = f"busy {self._model.at_least(index, share)}{share:.1%} of {own}"
             busy = [f"{of_own} ({self._model.at_least(index, shown)}{shown:.1%} of view{rest})", of_own]
-            if lane.awaited_ns:
-                parts.append(f"likely awaits others {lane.awaited_ns / length_ns:.1%}")
+            if awaited := self._model.awaited_share(index):
+                parts.append(f"likely awaits others {awaited:.1%}")
         parts.append(f"{lane.max_concurrency:,} at once")
         if lane.restarts:
             parts.append(f"restarted {count(len(lane.restarts), 'time')}")

@@ -9,7 +9,7 @@ last   90 - 100            work   80 - 85   an error (child of call)
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -217,6 +217,50 @@ def test_what_only_awaits(spans: list[Document], files: list[int], sorts: list[s
     store = spread(spans, files)
     found = {(lane.process, lane.service): lane.active_ns for lane in lanes_in(forest_of(store)).lanes}
     assert found == _slow_active_ns(store)
+
+
+@settings(max_examples=200, deadline=None)
+@given(forests(traces=2, most=12), FILES, st.lists(st.booleans(), min_size=30, max_size=30))
+def test_what_has_no_end_awaits_what_it_awaited_with_its_end(
+    spans: list[Document], files: list[int], are_open: list[bool]
+) -> None:
+    """Until when it is known to have run, an open span awaits what it would, had it ended then; nothing else ran."""
+    store = spread(spans, files)
+    known, ends = lanes_in(forest_of(store)).lanes, store.spans.end_ns
+    until = {
+        row: ns for row, (ns, is_open) in enumerate(zip(ends, are_open, strict=False)) if is_open and ns != NO_TIME
+    }
+    for row in until:
+        ends[row] = NO_TIME
+    for lane, closed in zip(lanes_in(forest_of(store), until=until).lanes, known, strict=True):
+        stretches = sorted(chain(*(zip(one.starts, one.ends, strict=True) for one in (closed.active, lane.busy))))
+        others = Covered.by([start for start, _ in stretches], [end for _, end in stretches])
+        awaited = lane.open_awaited.between(closed.start_ns, closed.end_ns) if lane.open_awaited.starts else 0
+        assert awaited == closed.busy_ns - others.sums[-1]
+
+
+def test_a_task_that_waits_for_its_calls_while_it_runs_awaits_others() -> None:
+    """As long as its calls are queued or run elsewhere, also until now; what is over is over."""
+    build, second = Builder(), 1_000_000
+    calls = [
+        build.span("f ray.remote", span=4 + number, parent=2, start=number * second, duration=1_000, kind="PRODUCER")
+        for number in (1, 6)
+    ]
+    files = {
+        "1.txt": [build.span("f ray.remote_worker", span=2, start=0, duration=None, kind="CONSUMER"), *calls],
+        "2.txt": [
+            build.span("f ray.remote_worker", parent=5, start=2 * second, duration=2 * second, kind="CONSUMER"),
+            build.span("f ray.remote_worker", parent=10, start=8 * second, duration=None, kind="CONSUMER"),
+        ],
+    }
+    store = store_of_files({path: file_of(spans) for path, spans in files.items()})
+    caller, callee = lanes_in(forest_of(store), until=dict.fromkeys((0, 4), EPOCH_NS + 9 * second * 1_000)).lanes
+    awaited = caller.open_awaited
+    # From the end of the submission to the end of the call, then again, and on.
+    assert [us(start) for start in awaited.starts] == [second + 1_000, 6 * second + 1_000]
+    assert [us(awaited.ends[0]), awaited.ends[1]] == [4 * second, 2**63 - 1]
+    assert callee.open_awaited.starts == ()
+    assert not lanes_in(forest_of(store)).lanes[0].open_awaited.starts
 
 
 def test_a_proxy_awaits_its_replica() -> None:

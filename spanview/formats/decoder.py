@@ -35,6 +35,7 @@ _HELD_SHARE: Final = 4
 _NOT_COMPARED: Final = frozenset(("source", "warnings"))
 _OTLP_KEY: Final = "resourceSpans"
 _LOGS_KEY: Final = "resourceLogs"
+_EVENT_KEY: Final = "event_data"
 
 
 class Decoder:
@@ -132,12 +133,13 @@ class Decoder:
 
 
 def is_record(value: Any) -> bool:
-    """Tell whether a decoded value is a span, or holds spans, and means the same alone as in a list with others."""
+    """Tell whether a decoded value is a span, holds spans, or is an event of Ray's, and means the same alone as in a list with others."""
     if console.is_span(value):
         return True
     from spanview.formats.foreign import format_of
+    from spanview.formats.ray_events import is_event
 
-    return format_of(value) is not None and not is_element(value)
+    return (format_of(value) is not None and not is_element(value)) or is_event(value)
 
 
 def batch_of(frames: Frames) -> Batch:
@@ -163,10 +165,11 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
     """Return the spans among documents of any kind, and those that are none."""
     from spanview.formats import foreign
     from spanview.formats.own import read as own
+    from spanview.formats.ray_events import is_event, updates_of
 
     parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
     skipped, holding, partial = list[tuple[int, int, str]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
-    unwritten = list[Unwritten]()
+    unwritten, events = list[Unwritten](), list[dict[str, Any]]()
 
     for (is_own, is_mixed), grouped in groupby(documents, _kind_of):
         group = [*grouped]
@@ -185,6 +188,9 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
                 holding += [] if is_record else [(offset, size)]
                 offsets += range(offset, offset + len(usual))
                 lengths += [size if is_record else 0] * len(usual)
+                continue
+            if type(value) is dict and _EVENT_KEY in value and is_event(value):
+                events.append(value)
                 continue
             format_ = foreign.format_of(value)
             if format_ is None:
@@ -213,6 +219,7 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
         unwritten=unwritten,
         documents=holding,
         partial=partial,
+        ray=updates_of(events) if events else None,
     )
 
 

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from spanview.formats.framing.frames import Gap
+    from spanview.formats.ray_events import RayUpdates
     from spanview.model.span import Event, Link, Resource, Scope
 
 
@@ -108,6 +109,8 @@ class Batch(NamedTuple):
     """Offset and length of each document with data that isn't a span where a span belongs, and how many such parts it
     has."""
     unwritten: Sequence[Unwritten] = ()
+    ray: RayUpdates | None = None
+    """What Ray's own events say; None where there is none of them."""
     has_text: bool = False
     """Whether there was text that is no JSON document."""
     repeated: int = 0

@@ -13,6 +13,7 @@ the same as the one that counts                            the first one; the ot
 
 from __future__ import annotations
 
+import os
 from array import array
 from dataclasses import dataclass, field
 from itertools import chain, compress, islice
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from collections import deque
     from collections.abc import Iterator, Sequence
 
+    from spanview.formats.ray_events import RayUpdates
     from spanview.formats.rows import Batch
+    from spanview.index.ray_tasks import RayTasks
 
 _DUPLICATE: Final = int(Warnings.DUPLICATE_ID)
 _FACTS: Final = ("length", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
@@ -104,6 +107,8 @@ class Intake:
         self.sources: list[FileSource] = []
         self.processes = SpanProcesses(self.sources)
         self.tallies = Tallies()
+        self.ray: RayTasks | None = None
+        """What Ray's own events say of tasks; None where no file has any."""
         self._duplicates = Duplicates()
         self.changed: deque[list[int]] | None = None
         """The traces of each batch, for a reader that takes them out; None where there is none."""
@@ -210,6 +215,8 @@ class Intake:
         columns = batch.columns
         self.tallies.take(self.sources[source].path, batch)
         self.details.note(source, batch.documents)
+        if batch.ray is not None:
+            self._take_ray(source, batch.ray)
         if not len(columns):
             return
         self.spans.widen()
@@ -222,6 +229,14 @@ class Intake:
             self._add_known(source, batch, numbers[index], index)
         if self.changed is not None:
             self.changed.append(numbers)
+
+    def _take_ray(self, source: int, updates: RayUpdates) -> None:
+        """Take what Ray's own events in a file say."""
+        if self.ray is None:
+            from spanview.index.ray_tasks import RayTasks
+
+            self.ray = RayTasks()
+        self.ray.take(os.path.dirname(self.sources[source].path), updates)
 
     def _trace_numbers(self, trace_ids: Sequence[int]) -> list[int]:
         """Return the row of each trace, a new one where it is new."""

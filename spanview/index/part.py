@@ -22,7 +22,7 @@ def part_of(store: Store, traces: Iterable[int]) -> Store:
     for source in store.sources:
         part.add_source(source.path, source.generation)
     # Records are read by the numbers of their sources and by documents, which are the same in both.
-    part.intake.details = store.intake.details
+    part.intake.details, part.intake.ray = store.intake.details, store.intake.ray
     rows_of_source: defaultdict[int, list[int]] = defaultdict(list)
     chosen, spans = {*traces}, store.spans
     # A row is there once it has all its columns; the last of them is this one.

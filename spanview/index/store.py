@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spanview.formats.rows import Batch
     from spanview.index.documents import DetailReader
     from spanview.index.lives import Lives
+    from spanview.index.ray_tasks import RayTasks
     from spanview.model.problems import Problem
     from spanview.model.span import Span
 
@@ -88,8 +89,13 @@ class Store:
 
     @property
     def version(self) -> int:
-        """A number that grows whenever there is a new span, or a span whose end has become known."""
-        return len(self.spans) + len(self.intake.replaced)
+        """A number that grows whenever there is a new span, or one's end, or Ray's word on a task, has become known."""
+        return len(self.spans) + len(self.intake.replaced) + (0 if self.ray is None else self.ray.version)
+
+    @property
+    def ray(self) -> RayTasks | None:
+        """What Ray's own events say of tasks; None where no file has any."""
+        return self.intake.ray
 
     def rows_in_order(self) -> list[int]:
         """Return all rows by path, generation and offset."""

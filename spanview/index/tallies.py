@@ -49,6 +49,8 @@ class FileTally:
     """Bytes, unpacked where they are compressed."""
     pids: tuple[int, ...] = ()
     """Of the processes that a log names before lines of spans, in order."""
+    events: int = 0
+    """Lines of Ray's own events."""
     unwritten: int = 0
     """Spans that its writer says it could not write."""
     first_unwritten: Unwritten | None = None
@@ -169,6 +171,7 @@ class Tallies:
             file.first_skipped = min([file.first_skipped, *batch.skipped]) if file.skipped else min(batch.skipped)
             file.skipped += len(batch.skipped)
             self.skipped += len(batch.skipped)
+        file.events += 0 if batch.ray is None else batch.ray.count
         for said in batch.unwritten:
             file.unwritten += said.count
             if file.first_unwritten is None or said.offset < file.first_unwritten.offset:
@@ -209,7 +212,7 @@ class Tallies:
                 more = f"; {file.skipped - 1:,} more in this file" if file.skipped > 1 else ""
                 detail = f"a whole JSON document that is no span{lacks and f': {lacks}'}{more}"
                 problems.append(Problem(ProblemKind.SKIPPED, path, offset, length, detail))
-            if not file.records and (file.skipped or file.gaps or file.has_text):
+            if not (file.records or file.events) and (file.skipped or file.gaps or file.has_text):
                 detail = "no span in this file: JavaScript printed it, and not as JSON" if file.inspected else _NO_SPANS
                 problems.append(Problem(ProblemKind.NO_SPANS, path, 0, file.bytes, detail))
         return sorted(problems, key=lambda problem: (problem.file, problem.offset, problem.kind, problem.detail))

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 MAX_KEPT_BYTES: Final = 2 * 1024**3
 """Bytes of all indexes together; those that were used longest ago go first."""
-_MAGIC: Final = b"spanview index 7\n"
+_MAGIC: Final = b"spanview index 8\n"
 _SEAL_BYTES: Final = 16
 _LENGTHS: Final = struct.Struct(f"<Q{_SEAL_BYTES}s")
 """Bytes and seal of the header."""
@@ -123,8 +123,8 @@ class KeptIndex:
         """Keep an index, if everything was read and the files are still as they were found."""
         if self._path is None or not self._are_quiet:
             return
-        if intake.details.are_there:
-            # Of documents with several spans, the columns don't say enough.
+        if intake.details.are_there or intake.ray is not None:
+            # Of documents with several spans the columns do not say enough, and of tasks nothing.
             return
         columns = columns_of(intake)
         kinds = {problem.kind for problem in intake.tallies.unsorted_problems()}

@@ -1,0 +1,205 @@
+"""Ray's own events, of which it writes a line each, where it is asked to: what became of tasks and actors, and when.
+
+<session>/logs/export_events/event_EXPORT_TASK_7.log
+{"event_data": {"task_id": "yO9F…", "attempt_number": 0, "state_updates": {"state_ts_ns": {"1": "17…", "2": "17…"}, …},
+ "task_info": {"type": "NORMAL_TASK", "func_or_class_name": "load", …}}, "source_type": "EXPORT_TASK", …}
+
+Several lines, of the process that submitted a task and of the one that ran it, speak of one attempt; each has a part of
+what there is. Whatever isn't as expected is left out: other releases of Ray write more, or less.
+"""
+
+from __future__ import annotations
+
+from binascii import Error, a2b_base64
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+TASK_KINDS: Final = ("", "NORMAL_TASK", "ACTOR_CREATION_TASK", "ACTOR_TASK", "DRIVER_TASK")
+"""What Ray calls the kinds of tasks, by their numbers here; 0 is not known."""
+STATES: Final = {"1": "made", "2": "ready", "5": "sent", "8": "runs"}
+"""States of tasks whose times are kept, as Ray numbers them.
+
+made      submitted; its arguments don't exist yet
+ready     they do; it waits for a worker, or for its actor to be created
+sent      given to a worker, or to its actor, where it waits for its turn
+runs      runs
+"""
+_FINISHED, _FAILED = "11", "12"
+FETCHING: Final = frozenset(("4", "6", "13"))
+"""States in which arguments that exist are fetched."""
+_TASK_ID_BYTES: Final = 24
+_MAX_TEXT: Final = 400
+"""Characters of a message that are kept."""
+NO_STATE: Final = 2**63 - 1
+"""The time of a state that isn't known: later than any other."""
+
+
+class TaskUpdate(NamedTuple):
+    """What one line says of an attempt of a task; empty, or 0, where it says nothing."""
+
+    task: bytes
+    attempt: int
+    states: Sequence[int]
+    """When it entered each of `STATES`, in nanoseconds since 1970; `NO_STATE` where that isn't said."""
+    has_finished: bool
+    has_failed: bool
+    """For good, or for this attempt."""
+    fetched_ns: int
+    """How long it fetched arguments."""
+    kind: int
+    """The number of one of `TASK_KINDS`."""
+    name: str
+    """As Ray has it: `load`, `Counter.add`."""
+    worker: bytes
+    node: bytes
+    pid: int
+    resources: str
+    """What it asks for, as in `1 CPU, 2 GPU`."""
+    has_environment: bool
+    """Whether it has a runtime environment of its own."""
+    error: str
+    """The type of its error, as `WORKER_DIED`."""
+    message: str
+
+
+class ActorUpdate(NamedTuple):
+    """What one line says of an actor."""
+
+    actor: bytes
+    class_name: str
+    state: str
+    """`PENDING_CREATION`, `ALIVE`, `RESTARTING`, `DEAD`, …."""
+    node: bytes
+    pid: int
+    cause: str
+    """Why it died."""
+
+
+class NodeUpdate(NamedTuple):
+    """What one line says of a node."""
+
+    node: bytes
+    resources: Mapping[str, float]
+
+
+class RayUpdates(NamedTuple):
+    """What lines of events say."""
+
+    tasks: Sequence[TaskUpdate] = ()
+    actors: Sequence[ActorUpdate] = ()
+    nodes: Sequence[NodeUpdate] = ()
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.tasks) + len(self.actors) + len(self.nodes)
+
+
+def is_event(value: Any) -> bool:
+    """Tell whether a decoded value is one of Ray's events, of any kind."""
+    return type(value) is dict and type(value.get("event_data")) is dict and type(value.get("source_type")) is str
+
+
+def updates_of(events: Iterable[Mapping[str, Any]]) -> RayUpdates:
+    """Return what events say of tasks, actors and nodes."""
+    tasks, actors, nodes = list[TaskUpdate](), list[ActorUpdate](), list[NodeUpdate]()
+    for event in events:
+        data = event["event_data"]
+        match event["source_type"]:
+            case "EXPORT_TASK":
+                task = _id(data.get("task_id"))
+                if len(task) == _TASK_ID_BYTES:
+                    tasks.append(_task_update(task, data))
+            case "EXPORT_ACTOR":
+                actors.append(_actor_update(data))
+            case "EXPORT_NODE":
+                resources = {
+                    name: value
+                    for name, value in _object(data, "resources_total").items()
+                    if isinstance(value, (int, float))
+                }
+                nodes.append(NodeUpdate(_id(data.get("node_id")), resources))
+    return RayUpdates(tasks, actors, nodes)
+
+
+def _task_update(task: bytes, data: Mapping[str, Any]) -> TaskUpdate:
+    news, info = _object(data, "state_updates"), _object(data, "task_info")
+    times, error = _object(news, "state_ts_ns"), _object(news, "error_info")
+    kind = info.get("type")
+    environment = _object(info, "runtime_env_info").get("serialized_runtime_env", "{}")
+    return TaskUpdate(
+        task,
+        _number(data.get("attempt_number"), 0),
+        [_number(times[state], NO_STATE) if state in times else NO_STATE for state in STATES],
+        _FINISHED in times,
+        _FAILED in times,
+        _fetched(times) if not FETCHING.isdisjoint(times) else 0,
+        TASK_KINDS.index(kind) if kind in TASK_KINDS else 0,
+        _text(info, "func_or_class_name"),
+        _id(news.get("worker_id")),
+        _id(news.get("node_id")),
+        _number(news.get("worker_pid"), 0),
+        _asked(_object(info, "required_resources")),
+        environment not in {"", "{}"},
+        _text(error, "error_type"),
+        _text(error, "error_message"),
+    )
+
+
+def _fetched(times: Mapping[str, Any]) -> int:
+    """Return how long arguments were fetched, as far as one line has the state that came next."""
+    in_order = sorted((_number(ns, 0), state) for state, ns in times.items())
+    return sum(
+        after - ns for (ns, state), (after, _) in zip(in_order, in_order[1:], strict=False) if state in FETCHING
+    )
+
+
+def _actor_update(data: Mapping[str, Any]) -> ActorUpdate:
+    causes = [cause for cause in _object(data, "death_cause").values() if isinstance(cause, dict)]
+    texts = (_text(cause, "error_message") or _last_line(cause) for cause in causes)
+    return ActorUpdate(
+        _id(data.get("actor_id")),
+        _text(data, "class_name"),
+        _text(data, "state"),
+        _id(data.get("node_id")),
+        _number(data.get("pid"), 0),
+        next(filter(None, texts), ""),
+    )
+
+
+def _last_line(cause: Mapping[str, Any]) -> str:
+    lines = _text(cause, "formatted_exception_string", whole=True).split("\n")
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")[:_MAX_TEXT]
+
+
+def _asked(resources: Mapping[str, Any]) -> str:
+    return ", ".join(f"{amount:g} {name}" for name, amount in sorted(resources.items()) if type(amount) in (int, float))
+
+
+def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    part = value.get(key)
+    return part if type(part) is dict else {}
+
+
+def _text(value: Mapping[str, Any], key: str, *, whole: bool = False) -> str:
+    part = value.get(key)
+    return (part if whole else part[:_MAX_TEXT]) if type(part) is str else ""
+
+
+def _number(value: Any, otherwise: int) -> int:
+    """Return a number that may be written as a text, as 64 bits are; `otherwise` where it is none, or too large."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return otherwise
+    return number if 0 <= number < NO_STATE else otherwise
+
+
+def _id(value: Any) -> bytes:
+    """Return an id; empty for none."""
+    try:
+        return a2b_base64(value) if value else b""
+    except (Error, TypeError, ValueError):
+        return b""

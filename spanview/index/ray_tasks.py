@@ -1,0 +1,232 @@
+"""What Ray itself says of tasks, actors and nodes, from its events: columns of the attempts of tasks.
+
+lines of events            columns
+task 1, attempt 0: made  ┐
+task 1, attempt 0: sent  ├▶ task 1, attempt 0   made, sent, runs, …
+task 1, attempt 0: runs  ┘
+
+Lines are added as they come, and merged when someone looks: attempts are in the order of their keys then.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from spanview.formats.ray_events import NO_STATE, STATES
+from spanview.index.table import Interned
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from spanview.formats.ray_events import ActorUpdate, RayUpdates, TaskUpdate
+    from spanview.index.arrays import Flags, Places
+
+UNKNOWN_TASK: Final = -1
+"""The number of an attempt that no line speaks of."""
+_TIMES: Final = [*STATES.values()]
+_KEY_BYTES: Final = 8
+_NUMBERS: Final = {
+    "folder": np.uint16,
+    "attempt": np.uint16,
+    "kind": np.uint8,
+    "error": np.uint8,
+    "has_finished": np.bool_,
+    "has_failed": np.bool_,
+    "has_environment": np.bool_,
+    "name": np.uint32,
+    "resources": np.uint16,
+    "worker": np.uint32,
+}
+"""Columns of which the first line that says anything counts; 0 says nothing."""
+
+
+def task_key(task: bytes) -> int:
+    """Return what a task is known by: the first 8 bytes of its id, and the next, which tell actors apart."""
+    return int.from_bytes(task[:_KEY_BYTES]) ^ int.from_bytes(task[_KEY_BYTES : 2 * _KEY_BYTES])
+
+
+@dataclass(slots=True)
+class Actor:
+    """What Ray says of an actor."""
+
+    class_name: str = ""
+    state: str = ""
+    pid: int = 0
+    starts: int = 0
+    """How often it was alive."""
+    cause: str = ""
+    """Why it died."""
+    states: set[str] = field(default_factory=set)
+
+
+class RayTasks:
+    """The attempts of tasks, by key, folder and attempt; whoever adds to them is one thread."""
+
+    def __init__(self) -> None:
+        self.names, self.errors, self.resources = (Interned() for _ in range(3))
+        self._workers, self._folders = Interned(), Interned()
+        for texts in (self.names, self.errors, self.resources, self._workers):
+            _ = texts[""]
+        self._pending: list[dict[str, NDArray[Any]]] = []
+        self._columns: dict[str, NDArray[Any]] = {}
+        self._messages = dict[tuple[int, int, int], str]()
+        self._pids = dict[str, int]()
+        self._fetched = dict[tuple[int, int, int], int]()
+        self._folders_of_nodes = dict[bytes, set[int]]()
+        self.actors = dict[tuple[int, bytes], Actor]()
+        """By the number of the folder, and the id."""
+        self.nodes: dict[bytes, Mapping[str, float]] = {}
+        """What nodes have, or had."""
+        self.version = 0
+        """Grows with each line."""
+
+    def take(self, folder: str, updates: RayUpdates) -> None:
+        """Take what lines of one of a session's folders say."""
+        number = self._folders[folder]
+        self.version += updates.count
+        for node in updates.nodes:
+            self._folders_of_nodes.setdefault(node.node, set()).add(number)
+            self.nodes[node.node] = node.resources
+        for actor in updates.actors:
+            self._take_actor(number, actor)
+        if updates.tasks:
+            self._take_tasks(number, updates.tasks)
+
+    def _take_actor(self, folder: int, update: ActorUpdate) -> None:
+        actor = self.actors.setdefault((folder, update.actor), Actor(update.class_name))
+        if update.node:
+            self._folders_of_nodes.setdefault(update.node, set()).add(folder)
+        actor.state, actor.cause = update.state, update.cause or actor.cause
+        actor.starts += update.state == "ALIVE"
+        actor.pid = update.pid or actor.pid
+        actor.states.add(update.state)
+
+    def _take_tasks(self, folder: int, updates: Sequence[TaskUpdate]) -> None:
+        keys = [task_key(update.task) for update in updates]
+        for key, update in zip(keys, updates, strict=True):
+            if update.node:
+                self._folders_of_nodes.setdefault(update.node, set()).add(folder)
+            if update.message:
+                self._messages[folder, key, update.attempt] = update.message
+            if update.pid and update.worker:
+                self._pids[update.worker.hex()] = update.pid
+            if update.fetched_ns:
+                self._fetched[folder, key, update.attempt] = update.fetched_ns
+        numbers = {
+            "folder": [folder] * len(updates),
+            "attempt": [update.attempt for update in updates],
+            "kind": [update.kind for update in updates],
+            "has_finished": [update.has_finished for update in updates],
+            "has_failed": [update.has_failed for update in updates],
+            "error": [self.errors[update.error] for update in updates],
+            "has_environment": [update.has_environment for update in updates],
+            "name": [self.names[update.name] for update in updates],
+            "resources": [self.resources[update.resources] for update in updates],
+            "worker": [self._workers[update.worker.hex()] for update in updates],
+        }
+        columns: dict[str, NDArray[Any]] = {"key": np.array(keys, np.uint64)}
+        columns |= {name: np.array(values).astype(_NUMBERS[name]) for name, values in numbers.items()}
+        times = np.array([update.states for update in updates], np.int64)
+        columns |= {name: times[:, index] for index, name in enumerate(_TIMES)}
+        self._pending.append(columns)
+
+    # -- as columns --------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self["key"])
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return a column, in the order of the attempts: by key, session and attempt."""
+        pending = len(self._pending)
+        if pending:
+            self._merge([self._columns, *self._pending[:pending]] if self._columns else self._pending[:pending])
+            del self._pending[:pending]
+        return self._columns[name] if self._columns else np.empty(0, np.int64)
+
+    def _merge(self, parts: Sequence[Mapping[str, NDArray[Any]]]) -> None:
+        """Make one row of all that speak of one attempt."""
+        columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        sessions = self._sessions[columns["folder"]]
+        order = np.lexsort((columns["attempt"], sessions, columns["key"]))
+        same = [column[order] for column in (columns["key"], sessions, columns["attempt"])]
+        is_first = np.append(True, np.any([column[1:] != column[:-1] for column in same], axis=0))
+        firsts = np.flatnonzero(is_first)
+        merged: dict[str, NDArray[Any]] = {}
+        for name, column in columns.items():
+            values = column[order]
+            if name in _TIMES:
+                # An actor that is started again goes through the states of its first attempt once more.
+                merged[name] = np.minimum.reduceat(values, firsts)
+            elif values.dtype == np.bool_:
+                merged[name] = np.logical_or.reduceat(values, firsts)
+            else:
+                says = np.where(values != 0, np.arange(len(values)), len(values))
+                first = np.minimum.reduceat(says, firsts)
+                merged[name] = np.append(values, values.dtype.type(0))[first]
+        self._columns = merged
+
+    @property
+    def sessions(self) -> Places:
+        """The session of each attempt."""
+        return self._sessions[self["folder"].astype(np.int64)]
+
+    @property
+    def _sessions(self) -> Places:
+        """The session of each folder, as the number of one of its folders: those of one know the same nodes."""
+        sessions = [*range(len(self._folders))]
+        for folders in self._folders_of_nodes.values():
+            known = {sessions[folder] for folder in folders}
+            sessions = [min(known) if session in known else session for session in sessions]
+        return np.array(sessions, np.int64)
+
+    def session_of(self, node: bytes) -> int:
+        """Return the session of a node; -1 for one that no line names."""
+        folders = self._folders_of_nodes.get(node)
+        return -1 if not folders else int(self._sessions[min(folders)])
+
+    def find(self, keys: NDArray[np.uint64], sessions: Places) -> tuple[Places, Places]:
+        """Return where the attempts of some tasks begin among all, and end."""
+        known, of_attempts = self["key"], self.sessions
+        if not len(known):
+            return np.zeros_like(sessions), np.zeros_like(sessions)
+        first, last = np.searchsorted(known, keys, "left"), np.searchsorted(known, keys, "right")
+        # Few tasks of two sessions have the same id.
+        while (strays := (first < last) & (of_attempts[np.minimum(first, len(known) - 1)] != sessions)).any():
+            first += strays
+        while (strays := (first < last) & (of_attempts[last - 1] != sessions)).any():
+            last -= strays
+        return first, last
+
+    def message(self, index: int) -> str:
+        """Return what Ray says of the failure of an attempt; a text from a file, empty for none."""
+        return self._messages.get(self._place(index), "")
+
+    def fetched_ns(self, index: int) -> int:
+        """Return how long an attempt fetched arguments that existed."""
+        return self._fetched.get(self._place(index), 0)
+
+    def _place(self, index: int) -> tuple[int, int, int]:
+        return int(self["folder"][index]), int(self["key"][index]), int(self["attempt"][index])
+
+    @property
+    def have_fetched(self) -> bool:
+        """Whether any attempt is known to have fetched arguments."""
+        return bool(self._fetched)
+
+    def are_first(self) -> Flags:
+        """Tell which attempts are the first ones that their workers ran."""
+        workers, runs = self["worker"], self["runs"]
+        order = np.lexsort((runs, workers))
+        is_first = np.append(True, workers[order][1:] != workers[order][:-1])[: len(order)]
+        flags = np.zeros(len(order), np.bool_)
+        flags[order] = is_first & (workers[order] != 0) & (runs[order] != NO_STATE)
+        return flags
+
+    def pid(self, index: int) -> int:
+        """Return the process of an attempt; 0 where it isn't known."""
+        return self._pids.get(self._workers.texts[self["worker"][index]], 0)

@@ -40,17 +40,21 @@ def waited_for_text(function: Function) -> str:
     if not function.waited_for:
         return ""
     parts = function.wait_parts
+    labels = [waited_for.label_of("", is_certain=part.is_certain) for waited_for, part in parts]
     if len(parts) == 1:
-        return f"{duration(function.total_wait_ns)} waiting, {parts[0][0].label}"
-    texts = [f"{duration(ns)} {waited_for.label}" for waited_for, ns in parts]
+        return f"{duration(function.total_wait_ns)} waiting, {labels[0]}"
+    texts = [f"{duration(part.ns)} {label}" for label, (_, part) in zip(labels, parts, strict=True)]
     return f"{duration(function.total_wait_ns)} waiting: {', '.join(texts)}"
 
 
 def waited_for_shares(function: Function) -> str:
-    """Return the shares of its waiting in fewer words, all of them likely: `free worker 31%, unknown 69%`."""
+    """Return the shares of its waiting in fewer words: `likely resources 31%, unknown 69%`."""
     if not function.waited_for:
         return ""
-    shares = [(waited_for.brief, ns / function.total_wait_ns) for waited_for, ns in function.wait_parts]
+    shares = [
+        (waited_for.brief_of(is_certain=part.is_certain), part.ns / function.total_wait_ns)
+        for waited_for, part in function.wait_parts
+    ]
     return ", ".join(f"{text} {share:.0%}" for text, share in shares if share >= _LEAST_SHARE)
 
 
@@ -59,16 +63,16 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
 
     Only the time that shows it counts: a worker's first call may have waited for its arguments before.
     """
-    from spanview.analysis.ray.waited_for import WaitedFor
+    from spanview.analysis.ray.waited_for import WaitedFor, WaitSum
 
     functions = [*functions]
     cold = sum(function.cold_starts for function in functions)
     if not cold:
         return ""
-    waits = [function.waited_for.get(WaitedFor.WORKER_START, (0, 0)) for function in functions]
-    calls, ns = (sum(figures) for figures in zip(*waits, strict=True))
-    together = "together " if calls > 1 else ""
-    return count(cold, "cold start") + (f" ({together}likely {duration(ns)} of waiting)" if calls else "")
+    waits = [function.waited_for.get(WaitedFor.WORKER_START, WaitSum(0, 0)) for function in functions]
+    calls, ns, certain_ns = (sum(figures) for figures in zip(*waits, strict=True))
+    words = ("together " if calls > 1 else "") + ("likely " if certain_ns < ns else "")
+    return count(cold, "cold start") + (f" ({words}{duration(ns)} of waiting)" if calls else "")
 
 
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:

@@ -133,7 +133,7 @@ class Decoder:
 
 
 def is_record(value: Any) -> bool:
-    """Tell whether a decoded value is a span, holds spans, or is an event of Ray's, and means the same alone as in a list with others."""
+    """Tell whether a decoded value is or holds spans, or is an event, and means the same alone as in a list."""
     if console.is_span(value):
         return True
     from spanview.formats.foreign import format_of

@@ -11,6 +11,7 @@ what there is. Whatever isn't as expected is left out: other releases of Ray wri
 from __future__ import annotations
 
 from binascii import Error, a2b_base64
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -92,8 +93,8 @@ class RayUpdates(NamedTuple):
     nodes: Sequence[NodeUpdate] = ()
 
     @property
-    def count(self) -> int:
-        """How many there are."""
+    def lines(self) -> int:
+        """How many lines say them."""
         return len(self.tasks) + len(self.actors) + len(self.nodes)
 
 
@@ -151,9 +152,7 @@ def _task_update(task: bytes, data: Mapping[str, Any]) -> TaskUpdate:
 def _fetched(times: Mapping[str, Any]) -> int:
     """Return how long arguments were fetched, as far as one line has the state that came next."""
     in_order = sorted((_number(ns, 0), state) for state, ns in times.items())
-    return sum(
-        after - ns for (ns, state), (after, _) in zip(in_order, in_order[1:], strict=False) if state in FETCHING
-    )
+    return sum(after - ns for (ns, state), (after, _) in pairwise(in_order) if state in FETCHING)
 
 
 def _actor_update(data: Mapping[str, Any]) -> ActorUpdate:

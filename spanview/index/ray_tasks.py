@@ -19,7 +19,7 @@ from spanview.formats.ray_events import NO_STATE, STATES
 from spanview.index.table import Interned
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -88,7 +88,7 @@ class RayTasks:
     def take(self, folder: str, updates: RayUpdates) -> None:
         """Take what lines of one of a session's folders say."""
         number = self._folders[folder]
-        self.version += updates.count
+        self.version += updates.lines
         for node in updates.nodes:
             self._folders_of_nodes.setdefault(node.node, set()).add(number)
             self.nodes[node.node] = node.resources

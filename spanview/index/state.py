@@ -80,7 +80,8 @@ def is_sound(state: Any, columns: Sequence[array[int]], sizes: Mapping[str, int]
     numbers = chain(
         (tallies.duplicates, tallies.torn, tallies.skipped, trial.span_slots.used, trial.trace_slots.used),
         *((file.records, file.gaps, file.skipped, *file.first_skipped[:-1], file.inspected) for file in files.values()),
-        *((file.repeated, file.fragments, file.content, *file.pids, file.events, file.unwritten) for file in files.values()),
+        *((file.repeated, file.fragments, file.content, *file.pids) for file in files.values()),
+        *((file.events, file.unwritten) for file in files.values()),
         *((each.offset, each.time_ns, each.count) for each in said),
         *((problem.offset, problem.length) for problem in problems),
         trial.duplicates.values(),

@@ -171,7 +171,7 @@ class Tallies:
             file.first_skipped = min([file.first_skipped, *batch.skipped]) if file.skipped else min(batch.skipped)
             file.skipped += len(batch.skipped)
             self.skipped += len(batch.skipped)
-        file.events += 0 if batch.ray is None else batch.ray.count
+        file.events += 0 if batch.ray is None else batch.ray.lines
         for said in batch.unwritten:
             file.unwritten += said.count
             if file.first_unwritten is None or said.offset < file.first_unwritten.offset:

@@ -121,21 +121,24 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
         goes=5,
     ),
     TableColumn(
-        "LIKELY FOR",
+        "WAITED FOR",
         36,
         waited_for_shares,
         gap=2,
         aligns_left=True,
         comes=8,
         name="waited_for",
-        meaning="what calls waited for: how many did, and how long",
+        meaning="what calls waited for: how many did, how long, and how much of it Ray itself says",
         schema={
             "type": "object",
-            "additionalProperties": {"type": "object", "properties": {"calls": INTEGER, "total_wait_ns": INTEGER}},
+            "additionalProperties": {
+                "type": "object",
+                "properties": dict.fromkeys(("calls", "total_wait_ns", "certain_ns"), INTEGER),
+            },
         },
         json=lambda function: {
-            waited_for.name.lower(): {"calls": calls, "total_wait_ns": ns}
-            for waited_for, (calls, ns) in function.waited_for.items()
+            waited_for.name.lower(): {"calls": part.calls, "total_wait_ns": part.ns, "certain_ns": part.certain_ns}
+            for waited_for, part in function.waited_for.items()
         },
     ),
     counted(

@@ -16,7 +16,7 @@ from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.reasons import Reason, reasons_of
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
-from spanview.analysis.ray.waited_for import WaitedFor, wait_reasons
+from spanview.analysis.ray.waited_for import WaitedFor, WaitSum, wait_reasons
 from spanview.analysis.ray.waits import cold_starts_of
 from spanview.index.arrays import copy_of
 from spanview.model.codes import ERROR
@@ -103,12 +103,12 @@ class Function:
         return () if self.generator else self.runs_ns
 
     @property
-    def wait_parts(self) -> list[tuple[WaitedFor, int]]:
+    def wait_parts(self) -> list[tuple[WaitedFor, WaitSum]]:
         """What its calls waited for, and how long: the longest known first, what isn't known last; all its waiting."""
-        known = [(kind, ns) for kind, (_, ns) in self.waited_for.items() if kind is not WaitedFor.UNKNOWN and ns]
-        parts: list[tuple[WaitedFor, int]] = sorted(known, key=lambda part: -part[1])
-        unknown = self.total_wait_ns - sum(ns for _, ns in parts)
-        return [*parts, (WaitedFor.UNKNOWN, unknown)] if unknown > 0 else parts
+        known = [(kind, part) for kind, part in self.waited_for.items() if kind is not WaitedFor.UNKNOWN]
+        parts: list[tuple[WaitedFor, WaitSum]] = sorted(known, key=lambda part: -part[1].ns)
+        unknown = self.total_wait_ns - sum(part.ns for _, part in parts)
+        return [*parts, (WaitedFor.UNKNOWN, WaitSum(0, unknown))] if unknown > 0 else parts
 
     @property
     def wait_histogram(self) -> list[int]:

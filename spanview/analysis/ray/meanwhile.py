@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _OF_OTHERS: Final = frozenset((WaitedFor.WORKER_START, WaitedFor.CREATION))
 """What a call can wait for that others wait for, too."""
-_FOLLOWED: Final = frozenset((WaitedFor.ACTOR, WaitedFor.FREE_WORKER, WaitedFor.CREATION))
+_FOLLOWED: Final = frozenset((WaitedFor.ACTOR, WaitedFor.RESOURCES, WaitedFor.CREATION))
 """What is shown by an attempt that may have waited itself."""
 _MOST_STEPS: Final = 64
 """So many attempts are followed."""

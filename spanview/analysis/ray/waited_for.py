@@ -21,7 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -67,44 +67,60 @@ _LAST_ENDS_OF_PREPARED: Final = 64
 """Such calls that are looked at for what a call may have waited for while its worker or actor was made."""
 
 
-WaitSums: TypeAlias = "Mapping[WaitedFor, tuple[int, int]]"
-"""By what was waited for, how many calls did, and how long in nanoseconds."""
+class WaitSum(NamedTuple):
+    """What several calls waited for one thing."""
+
+    calls: int
+    """How many did, longer than handing over a call takes."""
+    ns: int
+    certain_ns: int = 0
+    """What of it Ray's own events say."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether Ray says all of it."""
+        return self.certain_ns == self.ns > 0
+
+
+WaitSums: TypeAlias = "Mapping[WaitedFor, WaitSum]"
 
 
 class WaitedFor(StrEnum):
     """What most of a wait was for, or what it ended with."""
 
+    ARGUMENTS = "its arguments"
+    """Only Ray's own events show it."""
     WORKER_START = "a worker to start"
-    FREE_WORKER = "a free worker"
+    RESOURCES = "a free worker"
+    """Or for what else it needs, which no node had left."""
     ACTOR = "its actor"
     """The actor ran something else."""
     CREATION = "its actor to be ready"
+    RETRY = "an earlier attempt"
+    """Which left no span; only Ray's own events show it."""
     UNKNOWN = "unknown"
 
-    @property
-    def label(self) -> str:
-        """What was waited for, as `likely for a free worker`: certain is only what has to end before a call runs."""
-        return self.label_of("")
-
-    def label_of(self, extent: str) -> str:
+    def label_of(self, extent: str, *, is_certain: bool) -> str:
         """Return the words for a part of a wait, as `likely mostly for a worker to start`.
 
         Args:
             extent: Which part; empty for all of it.
+            is_certain: Whether Ray's own events say so; besides, what has to end before a call runs is certain.
         """
+        if self is WaitedFor.UNKNOWN:
+            return "cause unknown"
         text = f"{extent} for {self}" if extent else f"for {self}"
-        match self:
-            case WaitedFor.UNKNOWN:
-                return "cause unknown"
-            case WaitedFor.CREATION:
-                return text
-            case _:
-                return f"likely {text}"
+        return text if is_certain or self is WaitedFor.CREATION else f"likely {text}"
 
     @property
     def brief(self) -> str:
-        """What was waited for in fewer words, such as `free worker`."""
+        """What was waited for in fewer words, such as `worker start`."""
         return self.name.lower().replace("_", " ")
+
+    def brief_of(self, *, is_certain: bool) -> str:
+        """Return what was waited for in fewer words, as `likely worker start`, as `label_of` means it."""
+        is_sure = is_certain or self in {WaitedFor.CREATION, WaitedFor.UNKNOWN}
+        return self.brief if is_sure else f"likely {self.brief}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +134,10 @@ class WaitReason:
     """Whether nothing else is seen that it waited for."""
     is_most: bool = True
     """Whether at least half of the wait was surely for this alone; else it is what the wait ended with."""
+    is_certain: bool = False
+    """Whether Ray's own events say so."""
+    detail: str = ""
+    """What it asked for, where it waited for that; a text from a file."""
 
     @property
     def is_known(self) -> bool:
@@ -127,10 +147,13 @@ class WaitReason:
     @property
     def label(self) -> str:
         """What was waited for, and how much, as `mostly for its actor to be ready`."""
-        return self.waited_for.label_of("" if self.is_whole else "mostly" if self.is_most else "at the end")
+        extent = "" if self.is_whole else "mostly" if self.is_most else "partly" if self.is_certain else "at the end"
+        return self.waited_for.label_of(extent, is_certain=self.is_certain)
 
 
 _KINDS: Final = (*WaitedFor,)
+_UNKNOWN: Final = _KINDS.index(WaitedFor.UNKNOWN)
+"""The last one."""
 
 
 class WaitReasons:
@@ -138,28 +161,49 @@ class WaitReasons:
 
     Args:
         rows: Of attempts, ascending: those of a wait that is longer than handing over a call takes.
-        kinds: What each waited for, as its index in `WaitedFor`.
+        parts_ns: How long each waited for what, a column for each of `WaitedFor`; a row adds up to the wait.
         shown_by: The rows of the attempts that show it; `NO_ROW` where none does.
-        shares_ns: How long each waited for what it is said to have waited for.
+        are_certain: Which of them Ray's own events explain.
+        asked: What those that waited for a worker asked for, by row.
     """
 
     def __init__(
-        self, rows: Places, kinds: Places, shown_by: Places, waits_ns: NDArray[Any], shares_ns: NDArray[Any]
+        self, rows: Places, parts_ns: NDArray[Any], shown_by: Places, are_certain: Flags, asked: Mapping[int, str]
     ) -> None:
         self._rows = rows
-        self._kinds = kinds
+        self._parts_ns = parts_ns
         self._shown_by = shown_by
-        self._waits_ns = waits_ns
-        self._shares_ns = shares_ns
+        self._are_certain = are_certain
+        self._asked = asked
 
     def get(self, row: int) -> WaitReason | None:
         """Return what an attempt waited for; None where it hardly waited."""
-        index = int(np.searchsorted(self._rows, row))
-        if index == len(self._rows) or self._rows[index] != row:
+        index = self._index_of(row)
+        if index is None:
             return None
-        wait_ns, share_ns = int(self._waits_ns[index]), int(self._shares_ns[index])
+        parts, is_certain = self._parts_ns[index], bool(self._are_certain[index])
+        kind = _KINDS[int(parts[:_UNKNOWN].argmax())] if parts[:_UNKNOWN].any() else WaitedFor.UNKNOWN
+        wait_ns, share_ns = int(parts.sum()), int(parts[_KINDS.index(kind)])
+        if is_certain and parts[_UNKNOWN] > share_ns:
+            kind, share_ns = WaitedFor.UNKNOWN, int(parts[_UNKNOWN])
         is_whole, is_most = wait_ns - share_ns <= _MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
-        return WaitReason(_KINDS[self._kinds[index]], int(self._shown_by[index]), is_whole, is_most)
+        asked = self._asked.get(row, "") if kind is WaitedFor.RESOURCES else ""
+        return WaitReason(kind, int(self._shown_by[index]), is_whole, is_most, is_certain, asked)
+
+    def parts_of(self, row: int) -> dict[WaitedFor, int]:
+        """Return how long an attempt waited for what, in nanoseconds; empty where it hardly waited."""
+        index = self._index_of(row)
+        parts = [] if index is None else self._parts_ns[index].tolist()
+        return {kind: ns for kind, ns in zip(_KINDS, parts, strict=False) if ns}
+
+    def is_certain(self, row: int) -> bool:
+        """Tell whether Ray's own events explain the wait of an attempt."""
+        index = self._index_of(row)
+        return index is not None and bool(self._are_certain[index])
+
+    def _index_of(self, row: int) -> int | None:
+        index = int(np.searchsorted(self._rows, row))
+        return index if index < len(self._rows) and self._rows[index] == row else None
 
     def sums(self, rows: Places, groups: Places, size: int) -> list[WaitSums]:
         """Return how many attempts of each group waited for what, and how long for it.
@@ -171,17 +215,19 @@ class WaitReasons:
             return [{} for _ in range(size)]
         index = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
         known = self._rows[index] == rows
-        keys = groups[known] * len(_KINDS) + self._kinds[index[known]]
-        counts = np.bincount(keys, minlength=size * len(_KINDS)).reshape(size, -1)
-        times = np.zeros(size * len(_KINDS), np.int64)
-        np.add.at(times, keys, self._shares_ns[index[known]])
+        parts, of_group = self._parts_ns[index[known]], groups[known]
+        sums = np.zeros((3, size, len(_KINDS)), np.int64)
+        figures = parts >= _LEAST_NS, parts, np.where(self._are_certain[index[known]][:, None], parts, 0)
+        for of_figure, values in zip(sums, figures, strict=True):
+            np.add.at(of_figure, of_group, values)
         return [
-            {_KINDS[kind]: (int(of_group[kind]), int(ns[kind])) for kind in np.flatnonzero(of_group).tolist()}
-            for of_group, ns in zip(counts, times.reshape(size, -1), strict=True)
+            {_KINDS[kind]: WaitSum(*sums[:, group, kind].tolist()) for kind in np.flatnonzero(sums[1, group]).tolist()}
+            for group in range(size)
         ]
 
 
-NO_REASONS: Final = WaitReasons(*np.empty((5, 0), np.int64))
+_NOBODY: Final = np.empty(0, np.int64)
+NO_REASONS: Final = WaitReasons(_NOBODY, np.empty((0, len(_KINDS)), np.int64), _NOBODY, _NOBODY.astype(np.bool_), {})
 
 
 def wait_reasons(store: Store, attempts: Places | Sequence[int]) -> WaitReasons:
@@ -373,7 +419,7 @@ class AllAttempts:
             WaitedFor.CREATION: (is_created, made, alone),
             WaitedFor.WORKER_START: (is_started, firsts, alone),
             WaitedFor.ACTOR: (is_behind, previous, behind),
-            WaitedFor.FREE_WORKER: (is_queued, previous, starts - ready),
+            WaitedFor.RESOURCES: (is_queued, previous, starts - ready),
         }
         kinds, shares = np.full(len(chosen), _KINDS.index(WaitedFor.UNKNOWN)), waits
         evidence = np.full(len(chosen), NO_ROW)
@@ -384,8 +430,37 @@ class AllAttempts:
             kinds[holds] = _KINDS.index(waited_for)
             evidence[holds] = self._rows[shown_by[holds]]
             shares = np.where(holds, share, shares)
+        parts = np.zeros((len(chosen), len(_KINDS)), np.int64)
+        parts[np.arange(len(chosen)), kinds] = shares
+        parts[:, _UNKNOWN] = waits - parts[:, :_UNKNOWN].sum(axis=1)
+        are_certain, asked = self._take_rays_word(chosen, kinds, parts, evidence)
         order = np.argsort(self._rows[chosen], kind="stable")
-        return WaitReasons(*(column[order] for column in (self._rows[chosen], kinds, evidence, waits, shares)))
+        return WaitReasons(self._rows[chosen][order], parts[order], evidence[order], are_certain[order], asked)
+
+    def _take_rays_word(
+        self, chosen: Places, kinds: Places, parts: NDArray[Any], evidence: Places
+    ) -> tuple[Flags, Mapping[int, str]]:
+        """Replace what is likely by what Ray's own events say, where they speak of an attempt.
+
+        Args:
+            kinds: What each of some attempts waited for, likely.
+            parts: How long each waited for what.
+            evidence: The rows of the attempts that show it.
+
+        Returns:
+            Of which attempts Ray says it, and what they asked for, by row.
+        """
+        tasks = self._store.ray
+        if tasks is None:
+            return np.zeros(len(chosen), np.bool_), {}
+        from spanview.analysis.ray.told_waits import told_waits
+
+        rows = self._rows[chosen]
+        told = told_waits(self._store, tasks, rows, self._callers[chosen])
+        parts[told.are_told] = told.parts_ns[told.are_told]
+        is_other = told.are_told & (parts[:, :_UNKNOWN].argmax(axis=1) != kinds)
+        evidence[is_other] = NO_ROW
+        return told.are_told, told.asked
 
     def _began_ns(self, chosen: Places) -> NDArray[Any]:
         """Return when the processes of attempts began, in nanoseconds since 1970; 0 where no file's name says so."""
@@ -626,7 +701,7 @@ class AllAttempts:
 def reason_text(store: Store, reason: WaitReason) -> str:
     """Return what an attempt waited for and what shows it, as in `likely for a free worker: f ran there until then`."""
     if reason.row == NO_ROW:
-        return reason.label
+        return f"{reason.label}: it asked for {reason.detail}" if reason.detail else reason.label
     name = store.names.texts[store.spans.name[reason.row]]
     called = short_names([name]).get(name, function_of(name))
     match reason.waited_for:

@@ -55,7 +55,6 @@ class TaskUpdate(NamedTuple):
     """As Ray has it: `load`, `Counter.add`."""
     worker: bytes
     node: bytes
-    pid: int
     resources: str
     """What it asks for, as in `1 CPU, 2 GPU`."""
     has_environment: bool
@@ -141,7 +140,6 @@ def _task_update(task: bytes, data: Mapping[str, Any]) -> TaskUpdate:
         _text(info, "func_or_class_name"),
         _id(news.get("worker_id")),
         _id(news.get("node_id")),
-        _number(news.get("worker_pid"), 0),
         _asked(_object(info, "required_resources")),
         environment not in {"", "{}"},
         _text(error, "error_type"),

@@ -75,7 +75,6 @@ class RayTasks:
         self._pending: list[dict[str, NDArray[Any]]] = []
         self._columns: dict[str, NDArray[Any]] = {}
         self._messages = dict[tuple[int, int, int], str]()
-        self._pids = dict[str, int]()
         self._fetched = dict[tuple[int, int, int], int]()
         self._folders_of_nodes = dict[bytes, set[int]]()
         self.actors = dict[tuple[int, bytes], Actor]()
@@ -113,8 +112,6 @@ class RayTasks:
                 self._folders_of_nodes.setdefault(update.node, set()).add(folder)
             if update.message:
                 self._messages[folder, key, update.attempt] = update.message
-            if update.pid and update.worker:
-                self._pids[update.worker.hex()] = update.pid
             if update.fetched_ns:
                 self._fetched[folder, key, update.attempt] = update.fetched_ns
         numbers = {
@@ -220,13 +217,10 @@ class RayTasks:
 
     def are_first(self) -> Flags:
         """Tell which attempts are the first ones that their workers ran."""
-        workers, runs = self["worker"], self["runs"]
+        # Of a worker that was killed, its own last lines are lost.
+        workers, runs = self["worker"], np.where(self["runs"] == NO_STATE, self["sent"], self["runs"])
         order = np.lexsort((runs, workers))
         is_first = np.append(True, workers[order][1:] != workers[order][:-1])[: len(order)]
         flags = np.zeros(len(order), np.bool_)
         flags[order] = is_first & (workers[order] != 0) & (runs[order] != NO_STATE)
         return flags
-
-    def pid(self, index: int) -> int:
-        """Return the process of an attempt; 0 where it isn't known."""
-        return self._pids.get(self._workers.texts[self["worker"][index]], 0)

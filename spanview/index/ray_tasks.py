@@ -81,6 +81,8 @@ class RayTasks:
         """By the number of the folder, and the id."""
         self.nodes: dict[bytes, Mapping[str, float]] = {}
         """What nodes have, or had."""
+        self._known_sessions: tuple[int, Places] = -1, np.empty(0, np.int64)
+        """For a version, the session of each attempt."""
         self.version = 0
         """Grows with each line."""
 
@@ -170,7 +172,9 @@ class RayTasks:
     @property
     def sessions(self) -> Places:
         """The session of each attempt."""
-        return self._sessions[self["folder"].astype(np.int64)]
+        if self._known_sessions[0] != self.version:
+            self._known_sessions = self.version, self._sessions[self["folder"].astype(np.int64)]
+        return self._known_sessions[1]
 
     @property
     def _sessions(self) -> Places:

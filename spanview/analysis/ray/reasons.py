@@ -13,6 +13,7 @@ r, r        Serve's routing calls a replica again            replica full, likel
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
 s, r.check  of Serve's own, after Serve was shut down        shut down, likely
 f           in a log that Ray took repeated lines from       lost in the log, likely
+f           Ray's own events say it                          as they say: worker died, waiting, …; certain
 f           nothing of these                                 no attempt seen: it waited, ran, died, …
 
 The names of a call's two spans can differ, so what belongs to one actor is known by the actor's id.
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.analysis.ray.calls import Calls
+    from spanview.analysis.ray.told_outcomes import ToldOutcome
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
@@ -87,6 +89,15 @@ class Reason(StrEnum):
     """A replica of Ray Serve refused it, and Serve called one again."""
     SHUT_DOWN = "shut down"
     """Ray Serve called its own actors while it shut down."""
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    WORKER_DIED = "worker died"
+    NODE_DIED = "node died"
+    OUT_OF_MEMORY = "out of memory"
+    ACTOR_DIED = "actor died"
+    WAITING = "waiting"
+    RUNNING = "running"
+    """Those since `FAILED` are told by Ray's own events alone; it waited, or ran, when Ray wrote last."""
     LOST_IN_LOG = "lost in the log"
     """Ray's log de-duplication left out lines of spans."""
     UNKNOWN = "no attempt seen"
@@ -129,6 +140,12 @@ class Why:
 
 OPEN_TEXT: Final = "it waited or ran when the files were written, died, was cancelled, or could never start"
 """What may have happened to a call about which nothing more is known."""
+_OF_RAY: Final = {
+    **{reason.name: reason for reason in Reason},
+    "DEPENDENCY_FAILED": Reason.ARGUMENT_FAILED,
+    "PENDING": Reason.WAITING,
+}
+"""The reasons by the names of what became of tasks; what finished has none."""
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
 _CREATED: Final = Why(
     Reason.CREATED, "not a call: get_if_exists found no actor, so the call below creates it", Certainty.CERTAIN
@@ -269,11 +286,12 @@ class _Reasons:
         self._has_routes = any(part_of_name(text) is Part.ROUTE for text in store.names.texts)
         """Whether Serve's exporter is on where requests are routed: the replica's span is to be beside the call."""
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
+        self._told = self._told_outcomes(calls)
         self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
         unexplained = {*calls.without_attempt}
         self.answers = {call.row: self._why(call) for call in lone_calls if call.row in unexplained}
         for row in unexplained - self.answers.keys():
-            open_why = Why(Reason.UNKNOWN, OPEN_TEXT, may_run=True)
+            open_why = self._of_ray(row) or Why(Reason.UNKNOWN, OPEN_TEXT, may_run=True)
             self.answers[row] = _NOT_SUBMITTED if store.spans.status[row] == ERROR else open_why
 
     # -- what is known -----------------------------------------------------------------------------------------------
@@ -449,6 +467,9 @@ class _Reasons:
             return _EXISTING
         if self._store.spans.status[call.row] == ERROR:
             return _NOT_SUBMITTED
+        told = self._of_ray(call.row)
+        if told is not None:
+            return told
         if self._was_refused(call):
             return Why(Reason.REFUSED, "its replica refused it, being full: Ray Serve called a replica again")
         if self._is_of_shutdown(call):
@@ -459,6 +480,26 @@ class _Reasons:
             return Why(Reason.UNTRACED, text, Certainty.CERTAIN)
         of_method = self._of_method(call, actor)
         return of_method or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
+
+    def _told_outcomes(self, calls: Calls) -> Mapping[int, ToldOutcome]:
+        """Return what Ray's own events say of calls without an attempt, by row."""
+        if self._store.ray is None:
+            return {}
+        from spanview.analysis.ray.told_outcomes import told_outcomes
+
+        return told_outcomes(self._store, calls.without_attempt)
+
+    def _of_ray(self, row: int) -> Why | None:
+        """Return what Ray itself says of a call; None where it says nothing, or only that the call finished."""
+        told = self._told.get(row)
+        if told is None:
+            return None
+        reason = _OF_RAY.get(told.outcome.name)
+        if reason is None:
+            return Why(Reason.UNTRACED, "Ray says that it finished, and no span of it is here", Certainty.CERTAIN)
+        if told.outcome.is_over:
+            return Why(reason, f"Ray says: {told.text}", Certainty.CERTAIN)
+        return Why(reason, f"Ray said last that it {told.text}", Certainty.CERTAIN, may_run=True)
 
     def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function

@@ -4,6 +4,7 @@ A call without an attempt, for which no other reason is known, in the order of t
 
 condition                                                     answer
 ------------------------------------------------------------  -----------------------------------------------------
+Ray's own events say what it does, and its caller lives       waits for 1 GPU, as Ray says
 a span of its trace, or of its caller's file, came lately,    may run: its trace, or its caller's file, still grows
   and its caller isn't seen to run
 the caller isn't known, or can't be looked up                 not known whether it runs
@@ -397,6 +398,9 @@ class Running:
             return self._assess(row)
 
     def _assess(self, row: int) -> Assessment:
+        return self._told(row) or self._assess_processes(row)
+
+    def _assess_processes(self, row: int) -> Assessment:
         if not self._has_no_attempt(row):
             # Whoever asks took it for one without when spans came.
             return Assessment(True, "has an attempt by now")
@@ -434,6 +438,18 @@ class Running:
         else:
             self._not_run.pop(row, None)
         return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")
+
+    def _told(self, row: int) -> Assessment | None:
+        """Return what Ray's own events say of a call that isn't over; None where they don't, or its caller is gone."""
+        caller = None if self._store.ray is None else self._writers.facts_of(row).writer
+        if caller is None or not self._writers.life(row, caller).is_alive or not self._has_no_attempt(row):
+            return None
+        from spanview.analysis.ray.told_outcomes import TaskOutcome, told_outcomes
+
+        told = told_outcomes(self._store, [row]).get(row)
+        if told is None or told.outcome.is_over:
+            return None
+        return Assessment(True, f"{told.text}, as Ray says", runs=told.outcome is TaskOutcome.RUNNING)
 
     def _has_grown_lately(self, row: int) -> bool:
         spans, since = self._store.spans, self._clock() - _GROWTH_S

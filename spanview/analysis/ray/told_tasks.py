@@ -12,8 +12,9 @@ last one of the task that had begun when its span started.
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
@@ -42,13 +43,30 @@ _MOST_AT_ONCE: Final = 1_000
 """Tasks that were made while a call was submitted, among which its own is searched for."""
 
 
+def told_tasks(store: Store) -> ToldTasks | None:
+    """Return what Ray says of the calls of a store as it is now; None where it says nothing."""
+    if store.ray is None:
+        return None
+    known = _TOLD.get(store)
+    if known is None or known.version != store.ray.version:
+        known = _TOLD[store] = ToldTasks(store, store.ray)
+    return known
+
+
 class ToldTasks:
-    """What Ray says of the calls of a store as it is now."""
+    """What Ray says of the calls of a store, as long as it says no more."""
 
     def __init__(self, store: Store, tasks: RayTasks) -> None:
-        self._store = store
-        self.tasks = tasks
+        self._find_store = ref(store)
+        self.tasks, self.version = tasks, tasks.version
         self._ids = _IDS.setdefault(store, _Ids())
+
+    @property
+    def _store(self) -> Store:
+        store = self._find_store()
+        if store is None:
+            raise ReferenceError("its store is gone")
+        return store
 
     def of_attempts(self, rows: Places, calls: Places) -> Places:
         """Return which attempt of a task each of some attempts is; `UNKNOWN_TASK` where Ray says nothing of it.
@@ -118,13 +136,16 @@ class ToldTasks:
         functions = ["." + self._store.names.texts[name].removesuffix(SUBMITTED) for name in names]
         return np.array([[text != "" and name.endswith("." + text) for text in of_tasks] for name in functions])
 
-    @property
+    @cached_property
     def _by_made(self) -> tuple[Places, NDArray[Any]]:
         """The first attempts of tasks by when they were made, and these times."""
         made = self.tasks["made"]
         known = np.flatnonzero((self.tasks["attempt"] == 0) & (made != NO_STATE))
         order = known[np.argsort(made[known], kind="stable")]
         return order, made[order]
+
+
+_TOLD: Final[WeakKeyDictionary[Store, ToldTasks]] = WeakKeyDictionary()
 
 
 class _Ids:

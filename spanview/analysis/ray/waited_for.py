@@ -30,6 +30,7 @@ from spanview.analysis.intervals import Covered, Levels
 from spanview.analysis.ray.executions import is_retry
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
+from spanview.analysis.ray.told_tasks import told_tasks
 from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
 from spanview.index.processes import began_ns_of_file
@@ -450,7 +451,7 @@ class AllAttempts:
         Returns:
             Of which attempts Ray says it, and what they asked for, by row.
         """
-        tasks = self._store.ray
+        tasks = told_tasks(self._store)
         if tasks is None:
             return np.zeros(len(chosen), np.bool_), {}
         from spanview.analysis.ray.told_waits import told_waits

@@ -1,0 +1,108 @@
+"""What calls waited for, by Ray's own events.
+
+a task, an actor's creation    made ──arguments──▶ ready ──resources──▶|──worker start──▶ sent ─▶ runs
+                                                                       its process begins
+a call of an actor             made ──arguments──▶ ready ──creation──▶ sent ──actor──▶ runs
+a second attempt               the first one made ──retry──▶ it ready ──▶ …, where no span shows the first one
+
+A worker that runs its first task loads the function, and what traces it, between `runs` and the span's start: that is
+its start, too. What is left, as handing over a call, is unknown.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from spanview.analysis.ray.waited_for import WaitedFor
+from spanview.formats.ray_events import NO_STATE, TASK_KINDS
+from spanview.index.arrays import copy_of
+from spanview.index.processes import began_ns_of_file
+from spanview.index.ray_tasks import UNKNOWN_TASK
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from spanview.analysis.ray.told_tasks import ToldTasks
+    from spanview.index.arrays import Flags, Places
+    from spanview.index.store import Store
+
+_KINDS: Final = (*WaitedFor,)
+
+
+class ToldWaits(NamedTuple):
+    """What Ray says that attempts waited for."""
+
+    are_told: Flags
+    """Of which it says anything."""
+    parts_ns: NDArray[Any]
+    """How long each waited for what, a column for each of `WaitedFor`, from its call's end to its start."""
+    asked: Mapping[int, str]
+    """What those asked for that waited for a worker, by row."""
+
+
+def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places) -> ToldWaits:
+    """Return what Ray says that attempts waited for, each the first of its call that left a span.
+
+    Args:
+        calls: The rows of their calls.
+    """
+    tasks, found = told.tasks, told.of_attempts(rows, calls)
+    parts = np.zeros((len(rows), len(_KINDS)), np.int64)
+    if not len(tasks):
+        return ToldWaits(found != UNKNOWN_TASK, parts, {})
+    since, until = copy_of(store.spans.end_ns)[calls], copy_of(store.spans.start_ns)[rows]
+    kind, made, ready, sent, runs = (tasks[name][found] for name in ("kind", "made", "ready", "sent", "runs"))
+    are_told = (found != UNKNOWN_TASK) & (ready != NO_STATE)
+    # What ran was sent: a worker that was killed may have written neither.
+    sent = np.where(sent == NO_STATE, np.where(runs == NO_STATE, np.maximum(ready, until), runs), sent)
+    is_method = kind == TASK_KINDS.index("ACTOR_TASK")
+    is_first = tasks.are_first()[found] | (kind == TASK_KINDS.index("ACTOR_CREATION_TASK"))
+    began = _began(store, rows)
+    starting = np.where(is_first & ~is_method, np.clip(began, ready, np.maximum(ready, sent)), sent)
+
+    def between(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
+        """Return what of a stretch is a part of each wait."""
+        length: NDArray[Any] = np.minimum(end, until) - np.maximum(start, since)
+        return np.where(end == NO_STATE, 0, np.maximum(0, length))
+
+    def put(waited_for: WaitedFor, ns: NDArray[Any]) -> None:
+        parts[:, _KINDS.index(waited_for)] += ns
+
+    # What is tried again is made again before the time has come to do so.
+    is_retried = tasks["attempt"][found] > 0
+    put(WaitedFor.RETRY, np.where(is_retried, between(since, ready), 0))
+    put(WaitedFor.ARGUMENTS, np.where(is_retried, 0, between(np.minimum(made, ready), ready)))
+    put(WaitedFor.CREATION, np.where(is_method, between(ready, sent), 0))
+    put(WaitedFor.ACTOR, np.where(is_method, between(sent, runs), 0))
+    put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
+    put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
+    put(WaitedFor.WORKER_START, np.where(is_first & (runs != NO_STATE), between(runs, until), 0))
+    if tasks.have_fetched:
+        fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
+        whole = WaitedFor.ACTOR, WaitedFor.RESOURCES
+        for part in whole:
+            column = parts[:, _KINDS.index(part)]
+            taken = np.minimum(column, fetched)
+            column -= taken
+            fetched -= taken
+            put(WaitedFor.ARGUMENTS, taken)
+    put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
+    texts, has_asked = tasks.resources.texts, parts[:, _KINDS.index(WaitedFor.RESOURCES)] > 0
+    asked = np.flatnonzero(are_told & has_asked)
+    resources = tasks["resources"][found[asked]].tolist()
+    return ToldWaits(
+        are_told, parts, {row: texts[index] for row, index in zip(rows[asked].tolist(), resources, strict=True)}
+    )
+
+
+def _began(store: Store, rows: Places) -> NDArray[Any]:
+    """Return when the processes of spans began, as far as their files' names tell; else 0."""
+    sources = copy_of(store.spans.source)[rows]
+    numbers, of_rows = np.unique(sources, return_inverse=True)
+    times = [began_ns_of_file(store.sources[number].path) for number in numbers.tolist()]
+    began: NDArray[Any] = np.array(times, np.int64)[of_rows]
+    return began

@@ -95,8 +95,24 @@ def told_outcomes(store: Store, calls: Sequence[int]) -> dict[int, ToldOutcome]:
     return {row: _outcome_of(told.tasks, index) for row, index in found if index != UNKNOWN_TASK}
 
 
+def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:
+    """Return what became of one attempt; None where Ray says nothing of it."""
+    told = told_tasks(store)
+    if told is None:
+        return None
+    (index,) = told.of_attempts(np.array([row]), np.array([_call_of(store, row)])).tolist()
+    return None if index == UNKNOWN_TASK else _outcome_of(told.tasks, index)
+
+
+def _call_of(store: Store, row: int) -> int:
+    """Return the row of the call of an attempt; a negative number where no file holds it."""
+    spans = store.spans
+    of_trace = store.rows_of_trace(spans.trace[row])
+    return next((each for each in of_trace if spans.span_id[each] == spans.parent_id[row]), UNKNOWN_TASK)
+
+
 def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
-    """Return what became of the task of an attempt, its last one."""
+    """Return what became of an attempt."""
     has_run = bool(tasks["runs"][index] != NO_STATE)
     if tasks["has_failed"][index]:
         return _failed(tasks, index, has_run=has_run)

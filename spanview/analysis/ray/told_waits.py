@@ -57,8 +57,9 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places) -> To
     since, until = copy_of(store.spans.end_ns)[calls], copy_of(store.spans.start_ns)[rows]
     kind, made, ready, sent, runs = (tasks[name][found] for name in ("kind", "made", "ready", "sent", "runs"))
     are_told = (found != UNKNOWN_TASK) & (ready != NO_STATE)
-    # What ran was sent: a worker that was killed may have written neither.
-    sent = np.where(sent == NO_STATE, np.where(runs == NO_STATE, np.maximum(ready, until), runs), sent)
+    # There is a span, so it was sent, and ran: a worker that was killed may have written neither.
+    runs = np.where(runs == NO_STATE, np.maximum(until, np.where(sent == NO_STATE, ready, sent)), runs)
+    sent = np.where(sent == NO_STATE, runs, sent)
     is_method = kind == TASK_KINDS.index("ACTOR_TASK")
     is_first = tasks.are_first()[found] | (kind == TASK_KINDS.index("ACTOR_CREATION_TASK"))
     began = _began(store, rows)
@@ -80,7 +81,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places) -> To
     put(WaitedFor.ACTOR, np.where(is_method, between(sent, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
     put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
-    put(WaitedFor.WORKER_START, np.where(is_first & (runs != NO_STATE), between(runs, until), 0))
+    put(WaitedFor.WORKER_START, np.where(is_first, between(runs, until), 0))
     if tasks.have_fetched:
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
         whole = WaitedFor.ACTOR, WaitedFor.RESOURCES

@@ -4,6 +4,8 @@ the process that the span names              its file                           
 -------------------------------------------  -------------------------------------  ----------------------------------
 it, on this host, had that id then           –                                      runs
 is alive
+has ended, and Ray's own events say that     –                                      is lost; cancelled, it was stopped
+  the attempt failed
 was ended in order, as Ray's log says        –                                      was stopped
 ran on another host, or isn't named          –                                      unknown
 was seen alive, and has ended                –                                      is lost
@@ -33,6 +35,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from spanview.analysis.ray.names import function_of, is_rays_own
 from spanview.analysis.ray.writers import Life, Writers
 from spanview.index.processes import file_of_process
+from spanview.model.codes import CONSUMER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -179,6 +182,8 @@ class UnendedSpans:
         if was_alive and not self._writers.has_ended(row, writer, _READING_DELAY_S):
             return Unended(Fate.RUNS, f"{who} was alive a moment ago", writer.pid, seen_ns=now_ns)
         seen_ns = max(self._writers.seen_ns(row, writer), self._last_of(row))
+        if (by_ray := self._by_ray(row, writer.pid, seen_ns)) is not None:
+            return by_ray
         told = self._exit_of(row)
         if told is not None and told.is_in_order:
             return Unended(Fate.STOPPED, f"Ray ended {who} because {told.text}", writer.pid, seen_ns=seen_ns)
@@ -193,6 +198,18 @@ class UnendedSpans:
             fate = Fate.STOPPED if is_own else Fate.LOST
             return Unended(fate, reason, writer.pid, is_likely=is_own or not was_alive, seen_ns=seen_ns)
         return Unended(Fate.UNKNOWN, f"{who} isn't running here, but the file may be a copy", writer.pid)
+
+    def _by_ray(self, row: int, pid: int, seen_ns: int) -> Unended | None:
+        """Return what Ray's own events say became of an attempt that didn't finish; None where they say nothing."""
+        if self._store.ray is None or self._store.spans.kind[row] != CONSUMER:
+            return None
+        from spanview.analysis.ray.told_outcomes import TaskOutcome, outcome_of_attempt
+
+        told = outcome_of_attempt(self._store, row)
+        if told is None or not told.outcome.has_failed:
+            return None
+        fate = Fate.STOPPED if told.outcome is TaskOutcome.CANCELLED else Fate.LOST
+        return Unended(fate, f"Ray says: {told.text}", pid, seen_ns=seen_ns)
 
     def _exit_of(self, row: int) -> WorkerExit | None:
         """Return what Ray says of the end of a span's worker; None where it says nothing."""

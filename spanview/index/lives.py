@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +26,9 @@ class Lives(Protocol):
 
     def known_until(self) -> Mapping[int, int]:
         """Return until when spans without an end are known to have run, by row, in nanoseconds since 1970."""
+
+    def unended(self) -> Mapping[int, Any]:
+        """Return what has become of spans without an end, by row, as `analysis.ray.unended.Unended` has it."""
 
     def is_open(self, row: int) -> bool | None:
         """Return whether a call without an attempt may still get one; None where processes don't show it."""

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.call_groups import CallsBy, call_group_names
 from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.generators import generators_of
+from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
+from spanview.analysis.ray.told_outcomes import CallOutcome
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.ray.waited_for import NO_REASONS, AllAttempts, reason_text
 from spanview.display.call_text import NOT_YET_SEEN
@@ -23,12 +26,13 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.times import NO_TIME
 from spanview.reports.calls import NOTHING
 from spanview.reports.report import Report
-from spanview.reports.table import TEXT, Piece, Ranks, Table, TableColumn, counted, fact, moments, timed
+from spanview.reports.table import INTEGER, TEXT, Piece, Ranks, Table, TableColumn, counted, fact, moments, timed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from spanview.analysis.ray.calls import Call, Calls
+    from spanview.analysis.ray.outcomes import Became
     from spanview.analysis.ray.reasons import Why
     from spanview.analysis.ray.running import Assessment
     from spanview.analysis.ray.unended import Unended
@@ -63,6 +67,8 @@ class CallFacts:
     """What first attempts waited for."""
     generators: Collection[str] = ()
     """Functions that are generators, certainly or likely: then no run is known."""
+    became: Mapping[int, Became] = field(default_factory=dict)
+    """What became of them, by their rows, as far as spans show, or Ray's own events."""
     unended: Mapping[int, Unended] = field(default_factory=dict)
     """What has become of attempts without an end, by row, as far as that was asked."""
     open_calls: Collection[int] = frozenset()
@@ -80,13 +86,15 @@ class CallFacts:
         """
         store, firsts = among.store, [call.attempts[0] for call in calls if call.attempts]
         reasons = reasons_of(store, among) if len(firsts) < len(calls) else {}
-        return cls(store, calls, reasons, attempts.reasons_of(firsts), generators_of(store))
+        waits = attempts.reasons_of(firsts)
+        return cls(store, calls, reasons, waits, generators_of(store), outcomes_of(store, calls, reasons))
 
     def learn(
         self, unended: Mapping[int, Unended], open_calls: Collection[int], notes: Mapping[int, Assessment]
     ) -> None:
         """Take what processes say of calls."""
         self.unended, self.open_calls, self.notes = unended, open_calls, notes
+        self.became = outcomes_of(self.store, self.calls, self.reasons, unended)
         self.__dict__.pop("longest_said", None)
 
     @cached_property
@@ -166,6 +174,18 @@ class CallFacts:
     def wait_of(self, call: Call) -> WaitReason | None:
         """Return what a call waited for; None where it hardly waited, or has no attempt."""
         return self.waits.get(call.attempts[0]) if call.attempts else None
+
+    def wait_parts_of(self, call: Call) -> dict[str, int]:
+        """Return how long a call waited for what, in nanoseconds; empty where it hardly waited, or has no attempt."""
+        parts = self.waits.parts_of(call.attempts[0]) if call.attempts else {}
+        return {waited_for.name.lower(): ns for waited_for, ns in parts.items()}
+
+    def wait_certainty_of(self, call: Call) -> Certainty | None:
+        """Return whether it is certain what a call waited for; None where that isn't known, or it hardly waited."""
+        reason = self.wait_of(call)
+        if reason is None or not reason.is_known:
+            return None
+        return Certainty.CERTAIN if reason.is_certain else Certainty.LIKELY
 
     def shown_row(self, call: Call) -> int:
         """Return the span that a call is shown at: its last attempt, or its PRODUCER."""
@@ -307,9 +327,27 @@ def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Ca
                 value=lambda call: (call.outcome in _FAILED or not call.attempts, len(call.attempts)),
                 ranks=Ranks.AMOUNTS,
                 name="outcome",
-                meaning="how it went: its last attempt ended, failed, runs, …",
-                schema={"type": "string"},
-                json=known.outcome,
+                meaning="what became of it",
+                schema={"enum": [outcome.key for outcome in CallOutcome]},
+                json=lambda call: known.became[call.row].outcome.key,
+            ),
+            fact(
+                "outcome_certainty",
+                "whether that is certain; null where it is unknown",
+                {"enum": [*Certainty, None]},
+                lambda call: known.became[call.row].certainty,
+            ),
+            fact(
+                "wait_parts_ns",
+                "how long it waited for what, in nanoseconds; empty where it hardly waited, or has no attempt",
+                {"type": "object", "additionalProperties": INTEGER},
+                known.wait_parts_of,
+            ),
+            fact(
+                "wait_certainty",
+                "whether that is certain, as Ray itself says; null where it hardly waited, or nothing is known",
+                {"enum": [*Certainty, None]},
+                known.wait_certainty_of,
             ),
             fact("cause", "why it has no attempt, or what it waited for, and what shows it", TEXT, cause),
             fact(

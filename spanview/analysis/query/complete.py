@@ -19,9 +19,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import OF_SPANS
-from spanview.analysis.query.parse import ESCAPED, end_of, operator_after
+from spanview.analysis.query.parse import DURATION_KEYS, ESCAPED, end_of, operator_after
 from spanview.analysis.query.query import parse_query
-from spanview.analysis.query.terms import KINDS, QUERY_KEYS
+from spanview.analysis.query.terms import KINDS, OUTCOMES, QUERY_KEYS
 from spanview.analysis.query.values import REQUEST_ID_KEYS, UUID, number_of
 from spanview.analysis.query.written import anywhere, quoted, written_value
 from spanview.index.lives import State
@@ -31,7 +31,7 @@ from spanview.model.problems import QueryError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_SIZED: Final = ("duration", "self", "start", "trace.duration", "trace.spans", "trace.errors")
+_SIZED: Final = (*DURATION_KEYS, "start", "trace.spans", "trace.errors")
 OPERATOR_OF: Final = dict.fromkeys(QUERY_KEYS, "=") | dict.fromkeys(_SIZED, ">") | {"any": "~", "description": "~"}
 """The language's own keys, in the order in which they are proposed, and the operator that most often follows."""
 MAX_CANDIDATES: Final = 100
@@ -253,13 +253,14 @@ def _values(stretch: _Stretch, vocabulary: Vocabulary) -> Iterable[str]:
     key, operator = _own_or_written(stretch.key or ""), stretch.operator
     if not key or not _takes(key, operator, ""):
         return ()
-    if key in {"duration", "self", "trace.duration"}:
+    if key in DURATION_KEYS:
         return [f"{stretch.typed}{unit}" for unit in _UNITS] if _DIGITS.fullmatch(stretch.typed) else ()
     closed: dict[str, Sequence[str]] = {
         "name": vocabulary.names,
         "service": vocabulary.services,
         "kind": KINDS,
         "finding": OF_SPANS,
+        "outcome": OUTCOMES,
         "status": (*STATUS_NAMES[::-1], *State),
         "file": vocabulary.files,
         "trace.root": vocabulary.roots,

@@ -42,12 +42,14 @@ _MAX_DEPTH: Final = 50
 OWN_KEYS: Final = frozenset(
     (
         *("name", "service", "kind", "status", "description", "duration", "self", "start", "depth", "trace", "span"),
+        *("wait", "wait.arguments", "wait.resources", "wait.worker_start", "wait.creation", "wait.actor"),
+        *("wait.retry", "wait.unknown", "outcome"),
         *("pid", "file", "event", "scope", "any", "finding"),
         *("trace.duration", "trace.spans", "trace.errors", "trace.root", "trace.complete"),
     )
 )
 """The language's own keys; all others are attributes."""
-_DURATIONS: Final = frozenset(("duration", "self", "trace.duration"))
+DURATION_KEYS: Final = frozenset(("duration", "self", "trace.duration", *(key for key in OWN_KEYS if "wait" in key)))
 """The language's own keys that are compared with durations."""
 
 
@@ -289,7 +291,7 @@ def _value(text: str, operator: re.Match[str], key: str) -> tuple[str, int, int]
     if text.startswith('"', position):
         value, _, end = _quoted(text, position)
         return value, position, end
-    duration = _DURATION.match(text, position) if key in _DURATIONS else None
+    duration = _DURATION.match(text, position) if key in DURATION_KEYS else None
     if duration is not None:
         return duration[1] + duration[2], position, duration.end()
     value_match = _VALUE.match(text, position)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.diagnosis.finding import Kind
     from spanview.analysis.query.timetext import Clock
+    from spanview.analysis.ray.known_calls import KnownCalls
     from spanview.index.lives import Lives, State
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -55,7 +56,7 @@ class TreeFacts:
     """What only the stitched trees of one store show, kept until a trace grows."""
 
     __slots__ = (
-        *("_above", "_alive", "_complete", "_depths", "_moments", "_of_findings", "_selves", "_stitched"),
+        *("_above", "_alive", "_calls", "_complete", "_depths", "_moments", "_of_findings", "_selves", "_stitched"),
         *("_store", "_timed"),
     )
 
@@ -74,6 +75,8 @@ class TreeFacts:
         """By what must be below, and in which trace: the spans above, with the trace's version then."""
         self._moments: dict[Clock, tuple[Store, int, int]] = {}
         """What times of day mean, with the number of spans at that time."""
+        self._calls: tuple[Store, KnownCalls] | None = None
+        """What is known of the calls of a store."""
         self._alive: dict[State | None, tuple[Store, float, Any]] = {}
         """What processes have told, and when, by `time.monotonic`."""
 
@@ -141,6 +144,24 @@ class TreeFacts:
             counts = table.span_count[:], table.replaced[:]
             known = self._of_findings[kind] = store, *counts, spans_in_finding(store, kind)
         return row in known[3]
+
+    def wait_parts(self, store: Store, row: int) -> Mapping[str, int] | None:
+        """Return how long the call of an attempt waited for what, in nanoseconds; None for any other span.
+
+        Of several attempts it is the first one.
+        """
+        return self._calls_of(store).wait_parts_of(row)
+
+    def outcome(self, store: Store, row: int) -> str | None:
+        """Return what became of a call, for its span and that of its last attempt; None for any other span."""
+        return self._calls_of(store).outcomes.get(row)
+
+    def _calls_of(self, store: Store) -> KnownCalls:
+        if self._calls is None or self._calls[0] is not store or not self._calls[1].is_current:
+            from spanview.analysis.ray.known_calls import KnownCalls
+
+            self._calls = store, KnownCalls(store)
+        return self._calls[1]
 
     def depth(self, store: Store, row: int) -> int:
         """Return how many nodes stand above a span in its tree."""

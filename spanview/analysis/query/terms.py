@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from spanview.analysis.diagnosis.finding import OF_SPANS, Kind
@@ -39,6 +40,13 @@ if TYPE_CHECKING:
 
 KINDS: Final = (*KIND_NAMES, "UNSPECIFIED")
 """What `kind` may be compared with; the column's values are indices."""
+WAITS: Final = ("arguments", "resources", "worker_start", "creation", "actor", "retry", "unknown")
+"""What a call may have waited for, as `analysis.ray.waited_for.WaitedFor` has it; importing that takes numpy."""
+OUTCOMES: Final = (
+    *("finished", "failed", "cancelled", "worker_died", "node_died", "out_of_memory", "actor_died"),
+    *("constructor_failed", "dependency_failed", "pending", "running", "not_submitted", "unknown"),
+)
+"""What may have become of a call, as `analysis.ray.told_outcomes.CallOutcome` has it."""
 _LEAST_BEGINNING: Final = 3
 """Characters of a key that is cut short."""
 MIN_SIMILARITY: Final = 0.75
@@ -240,6 +248,31 @@ def _finding_term(raw: RawTerm) -> Term:
     )
 
 
+def _wait_term(raw: RawTerm, waited_for: str) -> Term:
+    """Return the test of how long a Ray call waited before it ran, or of the part that it waited for one thing."""
+
+    def read(subject: Subject) -> Number | None:
+        parts = subject.facts.wait_parts(subject.store, subject.row)
+        return None if parts is None else parts.get(waited_for, 0) if waited_for else sum(parts.values())
+
+    return _size_term(raw, _DURATION, read, cost=Cost.TREE)
+
+
+def _outcome_term(raw: RawTerm) -> Term:
+    """Return the test of what became of a Ray call, which its span and that of its last attempt have."""
+    if raw.operator not in {"=", "!="}:
+        fail(raw.operator_start, "expected = or != after outcome")
+    wanted, is_wanted = raw.value.lower(), raw.operator == "="
+    if wanted not in OUTCOMES:
+        _refuse_choice(raw, OUTCOMES)
+
+    def test(subject: Subject) -> bool:
+        outcome = subject.facts.outcome(subject.store, subject.row)
+        return outcome is not None and (outcome == wanted) == is_wanted
+
+    return Term(False, Cost.TREE, test)
+
+
 def _attribute_term(raw: RawTerm) -> Term:
     """Return the test of an attribute; a span that lacks it never matches, not even with `!=`."""
     key = raw.key
@@ -264,6 +297,9 @@ QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "self": lambda raw: _size_term(
         raw, _DURATION, lambda subject: subject.facts.self_ns(subject.store, subject.row), cost=Cost.TREE
     ),
+    "wait": lambda raw: _wait_term(raw, ""),
+    **{f"wait.{name}": partial(_wait_term, waited_for=name) for name in WAITS},
+    "outcome": _outcome_term,
     "any": any_term,
     "event": event_term,
     "finding": _finding_term,

@@ -11,6 +11,7 @@ from spanview.model.codes import PRODUCER
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from spanview.analysis.ray.calls import Calls
     from spanview.analysis.ray.reasons import Why
     from spanview.analysis.ray.waited_for import AllAttempts, WaitReason, WaitReasons
     from spanview.analysis.serve.requests import Request
@@ -54,10 +55,42 @@ class KnownCalls:
     @cached_property
     def reasons(self) -> Mapping[int, Why]:
         """Why calls have no attempt, by the rows of their PRODUCERs."""
-        from spanview.analysis.ray.calls import calls_of
         from spanview.analysis.ray.reasons import reasons_of
 
-        return reasons_of(self._store, calls_of(self._store))
+        return reasons_of(self._store, self._calls)
+
+    def wait_parts_of(self, row: int) -> Mapping[str, int] | None:
+        """Return how long a call waited for what, by its first attempt; None for any other span."""
+        if row not in self._first_attempts:
+            return None
+        return {kind.name.lower(): ns for kind, ns in self._waits.parts_of(row).items()}
+
+    @cached_property
+    def _waits(self) -> WaitReasons:
+        from spanview.analysis.ray.waited_for import wait_reasons
+
+        return wait_reasons(self._store, [*self._first_attempts])
+
+    @cached_property
+    def _first_attempts(self) -> frozenset[int]:
+        return frozenset(call.attempts[0] for call in self._calls if call.attempts)
+
+    @cached_property
+    def _calls(self) -> Calls:
+        from spanview.analysis.ray.calls import calls_of
+
+        return calls_of(self._store)
+
+    @cached_property
+    def outcomes(self) -> Mapping[int, str]:
+        """What became of calls, by the rows of their spans and of their last attempts."""
+        from spanview.analysis.ray.outcomes import outcomes_of
+
+        calls = [*self._calls]
+        asked = None if self._store.ask_lives is None else self._store.ask_lives(self._store)
+        became = outcomes_of(self._store, calls, self.reasons, {} if asked is None else asked.unended())
+        rows = ((row, call) for call in calls for row in (call.row, *call.attempts[-1:]))
+        return {row: became[call.row].outcome.key for row, call in rows}
 
     def reasons_among(self, rows: Iterable[int]) -> dict[int, Why]:
         """Return why calls among some rows have no attempt; all other rows are left out."""

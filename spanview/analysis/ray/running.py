@@ -444,12 +444,12 @@ class Running:
         caller = None if self._store.ray is None else self._writers.facts_of(row).writer
         if caller is None or not self._writers.life(row, caller).is_alive or not self._has_no_attempt(row):
             return None
-        from spanview.analysis.ray.told_outcomes import TaskOutcome, told_outcomes
+        from spanview.analysis.ray.told_outcomes import CallOutcome, told_outcomes
 
         told = told_outcomes(self._store, [row]).get(row)
         if told is None or told.outcome.is_over:
             return None
-        return Assessment(True, f"{told.text}, as Ray says", runs=told.outcome is TaskOutcome.RUNNING)
+        return Assessment(True, f"{told.text}, as Ray says", runs=told.outcome is CallOutcome.RUNNING)
 
     def _has_grown_lately(self, row: int) -> bool:
         spans, since = self._store.spans, self._clock() - _GROWTH_S

@@ -22,6 +22,7 @@ from spanview.index.ray_tasks import UNKNOWN_TASK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from spanview.index.arrays import Places
     from spanview.index.ray_tasks import RayTasks
     from spanview.index.store import Store
 
@@ -30,8 +31,8 @@ _MOST_CAUSE: Final = 160
 """Characters of why an actor died."""
 
 
-class TaskOutcome(StrEnum):
-    """What became of a task."""
+class CallOutcome(StrEnum):
+    """What became of a call."""
 
     FINISHED = "finished"
     FAILED = "failed"
@@ -44,55 +45,73 @@ class TaskOutcome(StrEnum):
     DEPENDENCY_FAILED = "argument failed"
     PENDING = "waiting"
     RUNNING = "running"
+    NOT_SUBMITTED = "not submitted"
+    UNKNOWN = "unknown"
+    """Ray never says one of these two."""
+
+    @property
+    def key(self) -> str:
+        """Its name in JSON and in queries, as `worker_died`."""
+        return self.name.lower()
 
     @property
     def is_over(self) -> bool:
         """Whether nothing more becomes of it."""
-        return self not in {TaskOutcome.PENDING, TaskOutcome.RUNNING}
+        return self not in {CallOutcome.PENDING, CallOutcome.RUNNING}
 
     @property
     def has_failed(self) -> bool:
         """Whether it has failed, or was cancelled."""
-        return self.is_over and self is not TaskOutcome.FINISHED
+        return self.is_over and self is not CallOutcome.FINISHED
 
 
 class ToldOutcome(NamedTuple):
     """What became of a task, as Ray says."""
 
-    outcome: TaskOutcome
+    outcome: CallOutcome
     text: str
     """In a clause, of what isn't over without its subject, `waits for 1 GPU`; with texts from files."""
     has_run: bool
 
 
 _BY_ERROR: Final = {
-    "WORKER_DIED": (TaskOutcome.WORKER_DIED, "its worker died"),
-    "OUT_OF_MEMORY": (TaskOutcome.OUT_OF_MEMORY, "Ray killed its worker, because the node ran out of memory"),
-    "NODE_DIED": (TaskOutcome.NODE_DIED, "its node died"),
-    "LOCAL_RAYLET_DIED": (TaskOutcome.NODE_DIED, "its node's raylet died"),
-    "TASK_CANCELLED": (TaskOutcome.CANCELLED, "it was cancelled"),
-    "ACTOR_DIED": (TaskOutcome.ACTOR_DIED, "its actor died"),
-    "ACTOR_UNAVAILABLE": (TaskOutcome.ACTOR_DIED, "its actor could not be reached"),
-    "ACTOR_CREATION_FAILED": (TaskOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"),
-    "DEPENDENCY_RESOLUTION_FAILED": (TaskOutcome.DEPENDENCY_FAILED, "an argument of it failed"),
-    "RUNTIME_ENV_SETUP_FAILED": (TaskOutcome.FAILED, "its runtime environment could not be set up"),
-    "TASK_UNSCHEDULABLE_ERROR": (TaskOutcome.FAILED, "no node could ever run it"),
-    "ACTOR_UNSCHEDULABLE_ERROR": (TaskOutcome.ACTOR_DIED, "no node could ever run its actor"),
-    "TASK_PLACEMENT_GROUP_REMOVED": (TaskOutcome.FAILED, "its placement group was removed"),
-    "ACTOR_PLACEMENT_GROUP_REMOVED": (TaskOutcome.ACTOR_DIED, "its actor's placement group was removed"),
-    "TASK_EXECUTION_EXCEPTION": (TaskOutcome.FAILED, "it failed"),
+    "WORKER_DIED": (CallOutcome.WORKER_DIED, "its worker died"),
+    "OUT_OF_MEMORY": (CallOutcome.OUT_OF_MEMORY, "Ray killed its worker, because the node ran out of memory"),
+    "NODE_DIED": (CallOutcome.NODE_DIED, "its node died"),
+    "LOCAL_RAYLET_DIED": (CallOutcome.NODE_DIED, "its node's raylet died"),
+    "TASK_CANCELLED": (CallOutcome.CANCELLED, "it was cancelled"),
+    "ACTOR_DIED": (CallOutcome.ACTOR_DIED, "its actor died"),
+    "ACTOR_UNAVAILABLE": (CallOutcome.ACTOR_DIED, "its actor could not be reached"),
+    "ACTOR_CREATION_FAILED": (CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"),
+    "DEPENDENCY_RESOLUTION_FAILED": (CallOutcome.DEPENDENCY_FAILED, "an argument of it failed"),
+    "RUNTIME_ENV_SETUP_FAILED": (CallOutcome.FAILED, "its runtime environment could not be set up"),
+    "TASK_UNSCHEDULABLE_ERROR": (CallOutcome.FAILED, "no node could ever run it"),
+    "ACTOR_UNSCHEDULABLE_ERROR": (CallOutcome.ACTOR_DIED, "no node could ever run its actor"),
+    "TASK_PLACEMENT_GROUP_REMOVED": (CallOutcome.FAILED, "its placement group was removed"),
+    "ACTOR_PLACEMENT_GROUP_REMOVED": (CallOutcome.ACTOR_DIED, "its actor's placement group was removed"),
+    "TASK_EXECUTION_EXCEPTION": (CallOutcome.FAILED, "it failed"),
 }
+_FINISHED: Final = ToldOutcome(CallOutcome.FINISHED, "it finished", has_run=True)
 _OF_ARGUMENT: Final = "At least one of the input arguments"
 """In the message of a task that failed because it could not have an argument."""
 
 
-def told_outcomes(store: Store, calls: Sequence[int]) -> dict[int, ToldOutcome]:
+def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, ToldOutcome]:
     """Return what became of calls, by the rows of their PRODUCERs; those that Ray says nothing of are left out."""
     told = told_tasks(store)
     if told is None:
         return {}
-    found = zip(calls, told.of_calls(np.asarray(calls, np.int64)).tolist(), strict=True)
-    return {row: _outcome_of(told.tasks, index) for row, index in found if index != UNKNOWN_TASK}
+    rows = np.asarray(calls, np.int64)
+    found = told.of_calls(rows)
+    if not (found != UNKNOWN_TASK).any():
+        return {}
+    # Nearly all have finished.
+    has_finished = told.tasks["has_finished"][found] & ~told.tasks["has_failed"][found]
+    return {
+        row: _FINISHED if done else _outcome_of(told.tasks, index)
+        for row, index, done in zip(rows.tolist(), found.tolist(), has_finished.tolist(), strict=True)
+        if index != UNKNOWN_TASK
+    }
 
 
 def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:
@@ -117,23 +136,23 @@ def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
     if tasks["has_failed"][index]:
         return _failed(tasks, index, has_run=has_run)
     if tasks["has_finished"][index]:
-        return ToldOutcome(TaskOutcome.FINISHED, "it finished", has_run=True)
+        return _FINISHED
     if has_run:
-        return ToldOutcome(TaskOutcome.RUNNING, "runs", has_run=True)
-    return ToldOutcome(TaskOutcome.PENDING, f"waits {_waits_for(tasks, index)}", has_run=False)
+        return ToldOutcome(CallOutcome.RUNNING, "runs", has_run=True)
+    return ToldOutcome(CallOutcome.PENDING, f"waits {_waits_for(tasks, index)}", has_run=False)
 
 
 def _failed(tasks: RayTasks, index: int, *, has_run: bool) -> ToldOutcome:
     error, message = tasks.errors.texts[tasks["error"][index]], tasks.message(index)
-    outcome, text = _BY_ERROR.get(error, (TaskOutcome.FAILED, f"it failed with {error}" if error else "it failed"))
+    outcome, text = _BY_ERROR.get(error, (CallOutcome.FAILED, f"it failed with {error}" if error else "it failed"))
     if error == "ACTOR_DIED":
         if message.startswith("Traceback"):
-            outcome, text = TaskOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"
+            outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"
         elif " because " in message:
             cause = message.partition(" because ")[2].partition(". ")[0].rstrip(".")
             text = f"{text}: {cause.splitlines()[0][:_MOST_CAUSE]}"
     elif _OF_ARGUMENT in message or error.startswith("OBJECT_"):
-        outcome, text = TaskOutcome.DEPENDENCY_FAILED, "a task failed whose result it takes"
+        outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task failed whose result it takes"
     return ToldOutcome(outcome, text, has_run=has_run)
 
 

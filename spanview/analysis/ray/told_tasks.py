@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary, ref
 import numpy as np
 
 from spanview.analysis.ray.names import SUBMITTED
-from spanview.formats.ray_events import NO_STATE
+from spanview.formats.ray_events import NO_STATE, TASK_KINDS
 from spanview.index.arrays import copy_of
 from spanview.index.ray_tasks import UNKNOWN_TASK, task_key
 from spanview.index.records import batches, read_records
@@ -38,6 +38,7 @@ _TASK: Final = re.compile(rb'ray\.task_id".{1,40}?"([0-9a-f]{48})"', re.DOTALL)
 _NODE: Final = re.compile(rb'ray\.node_id".{1,40}?"([0-9a-f]{56})"', re.DOTALL)
 _RECORDS: Final = 4096
 """Records that are read at once."""
+_CREATION: Final = TASK_KINDS.index("ACTOR_CREATION_TASK")
 _NO_NODE: Final = -1
 _MOST_AT_ONCE: Final = 1_000
 """Tasks that were made while a call was submitted, among which its own is searched for."""
@@ -88,9 +89,17 @@ class ToldTasks:
         return found
 
     def of_calls(self, rows: Places) -> Places:
-        """Return the last attempt of the task that each of some calls submitted; `UNKNOWN_TASK` where none is known."""
+        """Return the last attempt of the task that each of some calls submitted; `UNKNOWN_TASK` where none is known.
+
+        Of an actor's creation it is the first one, where that finished: a later one is a restart.
+        """
         first, last = self._of_calls(rows)
-        return np.where(first < last, last - 1, UNKNOWN_TASK)
+        found = np.where(first < last, last - 1, UNKNOWN_TASK)
+        several = np.flatnonzero(last - first > 1)
+        is_made = self.tasks["kind"][first[several]] == _CREATION
+        is_made &= self.tasks["has_finished"][first[several]]
+        found[several[is_made]] = first[several[is_made]]
+        return found
 
     def _of_calls(self, rows: Places) -> tuple[Places, Places]:
         """Return where the attempts of the tasks of calls begin among all, and end; nothing lies between for none."""

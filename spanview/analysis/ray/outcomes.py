@@ -1,0 +1,81 @@
+"""What became of calls: in Ray's own words where its events have them, else as far as spans show.
+
+Ray's events                     finished, cancelled, worker died, …, as `told_outcomes` has it; certain
+else the last attempt            finished, or failed with an error; running, or worker died, as its process shows
+else no attempt, and a reason    as `reasons` has it: constructor failed, argument failed, finished without a trace
+else                             unknown
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.ray.calls import Outcome
+from spanview.analysis.ray.reasons import Reason
+from spanview.analysis.ray.told_outcomes import CallOutcome, told_outcomes
+from spanview.analysis.ray.unended import NO_UNENDED, Fate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from spanview.analysis.ray.calls import Call
+    from spanview.analysis.ray.reasons import Why
+    from spanview.analysis.ray.unended import Unended
+    from spanview.index.store import Store
+
+
+class Became(NamedTuple):
+    """What became of a call."""
+
+    outcome: CallOutcome
+    certainty: Certainty | None = Certainty.CERTAIN
+    """None where it is unknown."""
+
+
+_UNKNOWN: Final = Became(CallOutcome.UNKNOWN, None)
+_BY_SPANS: Final = {
+    Outcome.ENDED: CallOutcome.FINISHED,
+    Outcome.RETRIED: CallOutcome.FINISHED,
+    Outcome.RESTARTED: CallOutcome.FINISHED,
+    Outcome.ERROR: CallOutcome.FAILED,
+    Outcome.SUBMIT_ERROR: CallOutcome.NOT_SUBMITTED,
+}
+_BY_REASON: Final = {
+    Reason.NOT_SUBMITTED: CallOutcome.NOT_SUBMITTED,
+    Reason.CONSTRUCTOR_FAILED: CallOutcome.CONSTRUCTOR_FAILED,
+    Reason.ACTOR_EXITED: CallOutcome.ACTOR_DIED,
+    Reason.ARGUMENT_FAILED: CallOutcome.DEPENDENCY_FAILED,
+}
+
+
+def outcomes_of(
+    store: Store, calls: Sequence[Call], reasons: Mapping[int, Why], unended: Mapping[int, Unended] = NO_UNENDED
+) -> dict[int, Became]:
+    """Return what became of calls, by the rows of their PRODUCERs.
+
+    Args:
+        reasons: Why calls have no attempt.
+        unended: What has become of attempts without an end, as far as that was asked.
+    """
+    told = told_outcomes(store, np.array([call.row for call in calls], np.int64))
+    return {
+        call.row: Became(told[call.row].outcome) if call.row in told else _by_spans(call, reasons, unended)
+        for call in calls
+    }
+
+
+def _by_spans(call: Call, reasons: Mapping[int, Why], unended: Mapping[int, Unended]) -> Became:
+    if call.outcome in _BY_SPANS:
+        return Became(_BY_SPANS[call.outcome])
+    if not call.attempts:
+        why = reasons.get(call.row)
+        outcome = None if why is None else _BY_REASON.get(why.reason)
+        return _UNKNOWN if why is None or outcome is None else Became(outcome, why.certainty)
+    last = unended.get(call.attempts[-1])
+    if last is None or last.fate not in {Fate.RUNS, Fate.LOST}:
+        return _UNKNOWN
+    outcome = CallOutcome.RUNNING if last.fate is Fate.RUNS else CallOutcome.WORKER_DIED
+    return Became(outcome, Certainty.LIKELY if last.is_likely else Certainty.CERTAIN)

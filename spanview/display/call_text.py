@@ -63,7 +63,7 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
 
     Only the time that shows it counts: a worker's first call may have waited for its arguments before.
     """
-    from spanview.analysis.ray.waited_for import WaitedFor, WaitSum
+    from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
 
     functions = [*functions]
     cold = sum(function.cold_starts for function in functions)

@@ -9,6 +9,7 @@ tracestate  trace states, as the SDK and as W3C write them
 console/    the console exporter's JSON
 own/        spanview's own exports
 otlp/       OTLP's JSON
+ray_events  Ray's own events, of which it writes a line each
 unwritten   lines between spans that count those which could not be written
 tags        what Jaeger and Zipkin have in common
 jaeger/     Jaeger's JSON

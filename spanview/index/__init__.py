@@ -9,6 +9,7 @@ blocks         records of many spans, read in large pieces
 intake         the way in: duplicates are dropped, the others are appended to the columns
 arrange        rows numbered by path and offset, whatever the order in which they came
 state          the columns as what a kept index holds
+ray_tasks      what Ray's own events say of tasks, actors and nodes, as columns
 lives          what processes tell of spans: which run, wait or are lost
 store          all of it together: what every question is asked of
 tree           one trace stitched: parents, missing parents, circles

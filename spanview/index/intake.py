@@ -13,7 +13,6 @@ the same as the one that counts                            the first one; the ot
 
 from __future__ import annotations
 
-import os
 from array import array
 from dataclasses import dataclass, field
 from itertools import chain, compress, islice
@@ -236,7 +235,7 @@ class Intake:
             from spanview.index.ray_tasks import RayTasks
 
             self.ray = RayTasks()
-        self.ray.take(os.path.dirname(self.sources[source].path), updates)
+        self.ray.take(self.sources[source].path, updates)
 
     def _trace_numbers(self, trace_ids: Sequence[int]) -> list[int]:
         """Return the row of each trace, a new one where it is new."""

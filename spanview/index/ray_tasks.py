@@ -10,6 +10,7 @@ Lines are added as they come, and merged when someone looks: attempts are in the
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 UNKNOWN_TASK: Final = -1
 """The number of an attempt that no line speaks of."""
+_SEPARATOR: Final = re.compile(r"[/\\][^/\\]*$")
 _TIMES: Final = [*STATES.values()]
 _KEY_BYTES: Final = 8
 _NUMBERS: Final = {
@@ -86,9 +88,9 @@ class RayTasks:
         self.version = 0
         """Grows with each line."""
 
-    def take(self, folder: str, updates: RayUpdates) -> None:
-        """Take what lines of one of a session's folders say."""
-        number = self._folders[folder]
+    def take(self, path: str, updates: RayUpdates) -> None:
+        """Take what lines of a file say; the files in one folder are of one session."""
+        number = self._folders[_SEPARATOR.split(path)[0]]
         self.version += updates.lines
         for node in updates.nodes:
             self._folders_of_nodes.setdefault(node.node, set()).add(number)

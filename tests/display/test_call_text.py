@@ -8,13 +8,13 @@ import pytest
 
 from builders import Builder, store_of
 from spanview.analysis.ray.functions import Function
-from spanview.analysis.ray.waited_for import WaitedFor
+from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
 from spanview.display.call_text import call_text, cold_starts_text, waited_for_shares, waited_for_text
 from spanview.display.span_in_tree import SpanInTree
 
 if TYPE_CHECKING:
     from builders import Document
-    from spanview.analysis.ray.waited_for import WaitSums
+    from spanview.analysis.ray.wait_causes import WaitSums
 
 DRIVER, WORKER = "01000000" + "f" * 48, "5de2d0bd" * 7
 
@@ -48,7 +48,7 @@ def test_cold_starts(cold: list[int], started: list[tuple[int, int]], text: str)
             "f",
             cold_starts=number,
             cold_wait_ns=9_000_000,
-            waited_for={WaitedFor.WORKER_START: (calls, us * 1_000), WaitedFor.ACTOR: (1, 7_000_000)},
+            waited_for={WaitedFor.WORKER_START: WaitSum(calls, us * 1_000), WaitedFor.ACTOR: WaitSum(1, 7_000_000)},
         )
         for number, (calls, us) in zip(cold, started, strict=True)
     ]
@@ -86,21 +86,28 @@ def test_what_is_not_known_is_not_said() -> None:
     [
         (
             {
-                WaitedFor.UNKNOWN: (12, 97_000_000),
-                WaitedFor.CREATION: (3, 35_000_000),
-                WaitedFor.FREE_WORKER: (2, 60_000_000),
+                WaitedFor.UNKNOWN: WaitSum(12, 97_000_000),
+                WaitedFor.CREATION: WaitSum(3, 35_000_000),
+                WaitedFor.RESOURCES: WaitSum(2, 60_000_000),
             },
             "192 ms waiting: 60 ms likely for a free worker, 35 ms for its actor to be ready, 97 ms cause unknown",
-            "free worker 31%, creation 18%, unknown 51%",
+            "likely resources 31%, creation 18%, unknown 51%",
         ),
         # Of a part of a wait the cause is known.
         (
-            {WaitedFor.WORKER_START: (18, 188_000_000)},
+            {WaitedFor.WORKER_START: WaitSum(18, 188_000_000)},
             "192 ms waiting: 188 ms likely for a worker to start, 4 ms cause unknown",
-            "worker start 98%, unknown 2%",
+            "likely worker start 98%, unknown 2%",
         ),
-        ({WaitedFor.ACTOR: (1, 192_000_000)}, "192 ms waiting, likely for its actor", "actor 100%"),
-        ({WaitedFor.UNKNOWN: (1, 1)}, "192 ms waiting, cause unknown", "unknown 100%"),
+        ({WaitedFor.ACTOR: WaitSum(1, 192_000_000)}, "192 ms waiting, likely for its actor", "likely actor 100%"),
+        # Ray itself says so, all of it.
+        ({WaitedFor.ACTOR: WaitSum(1, 192_000_000, 192_000_000)}, "192 ms waiting, for its actor", "actor 100%"),
+        (
+            {WaitedFor.ARGUMENTS: WaitSum(2, 150_000_000, 150_000_000), WaitedFor.ACTOR: WaitSum(1, 42_000_000, 7)},
+            "192 ms waiting: 150 ms for its arguments, 42 ms likely for its actor",
+            "arguments 78%, likely actor 22%",
+        ),
+        ({WaitedFor.UNKNOWN: WaitSum(1, 1)}, "192 ms waiting, cause unknown", "unknown 100%"),
         ({}, "", ""),
     ],
 )

@@ -33,7 +33,7 @@ from pictures import ROOT, settled, viewer_of
 from programs import spanview
 from seeds import THOROUGH, sample
 from spanview.analysis.answer import answer_of
-from spanview.analysis.ray.waited_for import WaitedFor
+from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.display.units import count, duration, last_digit
 from spanview.model.ids import format_trace_id
 from spanview.tui.serve.requests_screen import RequestsScreen

@@ -59,7 +59,7 @@ _CLOSED: Final = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _RUN: Final = re.compile(r"[^\s()]*")
 _PLAIN_KEY: Final = re.compile(r"\w[\w.:/@-]*")
 _DIGITS: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?")
-_ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER", OF_SPANS[0])
+_ANY_VALUES: Final = ("1", "1s", "a", "true", "2024-05-28", "OK", "SERVER", OF_SPANS[0], OUTCOMES[0])
 """One of them fits each key that takes the operator before it."""
 
 

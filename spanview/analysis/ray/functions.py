@@ -16,7 +16,8 @@ from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.reasons import Reason, reasons_of
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
-from spanview.analysis.ray.waited_for import WaitedFor, WaitSum, wait_reasons
+from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
+from spanview.analysis.ray.waited_for import wait_reasons
 from spanview.analysis.ray.waits import cold_starts_of
 from spanview.index.arrays import copy_of
 from spanview.model.codes import ERROR
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.call_groups import CallGroups
     from spanview.analysis.ray.calls import Calls
     from spanview.analysis.ray.unended import Unended
-    from spanview.analysis.ray.waited_for import WaitSums
+    from spanview.analysis.ray.wait_causes import WaitSums
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 

@@ -31,7 +31,8 @@ import numpy as np
 from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.names import RAN
-from spanview.analysis.ray.waited_for import LEAST_SHARED_NS, WaitedFor, WaitReason
+from spanview.analysis.ray.wait_causes import WaitedFor
+from spanview.analysis.ray.waited_for import LEAST_SHARED_NS, WaitReason
 from spanview.index.arrays import copy_of
 from spanview.model.times import NO_TIME
 

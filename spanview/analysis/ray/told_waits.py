@@ -11,11 +11,11 @@ its start, too. What is left, as handing over a call, is unknown.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from spanview.analysis.ray.waited_for import WaitedFor
+from spanview.analysis.ray.wait_causes import KINDS, WaitedFor
 from spanview.formats.ray_events import NO_STATE, TASK_KINDS
 from spanview.index.arrays import copy_of
 from spanview.index.processes import began_ns_of_file
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.told_tasks import ToldTasks
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
-
-_KINDS: Final = (*WaitedFor,)
 
 
 class ToldWaits(NamedTuple):
@@ -51,7 +49,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places) -> To
         calls: The rows of their calls.
     """
     tasks, found = told.tasks, told.of_attempts(rows, calls)
-    parts = np.zeros((len(rows), len(_KINDS)), np.int64)
+    parts = np.zeros((len(rows), len(KINDS)), np.int64)
     if not len(tasks):
         return ToldWaits(found != UNKNOWN_TASK, parts, {})
     since, until = copy_of(store.spans.end_ns)[calls], copy_of(store.spans.start_ns)[rows]
@@ -71,7 +69,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places) -> To
         return np.where(end == NO_STATE, 0, np.maximum(0, length))
 
     def put(waited_for: WaitedFor, ns: NDArray[Any]) -> None:
-        parts[:, _KINDS.index(waited_for)] += ns
+        parts[:, KINDS.index(waited_for)] += ns
 
     # What is tried again is made again before the time has come to do so.
     is_retried = tasks["attempt"][found] > 0
@@ -86,13 +84,13 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places) -> To
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
         whole = WaitedFor.ACTOR, WaitedFor.RESOURCES
         for part in whole:
-            column = parts[:, _KINDS.index(part)]
+            column = parts[:, KINDS.index(part)]
             taken = np.minimum(column, fetched)
             column -= taken
             fetched -= taken
             put(WaitedFor.ARGUMENTS, taken)
     put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
-    texts, has_asked = tasks.resources.texts, parts[:, _KINDS.index(WaitedFor.RESOURCES)] > 0
+    texts, has_asked = tasks.resources.texts, parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0
     asked = np.flatnonzero(are_told & has_asked)
     resources = tasks["resources"][found[asked]].tolist()
     return ToldWaits(

@@ -19,9 +19,8 @@ ever did. What other calls of an actor waited for says nothing of the next one: 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -31,6 +30,7 @@ from spanview.analysis.ray.executions import is_retry
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
 from spanview.analysis.ray.told_tasks import told_tasks
+from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN, WaitedFor, WaitSum
 from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
 from spanview.index.processes import began_ns_of_file
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from spanview.analysis.diagnosis.finding import Certainty
+    from spanview.analysis.ray.wait_causes import WaitSums
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
@@ -66,62 +67,6 @@ _ROUNDED_NS: Final = 2_000
 _CONSTRUCTOR: Final = f".__init__{RAN}"
 _LAST_ENDS_OF_PREPARED: Final = 64
 """Such calls that are looked at for what a call may have waited for while its worker or actor was made."""
-
-
-class WaitSum(NamedTuple):
-    """What several calls waited for one thing."""
-
-    calls: int
-    """How many did, longer than handing over a call takes."""
-    ns: int
-    certain_ns: int = 0
-    """What of it Ray's own events say."""
-
-    @property
-    def is_certain(self) -> bool:
-        """Whether Ray says all of it."""
-        return self.certain_ns == self.ns > 0
-
-
-WaitSums: TypeAlias = "Mapping[WaitedFor, WaitSum]"
-
-
-class WaitedFor(StrEnum):
-    """What most of a wait was for, or what it ended with."""
-
-    ARGUMENTS = "its arguments"
-    """Only Ray's own events show it."""
-    WORKER_START = "a worker to start"
-    RESOURCES = "a free worker"
-    """Or for what else it needs, which no node had left."""
-    ACTOR = "its actor"
-    """The actor ran something else."""
-    CREATION = "its actor to be ready"
-    RETRY = "an earlier attempt"
-    """Which left no span; only Ray's own events show it."""
-    UNKNOWN = "unknown"
-
-    def label_of(self, extent: str, *, is_certain: bool) -> str:
-        """Return the words for a part of a wait, as `likely mostly for a worker to start`.
-
-        Args:
-            extent: Which part; empty for all of it.
-            is_certain: Whether Ray's own events say so; besides, what has to end before a call runs is certain.
-        """
-        if self is WaitedFor.UNKNOWN:
-            return "cause unknown"
-        text = f"{extent} for {self}" if extent else f"for {self}"
-        return text if is_certain or self is WaitedFor.CREATION else f"likely {text}"
-
-    @property
-    def brief(self) -> str:
-        """What was waited for in fewer words, such as `worker start`."""
-        return self.name.lower().replace("_", " ")
-
-    def brief_of(self, *, is_certain: bool) -> str:
-        """Return what was waited for in fewer words, as `likely worker start`, as `label_of` means it."""
-        is_sure = is_certain or self in {WaitedFor.CREATION, WaitedFor.UNKNOWN}
-        return self.brief if is_sure else f"likely {self.brief}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +97,6 @@ class WaitReason:
         return self.waited_for.label_of(extent, is_certain=self.is_certain)
 
 
-_KINDS: Final = (*WaitedFor,)
-_UNKNOWN: Final = _KINDS.index(WaitedFor.UNKNOWN)
-"""The last one."""
-
-
 class WaitReasons:
     """What attempts waited for.
 
@@ -183,10 +123,10 @@ class WaitReasons:
         if index is None:
             return None
         parts, is_certain = self._parts_ns[index], bool(self._are_certain[index])
-        kind = _KINDS[int(parts[:_UNKNOWN].argmax())] if parts[:_UNKNOWN].any() else WaitedFor.UNKNOWN
-        wait_ns, share_ns = int(parts.sum()), int(parts[_KINDS.index(kind)])
-        if is_certain and parts[_UNKNOWN] > share_ns:
-            kind, share_ns = WaitedFor.UNKNOWN, int(parts[_UNKNOWN])
+        kind = KINDS[int(parts[:UNKNOWN].argmax())] if parts[:UNKNOWN].any() else WaitedFor.UNKNOWN
+        wait_ns, share_ns = int(parts.sum()), int(parts[KINDS.index(kind)])
+        if is_certain and parts[UNKNOWN] > share_ns:
+            kind, share_ns = WaitedFor.UNKNOWN, int(parts[UNKNOWN])
         is_whole, is_most = wait_ns - share_ns <= _MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
         asked = self._asked.get(row, "") if kind is WaitedFor.RESOURCES else ""
         return WaitReason(kind, int(self._shown_by[index]), is_whole, is_most, is_certain, asked)
@@ -195,7 +135,7 @@ class WaitReasons:
         """Return how long an attempt waited for what, in nanoseconds; empty where it hardly waited."""
         index = self._index_of(row)
         parts = [] if index is None else self._parts_ns[index].tolist()
-        return {kind: ns for kind, ns in zip(_KINDS, parts, strict=False) if ns}
+        return {kind: ns for kind, ns in zip(KINDS, parts, strict=False) if ns}
 
     def is_certain(self, row: int) -> bool:
         """Tell whether Ray's own events explain the wait of an attempt."""
@@ -217,18 +157,18 @@ class WaitReasons:
         index = np.minimum(np.searchsorted(self._rows, rows), len(self._rows) - 1)
         known = self._rows[index] == rows
         parts, of_group = self._parts_ns[index[known]], groups[known]
-        sums = np.zeros((3, size, len(_KINDS)), np.int64)
+        sums = np.zeros((3, size, len(KINDS)), np.int64)
         figures = parts >= _LEAST_NS, parts, np.where(self._are_certain[index[known]][:, None], parts, 0)
         for of_figure, values in zip(sums, figures, strict=True):
             np.add.at(of_figure, of_group, values)
         return [
-            {_KINDS[kind]: WaitSum(*sums[:, group, kind].tolist()) for kind in np.flatnonzero(sums[1, group]).tolist()}
+            {KINDS[kind]: WaitSum(*sums[:, group, kind].tolist()) for kind in np.flatnonzero(sums[1, group]).tolist()}
             for group in range(size)
         ]
 
 
 _NOBODY: Final = np.empty(0, np.int64)
-NO_REASONS: Final = WaitReasons(_NOBODY, np.empty((0, len(_KINDS)), np.int64), _NOBODY, _NOBODY.astype(np.bool_), {})
+NO_REASONS: Final = WaitReasons(_NOBODY, np.empty((0, len(KINDS)), np.int64), _NOBODY, _NOBODY.astype(np.bool_), {})
 
 
 def wait_reasons(store: Store, attempts: Places | Sequence[int]) -> WaitReasons:
@@ -422,18 +362,18 @@ class AllAttempts:
             WaitedFor.ACTOR: (is_behind, previous, behind),
             WaitedFor.RESOURCES: (is_queued, previous, starts - ready),
         }
-        kinds, shares = np.full(len(chosen), _KINDS.index(WaitedFor.UNKNOWN)), waits
+        kinds, shares = np.full(len(chosen), KINDS.index(WaitedFor.UNKNOWN)), waits
         evidence = np.full(len(chosen), NO_ROW)
         known = np.flatnonzero(np.logical_or.reduce([holds for holds, _, _ in reasons.values()]))
         follow = known[self._may_follow_others(chosen[known])]
         for waited_for, (holds, shown_by, share) in reasons.items():
             holds[follow] = False
-            kinds[holds] = _KINDS.index(waited_for)
+            kinds[holds] = KINDS.index(waited_for)
             evidence[holds] = self._rows[shown_by[holds]]
             shares = np.where(holds, share, shares)
-        parts = np.zeros((len(chosen), len(_KINDS)), np.int64)
+        parts = np.zeros((len(chosen), len(KINDS)), np.int64)
         parts[np.arange(len(chosen)), kinds] = shares
-        parts[:, _UNKNOWN] = waits - parts[:, :_UNKNOWN].sum(axis=1)
+        parts[:, UNKNOWN] = waits - parts[:, :UNKNOWN].sum(axis=1)
         are_certain, asked = self._take_rays_word(chosen, kinds, parts, evidence)
         order = np.argsort(self._rows[chosen], kind="stable")
         return WaitReasons(self._rows[chosen][order], parts[order], evidence[order], are_certain[order], asked)
@@ -459,7 +399,7 @@ class AllAttempts:
         rows = self._rows[chosen]
         told = told_waits(self._store, tasks, rows, self._callers[chosen])
         parts[told.are_told] = told.parts_ns[told.are_told]
-        is_other = told.are_told & (parts[:, :_UNKNOWN].argmax(axis=1) != kinds)
+        is_other = told.are_told & (parts[:, :UNKNOWN].argmax(axis=1) != kinds)
         evidence[is_other] = NO_ROW
         return told.are_told, told.asked
 

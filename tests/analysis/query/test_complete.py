@@ -49,9 +49,9 @@ REQUEST: Final = "091db297-50b6-4e67-9b8c-de8794178aeb"
 
 PROPOSED = [
     ("|", ["name=|", "service=|", "kind=|", "status=|", "duration>|"]),
-    ("sta|", ["status=|", "start>|", "http.status_code=|", "any~sta|"]),
+    ("sta|", ["status=|", "start>|", "wait.worker_start>|", "http.status_code=|", "any~sta|"]),
     ("STAT|", ["status=|", "http.status_code=|", "any~STAT|"]),
-    ("-sta|", ["-status=|", "-start>|", "-http.status_code=|", "-any~sta|"]),
+    ("-sta|", ["-status=|", "-start>|", "-wait.worker_start>|", "-http.status_code=|", "-any~sta|"]),
     ("status=OK -du|", ["status=OK -duration>|", "status=OK -trace.duration>|", "status=OK -any~du|"]),
     ("na| status=OK", ["name=| status=OK", '"name"=| status=OK', "any~na| status=OK"]),
     ("na|m=x", ["name|=x", '"name"|=x']),
@@ -74,7 +74,16 @@ PROPOSED = [
     ("Status = |", ["Status = ERROR|", "Status = OK|", "Status = UNSET|", "Status = running|", "Status = waiting|"]),
     ("status = er| b", ["status = ERROR| b"]),
     ("duration > 10|", [f"duration > 10{unit}|" for unit in ("ms", "s", "us", "m", "h", "ns", "d")]),
-    ("batch > sta|", ["batch > status=|", "batch > start>|", "batch > http.status_code=|", "batch > any~sta|"]),
+    (
+        "batch > sta|",
+        [
+            "batch > status=|",
+            "batch > start>|",
+            "batch > wait.worker_start>|",
+            "batch > http.status_code=|",
+            "batch > any~sta|",
+        ],
+    ),
     ("(a) >> status=er|", ["(a) >> status=ERROR|"]),
     ("name=batch > x >> kind=ser|", ["name=batch > x >> kind=SERVER|"]),
     ("a >> |", ["a >> name=|", "a >> service=|", "a >> kind=|", "a >> status=|", "a >> duration>|"]),
@@ -109,7 +118,7 @@ PROPOSED = [
     ("unheard=|", []),
     ("trace.unheard=|", []),
     ("start>|", []),
-    ("(sta| x)", ["(status=| x)", "(start>| x)", "(http.status_code=| x)", "(any~sta| x)"]),
+    ("(sta| x)", ["(status=| x)", "(start>| x)", "(wait.worker_start>| x)", "(http.status_code=| x)", "(any~sta| x)"]),
     ("a OR (b -status=e|)", ["a OR (b -status=ERROR|)"]),
     ("a OR|", []),
     ("(a)|", []),
@@ -190,7 +199,7 @@ def test_the_keys_are_those_of_the_language() -> None:
         assert found[1].candidates[0].text == f"{key}{operator}"
         assert any(
             _is_query(f"{key}{operator}{value}")
-            for value in ("1", "1s", "OK", "SERVER", "true", "2024-01-01", "no_end")
+            for value in ("1", "1s", "OK", "SERVER", "true", "2024-01-01", "no_end", "finished")
         )
 
 

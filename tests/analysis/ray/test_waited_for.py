@@ -25,7 +25,8 @@ from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.meanwhile import meanwhile_of
 from spanview.analysis.ray.names import RAN, function_of, short_names
-from spanview.analysis.ray.waited_for import AllAttempts, WaitedFor, reason_text, wait_reasons
+from spanview.analysis.ray.wait_causes import WaitedFor
+from spanview.analysis.ray.waited_for import AllAttempts, reason_text, wait_reasons
 from spanview.display.answer_text import answer_texts, typical_texts
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
@@ -489,7 +490,7 @@ def test_names_of_other_traces_are_short_in_an_answer_too() -> None:
 def test_the_answer_says_what_the_longest_wait_was_for() -> None:
     """A call that is not the first one of its worker didn't wait for that one to start."""
     store = store_of_drawing("1 f < 0-1\n7 g < 1-2\n2 f > 900-910\n2 g > 911-912")
-    for trace, expected in enumerate((WaitedFor.WORKER_START, WaitedFor.FREE_WORKER)):
+    for trace, expected in enumerate((WaitedFor.WORKER_START, WaitedFor.RESOURCES)):
         (part,) = (part for part in answer_of(store, trace).parts if part.doing is Doing.WAITING)
         assert part.reason is not None
         assert part.reason.waited_for is expected
@@ -503,18 +504,20 @@ def test_functions_sum_it_up() -> None:
     expected = Counter[tuple[str, WaitedFor]]()
     for call in calls:
         reason = reasons.get(call.attempts[0]) if call.attempts else None
-        if reason is not None:
+        if reason is not None and reason.is_known:
             expected[call.function, reason.waited_for] += 1
     functions = functions_of(store, calls)
-    found = {(one.function, kind): count for one in functions for kind, (count, _) in one.waited_for.items()}
+    known = [(one.function, kind, part) for one in functions for kind, part in one.waited_for.items()]
+    found = {(function, kind): part.calls for function, kind, part in known if kind is not WaitedFor.UNKNOWN}
     assert found == expected
     first = {one.function: one.wait_parts[0][0] for one in functions if one.waited_for}
     assert first["Counter.__init__"] is WaitedFor.WORKER_START
     assert first["Async.work"] is WaitedFor.CREATION
-    assert all(sum(ns for _, ns in one.wait_parts) == one.total_wait_ns for one in functions)
+    assert all(sum(part.ns for _, part in one.wait_parts) == one.total_wait_ns for one in functions)
     assert calls_report(store).document()["rows"][0]["waited_for"]["worker_start"] == {
         "calls": 3,
         "total_wait_ns": 3_877_556_000,
+        "certain_ns": 0,
     }
 
 

@@ -1,0 +1,70 @@
+"""What a call may wait for before it runs, and sums of that."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class WaitedFor(StrEnum):
+    """What most of a wait was for, or what it ended with."""
+
+    ARGUMENTS = "its arguments"
+    """Only Ray's own events show it."""
+    WORKER_START = "a worker to start"
+    RESOURCES = "a free worker"
+    """Or for what else it needs, which no node had left."""
+    ACTOR = "its actor"
+    """The actor ran something else."""
+    CREATION = "its actor to be ready"
+    RETRY = "an earlier attempt"
+    """Which left no span; only Ray's own events show it."""
+    UNKNOWN = "unknown"
+
+    def label_of(self, extent: str, *, is_certain: bool) -> str:
+        """Return the words for a part of a wait, as `likely mostly for a worker to start`.
+
+        Args:
+            extent: Which part; empty for all of it.
+            is_certain: Whether Ray's own events say so; besides, what has to end before a call runs is certain.
+        """
+        if self is WaitedFor.UNKNOWN:
+            return "cause unknown"
+        text = f"{extent} for {self}" if extent else f"for {self}"
+        return text if is_certain or self is WaitedFor.CREATION else f"likely {text}"
+
+    @property
+    def brief(self) -> str:
+        """What was waited for in fewer words, such as `worker start`."""
+        return self.name.lower().replace("_", " ")
+
+    def brief_of(self, *, is_certain: bool) -> str:
+        """Return what was waited for in fewer words, as `likely worker start`, as `label_of` means it."""
+        is_sure = is_certain or self in {WaitedFor.CREATION, WaitedFor.UNKNOWN}
+        return self.brief if is_sure else f"likely {self.brief}"
+
+
+KINDS: Final = (*WaitedFor,)
+UNKNOWN: Final = KINDS.index(WaitedFor.UNKNOWN)
+"""The last one."""
+
+
+class WaitSum(NamedTuple):
+    """What several calls waited for one thing."""
+
+    calls: int
+    """How many did, longer than handing over a call takes."""
+    ns: int
+    certain_ns: int = 0
+    """What of it Ray's own events say."""
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether Ray says all of it."""
+        return self.certain_ns == self.ns > 0
+
+
+WaitSums: TypeAlias = "Mapping[WaitedFor, WaitSum]"

@@ -290,7 +290,7 @@ def test_whatever_is_taken_is_a_query(before: str, after: str, vocabulary: Vocab
             pattern = term.operator == "~"
             assert candidate.shown == (compile_literal(term) if pattern else term.value)
         elif candidate.text[-1] in "=>~":
-            values = {">": "5ms 5 2024-05-28", "=": "a 5 ERROR SERVER true no_end", "~": "a"}[
+            values = {">": "5ms 5 2024-05-28", "=": "a 5 ERROR SERVER true no_end finished", "~": "a"}[
                 candidate.text[-1]
             ].split()
             if _is_query(f"{text[: found.start]}a{text[found.end :]}"):

@@ -18,7 +18,6 @@ import numpy as np
 from spanview.analysis.ray.wait_causes import KINDS, WaitedFor
 from spanview.formats.ray_events import NO_STATE, TASK_KINDS
 from spanview.index.arrays import copy_of
-from spanview.index.processes import began_ns_of_file
 from spanview.index.ray_tasks import UNKNOWN_TASK
 
 if TYPE_CHECKING:
@@ -36,22 +35,25 @@ class ToldWaits(NamedTuple):
 
     are_told: Flags
     """Of which it says anything."""
+    are_certain: Flags
+    """Of these, all but those whose worker may have waited for room as well, since nobody knows when it began."""
     parts_ns: NDArray[Any]
     """How long each waited for what, a column for each of `WaitedFor`, from its call's end to its start."""
     asked: Mapping[int, str]
     """What those asked for that waited for a worker, by row."""
 
 
-def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places) -> ToldWaits:
+def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began: NDArray[Any]) -> ToldWaits:
     """Return what Ray says that attempts waited for, each the first of its call that left a span.
 
     Args:
         calls: The rows of their calls.
+        began: When their processes began, in nanoseconds since 1970; 0 where that isn't known.
     """
     tasks, found = told.tasks, told.of_attempts(rows, calls)
     parts = np.zeros((len(rows), len(KINDS)), np.int64)
     if not len(tasks):
-        return ToldWaits(found != UNKNOWN_TASK, parts, {})
+        return ToldWaits(found != UNKNOWN_TASK, found != UNKNOWN_TASK, parts, {})
     since, until = copy_of(store.spans.end_ns)[calls], copy_of(store.spans.start_ns)[rows]
     kind, made, ready, sent, runs = (tasks[name][found] for name in ("kind", "made", "ready", "sent", "runs"))
     are_told = (found != UNKNOWN_TASK) & (ready != NO_STATE)
@@ -60,7 +62,6 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places) -> To
     sent = np.where(sent == NO_STATE, runs, sent)
     is_method = kind == TASK_KINDS.index("ACTOR_TASK")
     is_first = tasks.are_first()[found] | (kind == TASK_KINDS.index("ACTOR_CREATION_TASK"))
-    began = _began(store, rows)
     starting = np.where(is_first & ~is_method, np.clip(began, ready, np.maximum(ready, sent)), sent)
 
     def between(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
@@ -93,15 +94,10 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places) -> To
     texts, has_asked = tasks.resources.texts, parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0
     asked = np.flatnonzero(are_told & has_asked)
     resources = tasks["resources"][found[asked]].tolist()
+    are_certain = are_told & ~(is_first & ~is_method & (began == 0))
     return ToldWaits(
-        are_told, parts, {row: texts[index] for row, index in zip(rows[asked].tolist(), resources, strict=True)}
+        are_told,
+        are_certain,
+        parts,
+        {row: texts[index] for row, index in zip(rows[asked].tolist(), resources, strict=True)},
     )
-
-
-def _began(store: Store, rows: Places) -> NDArray[Any]:
-    """Return when the processes of spans began, as far as their files' names tell; else 0."""
-    sources = copy_of(store.spans.source)[rows]
-    numbers, of_rows = np.unique(sources, return_inverse=True)
-    times = [began_ns_of_file(store.sources[number].path) for number in numbers.tolist()]
-    began: NDArray[Any] = np.array(times, np.int64)[of_rows]
-    return began

@@ -374,34 +374,29 @@ class AllAttempts:
         parts = np.zeros((len(chosen), len(KINDS)), np.int64)
         parts[np.arange(len(chosen)), kinds] = shares
         parts[:, UNKNOWN] = waits - parts[:, :UNKNOWN].sum(axis=1)
-        are_certain, asked = self._take_rays_word(chosen, kinds, parts, evidence)
-        order = np.argsort(self._rows[chosen], kind="stable")
-        return WaitReasons(self._rows[chosen][order], parts[order], evidence[order], are_certain[order], asked)
+        return self._with_rays_word(chosen, kinds, parts, evidence)
 
-    def _take_rays_word(
-        self, chosen: Places, kinds: Places, parts: NDArray[Any], evidence: Places
-    ) -> tuple[Flags, Mapping[int, str]]:
-        """Replace what is likely by what Ray's own events say, where they speak of an attempt.
+    def _with_rays_word(self, chosen: Places, kinds: Places, parts: NDArray[Any], evidence: Places) -> WaitReasons:
+        """Return what attempts waited for: what is likely, or what Ray's own events say, where they speak of them.
 
         Args:
-            kinds: What each of some attempts waited for, likely.
+            kinds: What each waited for, likely.
             parts: How long each waited for what.
             evidence: The rows of the attempts that show it.
-
-        Returns:
-            Of which attempts Ray says it, and what they asked for, by row.
         """
-        tasks = told_tasks(self._store)
-        if tasks is None:
-            return np.zeros(len(chosen), np.bool_), {}
-        from spanview.analysis.ray.told_waits import told_waits
+        tasks, are_certain = told_tasks(self._store), np.zeros(len(chosen), np.bool_)
+        asked: Mapping[int, str] = {}
+        if tasks is not None:
+            from spanview.analysis.ray.told_waits import told_waits
 
-        rows = self._rows[chosen]
-        told = told_waits(self._store, tasks, rows, self._callers[chosen])
-        parts[told.are_told] = told.parts_ns[told.are_told]
-        is_other = told.are_told & (parts[:, :UNKNOWN].argmax(axis=1) != kinds)
-        evidence[is_other] = NO_ROW
-        return told.are_told, told.asked
+            rows = self._rows[chosen]
+            told = told_waits(self._store, tasks, rows, self._callers[chosen], self._began_ns(chosen))
+            parts[told.are_told] = told.parts_ns[told.are_told]
+            is_other = told.are_told & (parts[:, :UNKNOWN].argmax(axis=1) != kinds)
+            evidence[is_other] = NO_ROW
+            are_certain, asked = told.are_certain, told.asked
+        order = np.argsort(self._rows[chosen], kind="stable")
+        return WaitReasons(self._rows[chosen][order], parts[order], evidence[order], are_certain[order], asked)
 
     def _began_ns(self, chosen: Places) -> NDArray[Any]:
         """Return when the processes of attempts began, in nanoseconds since 1970; 0 where no file's name says so."""

@@ -19,7 +19,7 @@ _LEAST_NS: Final = 50_000_000
 """Shorter waits are left out: in these, Ray's own times differ from the spans' by as much."""
 _SEEN_NS: Final = 2_000_000
 """So long what a wait ended with was surely waited for."""
-_FILE: Final = re.compile(r"-(\d+)-(\d{13})\.")
+FILE_OF_HOOK: Final = re.compile(r"-(\d+)-(\d{13})\.")
 """Of a file of spanview's hook: the process, and when it began, in milliseconds since 1970."""
 LEAST_RIGHT: Final = 0.95
 """So many of what is told are right, at least."""
@@ -38,7 +38,7 @@ class Claims:
     def hold(self, spans: Path, events: Path) -> None:
         """Hold what is said of some spans against Ray's events."""
         store, attempts = load_store(spans), attempts_in(sorted(events.glob("event_EXPORT_TASK_*.log")))
-        files = (_FILE.search(source.path) for source in store.sources)
+        files = (FILE_OF_HOOK.search(source.path) for source in store.sources)
         began = {match[1]: int(match[2]) * 1_000_000 for match in files if match}
         calls = [call for call in calls_of(store) if call.attempts and (call.wait_ns or 0) >= _LEAST_NS]
         reasons = wait_reasons(store, [call.attempts[0] for call in calls])
@@ -49,7 +49,9 @@ class Claims:
             attempt = next((attempt for attempt in of_task if attempt.has_begun(start_ns)), None)
             if attempt is None or reason is None:
                 continue
-            parts = attempt.parts_ns(began.get(str(span.attributes.get("ray.pid")), 0), start_ns)
+            process_ns = began.get(str(span.attributes.get("ray.pid")), 0)
+            parts = attempt.parts_ns(store.spans.end_ns[call.row], process_ns, start_ns)
+            del parts["unknown"]
             said, most = reason.waited_for.name.lower(), max(parts, key=parts.__getitem__, default="nothing")
             if not reason.is_known:
                 self.unknown[most] += 1

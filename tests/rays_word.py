@@ -1,4 +1,4 @@
-"""What Ray itself says that tasks waited for: its own events, read without a line of spanview.
+"""What Ray itself says of tasks: its own events, read without a line of spanview.
 
 Each process of Ray appends lines to `event_EXPORT_TASK_<pid>.log`, where it is asked to: when an attempt of a task
 entered each state. Several lines, of the caller's process and of the worker's, speak of one attempt.
@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 """The variable by which Ray writes its events."""
 _MADE, _HAS_ARGUMENTS, _SENT, _RUNS = "1", "2", "5", "8"
+_OUTCOMES: Final = {
+    "WORKER_DIED": "worker_died",
+    "OUT_OF_MEMORY": "out_of_memory",
+    "NODE_DIED": "node_died",
+    "TASK_CANCELLED": "cancelled",
+    "ACTOR_DIED": "actor_died",
+    "ACTOR_UNAVAILABLE": "actor_died",
+}
 _FETCHING: Final = frozenset(("4", "6", "13"))
 """States in which arguments that exist are fetched."""
 
@@ -37,36 +45,70 @@ class Attempt:
     """`NORMAL_TASK`, `ACTOR_TASK` or `ACTOR_CREATION_TASK`."""
     states: dict[str, int] = field(default_factory=dict)
     """When it entered each state, in nanoseconds since 1970."""
+    name: str = ""
+    number: int = 0
+    error: str = ""
+    message: str = ""
     worker: str = ""
     is_first: bool = False
     """Whether its worker ran nothing before."""
 
-    def parts_ns(self, began_ns: int, started_ns: int) -> Counter[str]:
+    def parts_ns(self, since_ns: int, began_ns: int, started_ns: int) -> Counter[str]:
         """Return how long it waited for what, by the names that spanview has for that.
 
         Args:
+            since_ns: Since when its caller waited.
             began_ns: When the process that ran it began; 0 where that isn't known.
             started_ns: When its span starts.
         """
         parts, states = Counter[str](), self.states
         order = sorted(states.items(), key=lambda state: state[1])
         fetched = {state: after - ns for (state, ns), (_, after) in pairwise(order)}
+
+        def put(part: str, start: int, end: int) -> None:
+            parts[part] += max(0, min(end, started_ns) - max(start, since_ns))
+
         if _HAS_ARGUMENTS not in states:
             return parts
         ready = states[_HAS_ARGUMENTS]
-        parts["arguments"] = ready - states.get(_MADE, ready) + sum(fetched.get(state, 0) for state in _FETCHING)
-        sent = states.get(_SENT, states.get(_RUNS, ready))
+        put("retry" if self.number else "arguments", since_ns if self.number else states.get(_MADE, ready), ready)
+        ran = states.get(_RUNS, max(started_ns, states.get(_SENT, ready)))
+        sent = states.get(_SENT, ran)
         if self.kind == "ACTOR_TASK":
-            parts["creation"] = sent - ready
-            parts["actor"] = states.get(_RUNS, sent) - sent - fetched.get("6", 0)
+            put("creation", ready, sent)
+            put("actor", sent, ran)
+            parts["actor"] -= fetched.get("6", 0)
         else:
             is_made = self.is_first or self.kind == "ACTOR_CREATION_TASK"
             starting = min(max(began_ns, ready), sent) if is_made else sent
-            parts["free_worker"] = starting - ready
-            parts["worker_start"] = sent - starting
+            put("resources", ready, starting)
+            put("worker_start", starting, sent)
         if self.is_first or self.kind == "ACTOR_CREATION_TASK":
-            parts["worker_start"] += max(0, started_ns - states.get(_RUNS, started_ns))
-        return parts
+            put("worker_start", ran, started_ns)
+        parts["arguments"] += sum(fetched.get(state, 0) for state in _FETCHING)
+        parts["unknown"] = max(0, started_ns - since_ns - parts.total())
+        return +parts
+
+    @property
+    def begun_ns(self) -> int:
+        """When it entered its first state."""
+        return min(self.states.values(), default=0)
+
+    @property
+    def made_ns(self) -> int:
+        """When it was submitted; 0 where that isn't known."""
+        return self.states.get(_MADE, 0)
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, by the name that spanview has for that."""
+        if "12" in self.states:
+            if "At least one of the input arguments" in self.message:
+                return "dependency_failed"
+            if self.error == "ACTOR_DIED" and "Traceback" in self.message:
+                return "constructor_failed"
+            return _OUTCOMES.get(self.error, "failed")
+        return "finished" if "11" in self.states else "running" if _RUNS in self.states else "pending"
 
     def has_begun(self, ns: int) -> bool:
         """Whether it ran at a time."""
@@ -77,18 +119,30 @@ def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:
     """Return what event files say of the attempts of tasks, the last one first, by the task's id in hex."""
     attempts: dict[tuple[str, int], Attempt] = {}
     for path in files:
-        for line in path.read_text(encoding="utf-8").splitlines():
-            event = json.loads(line)["event_data"]
+        for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+            try:
+                event = json.loads(line)["event_data"]
+            except json.JSONDecodeError:
+                assert not line.endswith("\n"), "only the last one may still be written"
+                continue
             key = base64.b64decode(event["task_id"]).hex(), int(event["attempt_number"])
             attempt, news = attempts.setdefault(key, Attempt()), event.get("state_updates", {})
             attempt.kind = event.get("task_info", {}).get("type", attempt.kind)
+            attempt.name = event.get("task_info", {}).get("func_or_class_name", attempt.name)
             # An actor that is started again goes through the states of its first attempt once more.
+            attempt.number, error = key[1], news.get("error_info", {})
+            attempt.error = attempt.error or error.get("error_type", "")
+            attempt.message = attempt.message or error.get("error_message", "")
             for state, ns in news.get("state_ts_ns", {}).items():
                 attempt.states[state] = min(int(ns), attempt.states.get(state, int(ns)))
-            attempt.worker = news.get("worker_id", attempt.worker)
+            attempt.worker = attempt.worker or news.get("worker_id", "")
     firsts: dict[str, Attempt] = {}
-    for attempt in sorted(attempts.values(), key=lambda attempt: attempt.states.get(_RUNS, 0)):
-        if _RUNS in attempt.states and attempt.worker:
+
+    def begun(attempt: Attempt) -> int:
+        return attempt.states.get(_RUNS, attempt.states.get(_SENT, 0))
+
+    for attempt in sorted(attempts.values(), key=begun):
+        if begun(attempt) and attempt.worker:
             firsts.setdefault(attempt.worker, attempt).is_first = True
     of_tasks: dict[str, list[Attempt]] = {}
     for task, number in sorted(attempts, reverse=True):

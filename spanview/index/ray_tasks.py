@@ -75,7 +75,8 @@ class RayTasks:
         for texts in (self.names, self.errors, self.resources, self._workers):
             _ = texts[""]
         self._pending: list[dict[str, NDArray[Any]]] = []
-        self._columns: dict[str, NDArray[Any]] = {}
+        dtypes = {"key": np.uint64, **_NUMBERS, **dict.fromkeys(_TIMES, np.int64)}
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in dtypes.items()}
         self._messages = dict[tuple[int, int, int], str]()
         self._fetched = dict[tuple[int, int, int], int]()
         self._folders_of_nodes = dict[bytes, set[int]]()
@@ -145,9 +146,9 @@ class RayTasks:
         """Return a column, in the order of the attempts: by key, session and attempt."""
         pending = len(self._pending)
         if pending:
-            self._merge([self._columns, *self._pending[:pending]] if self._columns else self._pending[:pending])
+            self._merge([self._columns, *self._pending[:pending]])
             del self._pending[:pending]
-        return self._columns[name] if self._columns else np.empty(0, np.int64)
+        return self._columns[name]
 
     def _merge(self, parts: Sequence[Mapping[str, NDArray[Any]]]) -> None:
         """Make one row of all that speak of one attempt."""

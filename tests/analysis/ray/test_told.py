@@ -1,0 +1,126 @@
+"""What Ray's own events say of calls is told as they say it, by a reader of them without a line of spanview."""
+
+from __future__ import annotations
+
+import shutil
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from claims import FILE_OF_HOOK
+from rays_word import Attempt, attempts_in
+from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.outcomes import outcomes_of
+from spanview.analysis.ray.reasons import reasons_of
+from spanview.analysis.ray.waited_for import wait_reasons
+from spanview.sources.loading import load_store
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from spanview.analysis.ray.calls import Call
+    from spanview.index.store import Store
+
+FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
+RECORDINGS: Final = ("ray-events-hook", "ray-events-bundled")
+_LEAST_NS: Final = 2_000_000
+"""Less than this is what handing a call over takes."""
+
+
+def _tasks_of(store: Store, events: Path) -> dict[int, Sequence[Attempt]]:
+    """Return the attempts of each call's task, the last one first: of one name, in the order of submission."""
+    by_name: defaultdict[str, list[Sequence[Attempt]]] = defaultdict(list)
+    for attempts in attempts_in(sorted(events.glob("event_EXPORT_TASK_*.log"))).values():
+        if attempts[-1].name:
+            by_name[attempts[-1].name].append(attempts)
+    tasks = {name: iter(sorted(each, key=lambda task: task[-1].made_ns)) for name, each in by_name.items()}
+    calls = sorted(calls_of(store), key=lambda call: store.spans.start_ns[call.row])
+    return {call.row: next(tasks.get(call.function.removeprefix("__main__."), iter(())), ()) for call in calls}
+
+
+def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> Mapping[str, int]:
+    row = call.attempts[0]
+    start = store.spans.start_ns[row]
+    match = FILE_OF_HOOK.search(store.sources[store.spans.source[row]].path)
+    attempt = next(each for each in task if each.begun_ns <= start)
+    return attempt.parts_ns(store.spans.end_ns[call.row], int(match[2]) * 1_000_000 if match else 0, start)
+
+
+def _differences(folder: Path) -> list[str]:
+    """Return what is told otherwise than Ray's events have it."""
+    store, wrong = load_store(folder), list[str]()
+    calls, tasks = [*calls_of(store)], _tasks_of(store, folder / "logs" / "export_events")
+    became = outcomes_of(store, calls, reasons_of(store, calls_of(store)))
+    waits = wait_reasons(store, [call.attempts[0] for call in calls if call.attempts])
+    for call in calls:
+        task, told = tasks[call.row], became[call.row]
+        made = next((each for each in task if each.kind == "ACTOR_CREATION_TASK" and each.outcome == "finished"), None)
+        if task and (told.outcome.key, told.certainty) != ((made or task[0]).outcome, Certainty.CERTAIN):
+            wrong.append(f"{call.function}: {told}, but {task[0].outcome}")
+        if not (task and call.attempts and (call.wait_ns or 0) >= _LEAST_NS):
+            continue
+        parts = {kind.name.lower(): ns for kind, ns in waits.parts_of(call.attempts[0]).items()}
+        expected = _expected_waits(store, call, task)
+        if expected and parts != expected:
+            wrong.append(f"{call.function}: {parts}, but {dict(expected)}")
+    return wrong
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_it_is_told_as_ray_says_it(recording: str) -> None:
+    """What each call waited for, to the nanosecond, and what became of it; nothing is left unknown."""
+    folder = FIXTURES / recording
+    store = load_store(folder)
+    tasks = _tasks_of(store, folder / "logs" / "export_events")
+    assert len(tasks) == 37
+    assert all(tasks.values())
+    assert _differences(folder) == []
+
+
+def test_two_sessions_that_number_their_tasks_alike() -> None:
+    """The first tasks of any two sessions have the same ids; each is told of its own."""
+    together = load_store([FIXTURES / recording for recording in RECORDINGS])
+    became = outcomes_of(together, [*calls_of(together)], reasons_of(together, calls_of(together)))
+    alone = dict[tuple[int, int], str]()
+    for recording in RECORDINGS:
+        store = load_store(FIXTURES / recording)
+        of_store = outcomes_of(store, [*calls_of(store)], reasons_of(store, calls_of(store)))
+        for row, each in of_store.items():
+            alone[store.trace_table.trace_id(store.spans.trace[row]), store.spans.span_id[row]] = each.outcome.key
+    spans, table = together.spans, together.trace_table
+    found = {(table.trace_id(spans.trace[row]), spans.span_id[row]): each.outcome.key for row, each in became.items()}
+    assert found == alone
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_events_that_break_off_anywhere(recording: str, tmp_path: Path) -> None:
+    """Nothing is certain that isn't written: wherever the files end, what is told is what the whole lines say."""
+    folder = tmp_path / "session"
+    shutil.copytree(FIXTURES / recording, folder)
+    files = sorted((folder / "logs" / "export_events").glob("event_EXPORT_TASK_*.log"))
+    whole = {path: path.read_bytes() for path in files}
+    driver = max(files, key=lambda path: len(whole[path]))
+    for share in range(1, 40):
+        cut = len(whole[driver]) * share // 40
+        for path in files:
+            path.write_bytes(whole[path][: min(cut, len(whole[path]) * share // 40)])
+        assert _differences(folder) == [], share
+
+
+def test_without_the_events_nothing_is_certain_of_waits() -> None:
+    """Only that the actor's constructor had to end first; what became of calls is told as far as spans show."""
+    store = load_store(FIXTURES / "ray-events-hook" / "spans")
+    calls = [*calls_of(store)]
+    waits = wait_reasons(store, [call.attempts[0] for call in calls if call.attempts])
+    assert not any(waits.is_certain(call.attempts[0]) for call in calls if call.attempts)
+    became = outcomes_of(store, calls, reasons_of(store, calls_of(store)))
+    names = {call.function: became[call.row].outcome.key for call in calls if not call.attempts}
+    assert names == {
+        "Broken.f": "constructor_failed",
+        "__main__.never": "unknown",
+        "__main__.dies": "unknown",
+        "__main__.sleeper": "unknown",
+    }

@@ -101,7 +101,7 @@ QUESTIONS = [
     # what somebody wants to know, the recording, the keys, and what answers it
     ("slowest trace and why", "ray-tasks-bundled-hook", "s enter", (" = ", "waiting before ")),
     ("newest failure's line of code", "ray-tasks-bundled-hook", "e", ('raise KeyError("nope")',)),
-    ("which function waited most, for what", "ray-tasks-docs-hook", "A", ("TOTAL WAIT ▾", "waiting", "likely for")),
+    ("which function waited most, for what", "ray-tasks-docs-hook", "A", ("TOTAL WAIT ▾", "waiting: likely")),
     ("a request's queue", "serve", "H", ("QUEUE P95", " queue + ")),
     ("each request's queue", "serve", "H enter", ("QUEUE", "REQUEST ID")),
     (

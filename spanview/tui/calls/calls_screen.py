@@ -102,7 +102,7 @@ def _note(function: Function, open_calls: int, cells: int) -> str:
     notes += [cold] if (cold := cold_starts_text([function])) else []
     texts = ["   ".join(notes[:number]) for number in range(len(notes), 0, -1)]
     if waited and notes[0] == waited:
-        texts.append(f"waiting for {waited_for_shares(function)}")
+        texts.append(f"waiting: {waited_for_shares(function)}")
     return fitting(texts, cells) if texts else ""
 
 

@@ -4,6 +4,7 @@ jsontext    JSON as programs really write it: quick where it is strict, exact wh
 deepjson    a decoder without recursion, for what nests deeper than others can follow
 framing/    bytes in pieces of any size to documents
 rows        what every format hands to the index: columns, and details
+usual       rows of what is as its format has it, and of what isn't
 careful     the parts of a decoded value, each of which may be of any type
 tracestate  trace states, as the SDK and as W3C write them
 console/    the console exporter's JSON

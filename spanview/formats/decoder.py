@@ -18,12 +18,13 @@ from spanview.formats.framing.framer import DEFAULT_CAP, Framer
 from spanview.formats.framing.frames import Frames, Mixed
 from spanview.formats.framing.prefixed import PrefixedLines, unmixed
 from spanview.formats.jsontext import BadJsonError, dumps_sorted, loads_exact
-from spanview.formats.rows import Batch, SpanColumns, Unwritten, join_columns
+from spanview.formats.rows import Batch, Row, Rows, SpanColumns, Unwritten, columns_of_rows, join_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.formats.framing.frames import Document
+    from spanview.formats.ray_events import RayUpdates
     from spanview.formats.rows import SpanDetails
     from spanview.model.span import Source, Span
 
@@ -33,7 +34,6 @@ _LARGE_BYTES: Final = 1024 * 1024
 _HELD_SHARE: Final = 4
 """New pieces are gathered until they are one part in this many of an unfinished document."""
 _NOT_COMPARED: Final = frozenset(("source", "warnings"))
-_OTLP_KEY: Final = "resourceSpans"
 _LOGS_KEY: Final = "resourceLogs"
 _EVENT_KEY: Final = "event_data"
 
@@ -48,7 +48,7 @@ class Decoder:
     __slots__ = ("_framer", "_held", "_held_size", "_new_framer")
 
     def __init__(self, *, cap: int = DEFAULT_CAP, offset: int = 0) -> None:
-        self._new_framer = partial(Framer, is_record, console.fields_of, cap=cap)
+        self._new_framer = partial(Framer, is_record, kept_of, cap=cap)
         self._framer: Framer | PrefixedLines = self._new_framer(offset=offset)
         self._held: list[bytes] = []
         """Pieces of a large document; appending each would cost the square of its size."""
@@ -137,9 +137,33 @@ def is_record(value: Any) -> bool:
     if console.is_span(value):
         return True
     from spanview.formats.foreign import format_of
+
+    return (format_of(value) is not None and not is_element(value)) or _is_event(value)
+
+
+def _is_event(value: Any) -> bool:
+    """Tell whether a decoded value is one of Ray's own events."""
+    if type(value) is not dict or _EVENT_KEY not in value:
+        return False
     from spanview.formats.ray_events import is_event
 
-    return (format_of(value) is not None and not is_element(value)) or is_event(value)
+    return is_event(value)
+
+
+def kept_of(document: Any) -> Any:
+    """Return what the columns need of a document: fields of the SDK's span, rows of all others; what isn't so as it is.
+
+    What is of the SDK's, and not just as that writes it, is kept as it is, too.
+    """
+    if type(document) is dict and "context" in document:
+        kept = console.fields_of(document)
+        if kept is not document or console.is_span(document):
+            return kept
+    if _is_event(document):
+        return document
+    from spanview.formats import foreign
+
+    return foreign.kept_of(document)
 
 
 def batch_of(frames: Frames) -> Batch:
@@ -163,54 +187,47 @@ def _plain_batch_of(documents: Sequence[Document]) -> Batch:
 
 def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
     """Return the spans among documents of any kind, and those that are none."""
-    from spanview.formats import foreign
-    from spanview.formats.own import read as own
-    from spanview.formats.ray_events import is_event, updates_of
-
     parts, offsets, lengths = list[SpanColumns](), list[int](), list[int]()
     skipped, holding, partial = list[tuple[int, int, str]](), list[tuple[int, int]](), list[tuple[int, int, int]]()
     unwritten, events = list[Unwritten](), list[dict[str, Any]]()
 
-    for (is_own, is_mixed), grouped in groupby(documents, _kind_of):
+    for is_own, grouped in groupby(documents, _is_of_sdk):
         group = [*grouped]
         if is_own:
             parts.append(console.columns_of([_kept_of(kept) for _, _, kept in group]))
-            offsets += [offset for offset, _, _ in group]
-            holding += [(offset, size) for offset, size, _ in group if is_mixed]
-            lengths += [0 if is_mixed else size for _, size, _ in group]
+            for offset, size, kept in group:
+                is_mixed = type(kept) is Mixed
+                holding += [(offset, size)] if is_mixed else []
+                offsets.append(offset)
+                lengths.append(0 if is_mixed else size)
             continue
+        rows = list[Row]()
         for offset, size, kept in group:
-            value = _kept_of(kept)
-            usual = _usual_columns_of(kept)
-            if usual is not None and len(usual):
-                parts.append(usual)
-                is_record = len(usual) == 1
-                holding += [] if is_record else [(offset, size)]
-                offsets += range(offset, offset + len(usual))
-                lengths += [size if is_record else 0] * len(usual)
-                continue
-            if type(value) is dict and _EVENT_KEY in value and is_event(value):
-                events.append(value)
-                continue
-            format_ = foreign.format_of(value)
-            if format_ is None:
-                skipped.append((offset, size, foreign.what_it_lacks(value)))
-                if type(value) is dict and _LOGS_KEY in value:
-                    from spanview.formats.unwritten import unwritten_in
-
-                    unwritten += unwritten_in(value, offset)
-                continue
-            passed = list[Any]()
-            spans = format_.spans_of(value, foreign.NOWHERE, passed.append)
-            parts.append(foreign.columns_of(spans))
-            partial += [(offset, size, len(passed))] if passed else []
-            if own.is_span(kept) or (len(spans) == 1 and not passed and _is_otlp(kept)):
+            if type(kept) is Row:
+                rows.append(kept)
                 offsets.append(offset)
                 lengths.append(size)
-            elif spans:
-                holding.append((offset, size))
-                offsets += range(offset, offset + len(spans))
-                lengths += [0] * len(spans)
+                continue
+            value = _kept_of(kept)
+            of_document = Rows([value]) if type(value) is Row else value
+            if type(of_document) is Rows:
+                rows += of_document
+                partial += [(offset, size, of_document.passed)] if of_document.passed else []
+                holding += [(offset, size)] if of_document else []
+                offsets += range(offset, offset + len(of_document))
+                lengths += [0] * len(of_document)
+                continue
+            if _is_event(value):
+                events.append(value)
+                continue
+            from spanview.formats import foreign
+
+            skipped.append((offset, size, foreign.what_it_lacks(value)))
+            if type(value) is dict and _LOGS_KEY in value:
+                from spanview.formats.unwritten import unwritten_in
+
+                unwritten += unwritten_in(value, offset)
+        parts += [columns_of_rows(rows)] if rows else []
     return Batch(
         columns=parts[0] if len(parts) == 1 else join_columns(parts),
         offsets=offsets,
@@ -219,29 +236,20 @@ def _mixed_batch_of(documents: Sequence[Document]) -> Batch:
         unwritten=unwritten,
         documents=holding,
         partial=partial,
-        ray=updates_of(events) if events else None,
+        ray=_updates_of(events) if events else None,
     )
 
 
-def _kind_of(document: Document) -> tuple[bool, bool]:
-    """Return whether a document is a span of the SDK's, and whether its lines are among others or after names."""
+def _updates_of(events: Sequence[dict[str, Any]]) -> RayUpdates:
+    from spanview.formats.ray_events import updates_of
+
+    return updates_of(events)
+
+
+def _is_of_sdk(document: Document) -> bool:
+    """Tell whether a document is a span of the SDK's."""
     value = _kept_of(document[2])
-    is_own = type(value) is tuple or console.is_span(value)
-    return is_own, is_own and value is not document[2]
-
-
-def _usual_columns_of(value: Any) -> SpanColumns | None:
-    """Return the columns of a document of OTLP's in which all is just as the protocol has it; None for any other."""
-    if not _is_otlp(value):
-        return None
-    from spanview.formats.otlp import columns as otlp_columns
-
-    return otlp_columns.columns_of(value)
-
-
-def _is_otlp(value: Any) -> bool:
-    """Tell whether a decoded document is of OTLP, which is the record of its span where it has only one."""
-    return type(value) is dict and _OTLP_KEY in value
+    return type(value) is tuple or console.is_span(value)
 
 
 def _kept_of(kept: Any) -> Any:
@@ -250,7 +258,8 @@ def _kept_of(kept: Any) -> Any:
 
 def spans_in_document(document: bytes) -> list[Span]:
     """Return the spans of a whole document, in its order; none if it isn't a document with spans any more."""
-    from spanview.formats.foreign import NOWHERE, format_of
+    from spanview.formats.foreign import format_of
+    from spanview.formats.usual import NOWHERE
 
     try:
         value = _loads_unmixed(document)
@@ -294,15 +303,16 @@ def decode_details(record: bytes) -> SpanDetails | None:
         from spanview.formats.console.spans import details_of
 
         return details_of(document)
-    from spanview.formats import foreign
+    from spanview.formats.foreign import details_of as details_of_span
+    from spanview.formats.usual import NOWHERE
 
-    span = _foreign_span_of(document, foreign.NOWHERE)
-    return None if span is None else foreign.details_of(span)
+    span = _foreign_span_of(document, NOWHERE)
+    return None if span is None else details_of_span(span)
 
 
 def _foreign_span_of(document: Any, source: Source) -> Span | None:
     """Return the span of a document that isn't the console exporter's, if it has exactly one."""
-    if _is_otlp(document):
+    if type(document) is dict and "resourceSpans" in document:
         from spanview.formats.otlp import read as otlp
 
         spans = otlp.spans_of(document, source)

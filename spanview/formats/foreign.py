@@ -6,46 +6,43 @@ is_document(value)          whether a decoded JSON value is a document of the fo
                             spans, as a trace of a Jaeger download, or the spans of one resource
 spans_of(value, source)     its spans in the order of the document, with what is unusable left out and marked; a third
                             argument takes data that isn't a span where a span belongs
+rows_of(value)              the same as rows: spans are made only of what isn't as the format has it, or is rare
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from spanview.formats.rows import SpanColumns, SpanDetails, ignore_part
-from spanview.model.codes import KIND_UNSPECIFIED
+from spanview.formats.rows import Row, Rows, SpanDetails, ignore_part
 from spanview.model.ids import UNUSABLE
-from spanview.model.problems import Warnings
-from spanview.model.span import Source
-from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from spanview.model.span import Span
+    from spanview.model.span import Source, Span
 
-NOWHERE: Final = Source("", 0, 0)
-"""The source of a span whose source isn't needed."""
 _BY_KEY: Final = {
-    "roots": "own.read",
-    "traces": "own.read",
-    "attributes": "own.read",
-    "resourceSpans": "otlp.read",
-    "resource_spans": "otlp.read",
-    "batches": "otlp.read",
-    "scopeSpans": "otlp.read",
-    "scope_spans": "otlp.read",
-    "instrumentationLibrarySpans": "otlp.read",
-    "instrumentation_library_spans": "otlp.read",
-    "trace": "otlp.read",
-    "result": "otlp.read",
-    "data": "jaeger.read",
-    "traceID": "jaeger.read",
-    "traceId": "zipkin.read",
+    "roots": "own.rows",
+    "traces": "own.rows",
+    "attributes": "own.rows",
+    "resourceSpans": "otlp.rows",
+    "resource_spans": "otlp.rows",
+    "batches": "otlp.rows",
+    "scopeSpans": "otlp.rows",
+    "scope_spans": "otlp.rows",
+    "instrumentationLibrarySpans": "otlp.rows",
+    "instrumentation_library_spans": "otlp.rows",
+    "trace": "otlp.rows",
+    "result": "otlp.rows",
+    "data": "jaeger.rows",
+    "traceID": "jaeger.rows",
+    "traceId": "zipkin.rows",
 }
 """Keys at the top of documents by which their formats are recognized."""
+_QUICK: Final = {"trace_id": "own.rows", "traceId": "zipkin.rows"}
+"""By the first keys of documents with one span the modules that know whether they are just that."""
 _WANTED: Final = {
     "OpenTelemetry SDK": ("context",),
     "OTLP": ("resourceSpans",),
@@ -68,21 +65,50 @@ class Format(Protocol):
     def spans_of(self, value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
         """Return its spans."""
 
+    def rows_of(self, value: Any, pass_over: Callable[[Any], None] = ignore_part) -> list[Row]:
+        """Return the rows of its spans."""
+
 
 def format_of(value: Any) -> Format | None:
     """Return the format that a decoded JSON value is of; None if it has none of their spans."""
     first = next((part for part in _objects(value) if not part.keys().isdisjoint(_BY_KEY)), {})
     for name in (*{_BY_KEY[key]: None for key in first if key in _BY_KEY}, "wrapped"):
-        module = _module(name)
+        module: Format = _module(name)
         if module.is_document(value):
             return module
     return None
 
 
+def kept_of(document: Any) -> Any:
+    """Return what the columns need of a document that isn't the SDK's: a row where it is the record of its one span.
+
+    Rows of one with several spans, or whose span is no record by itself; one without spans as it is.
+    """
+    quick = _QUICK.get(next(iter(document), "")) if type(document) is dict else None
+    kept = None if quick is None else _module(quick).kept_quickly(document)
+    if kept is not None:
+        return kept
+    format_ = format_of(document)
+    if format_ is None:
+        return document
+    passed = list[Any]()
+    rows = format_.rows_of(document, passed.append)
+    if len(rows) == 1 and not passed and is_record(document):
+        return rows[0]
+    return Rows(rows, len(passed))
+
+
+def is_record(document: Any) -> bool:
+    """Tell whether a document is the record of its span, where it has exactly one: a line of OTLP's, or of ours."""
+    if type(document) is not dict:
+        return False
+    return "resourceSpans" in document or ("trace_id" in document and _module("own.rows").is_span(document))
+
+
 @cache
-def _module(name: str) -> Format:
+def _module(name: str) -> Any:
     """Return the module of a format; importing it again would take a third of the time for a document of none."""
-    return cast(Format, import_module(f"spanview.formats.{name}"))
+    return import_module(f"spanview.formats.{name}")
 
 
 def what_it_lacks(value: Any) -> str:
@@ -108,23 +134,6 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
                 yield item
 
 
-def columns_of(spans: Sequence[Span]) -> SpanColumns:
-    """Return the columns of spans."""
-    return SpanColumns(
-        trace_ids=[UNUSABLE if span.trace_id is None else int(span.trace_id, 16) for span in spans],
-        span_ids=[UNUSABLE if span.span_id is None else int(span.span_id, 16) for span in spans],
-        parent_ids=[UNUSABLE if span.parent_id is None else int(span.parent_id, 16) for span in spans],
-        start_ns=[NO_TIME if span.start_ns is None else span.start_ns for span in spans],
-        end_ns=[NO_TIME if span.end_ns is None else span.end_ns for span in spans],
-        names=[span.name for span in spans],
-        services=[span.service for span in spans],
-        kinds=[KIND_UNSPECIFIED if span.kind_value is None else span.kind_value for span in spans],
-        statuses=[span.status.code_value for span in spans],
-        warnings=[int(_warnings_of(span)) for span in spans],
-        processes=[span.resource.process for span in spans],
-    )
-
-
 def details_of(span: Span) -> SpanDetails:
     """Return what the columns don't have of a span."""
     return SpanDetails(
@@ -139,15 +148,3 @@ def details_of(span: Span) -> SpanDetails:
         scope=span.scope,
         extra=span.extra,
     )
-
-
-def _warnings_of(span: Span) -> Warnings:
-    """Return the warnings of a span, whatever its format."""
-    warnings = span.warnings
-    if span.trace_id is None or span.span_id is None:
-        warnings |= Warnings.BAD_ID
-    if span.end_ns is None:
-        warnings |= Warnings.NO_END
-    elif span.start_ns is not None and span.end_ns < span.start_ns:
-        warnings |= Warnings.NEGATIVE_DURATION
-    return warnings

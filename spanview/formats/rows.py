@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, fields
+from sys import byteorder
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -45,6 +47,11 @@ class SpanColumns:
     def __len__(self) -> int:
         return len(self.span_ids)
 
+    def at(self, indexes: Sequence[int]) -> SpanColumns:
+        """Return the columns of the spans at some indexes."""
+        values = [getattr(self, column.name) for column in fields(self)]
+        return SpanColumns(*[[column[index] for index in indexes] if column else () for column in values])
+
 
 def join_columns(parts: Iterable[SpanColumns]) -> SpanColumns:
     """Return the columns of several pieces as one."""
@@ -57,6 +64,50 @@ def join_columns(parts: Iterable[SpanColumns]) -> SpanColumns:
             getattr(whole, field.name).extend(getattr(part, field.name))
     processes.extend([""] * (len(whole) - len(processes)) if processes else ())
     return whole
+
+
+class Row(tuple[Any, ...]):
+    """What the columns have of one span.
+
+    ids         of the trace, the span and its parent, 32 bytes; zeros where there is none, or an unusable one
+    start, end  as the columns have them
+    name, service, kind, status, warnings, process
+    """
+
+    __slots__ = ()
+
+
+class Rows(list[Row]):
+    """The rows of the spans of one document, in its order."""
+
+    __slots__ = ("passed",)
+
+    def __init__(self, rows: Iterable[Row] = (), passed: int = 0) -> None:
+        super().__init__(rows)
+        self.passed = passed
+        """Parts of the document that aren't spans where spans belong."""
+
+
+def columns_of_rows(rows: Iterable[Row]) -> SpanColumns:
+    """Return the columns of rows."""
+    parts: list[tuple[Any, ...]] = [*zip(*rows, strict=True)] or [()] * len(fields(SpanColumns))
+    ids, starts, ends, names, services, kinds, statuses, warnings, processes = parts[:9]
+    words = array("Q", b"".join(ids))
+    if byteorder == "little":
+        words.byteswap()
+    return SpanColumns(
+        trace_ids=[high << 64 | low for high, low in zip(words[::4], words[1::4], strict=True)],
+        span_ids=words[2::4],
+        parent_ids=words[3::4],
+        start_ns=array("q", starts),
+        end_ns=array("q", ends),
+        names=[*names],
+        services=[*services],
+        kinds=array("B", kinds),
+        statuses=array("B", statuses),
+        warnings=array("H", warnings),
+        processes=[*processes],
+    )
 
 
 def ignore_part(_part: Any) -> None:

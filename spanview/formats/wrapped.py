@@ -10,7 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.console import columns as console
-from spanview.formats.rows import ignore_part
+from spanview.formats.rows import Row, ignore_part
+from spanview.formats.usual import NOWHERE, row_of_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
     from spanview.model.span import Source, Span
 
 _CONTAINERS: Final = {
-    "roots": ("own.read", "traces"),
-    "spans": ("jaeger.read", "data"),
-    "scopeSpans": ("otlp.read", "resourceSpans"),
-    "scope_spans": ("otlp.read", "resourceSpans"),
-    "instrumentationLibrarySpans": ("otlp.read", "resourceSpans"),
+    "roots": ("own.rows", "traces"),
+    "spans": ("jaeger.rows", "data"),
+    "scopeSpans": ("otlp.rows", "resourceSpans"),
+    "scope_spans": ("otlp.rows", "resourceSpans"),
+    "instrumentationLibrarySpans": ("otlp.rows", "resourceSpans"),
 }
 """By a key of the parts the format, and the key that the list of them should have."""
 
@@ -43,6 +44,14 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
         return [*_records(value, source, pass_over)]
     unwrapped = _unwrapped(value)
     return [] if unwrapped is None else unwrapped[0].spans_of(unwrapped[1], source, pass_over)
+
+
+def rows_of(value: Any, pass_over: Callable[[Any], None] = ignore_part) -> list[Row]:
+    """Return the rows of what `spans_of` returns spans of."""
+    unwrapped = None if isinstance(value, list) else _unwrapped(value)
+    if unwrapped is None:
+        return [*map(row_of_span, spans_of(value, NOWHERE, pass_over))]
+    return unwrapped[0].rows_of(unwrapped[1], pass_over)
 
 
 def _is_record(value: Any) -> bool:

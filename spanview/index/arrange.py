@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
+from spanview.index.arrays import runs_of
 from spanview.index.room import are_scanned, forget_slots
 from spanview.index.table import NO_ROW
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.index.arrays import Flags, Places
+    from spanview.index.arrays import Places
     from spanview.index.intake import Intake
     from spanview.index.table import Interned, SpanTable
 
@@ -58,7 +59,7 @@ def arrange(intake: Intake) -> Sequence[int]:
         _fill(spans, name, _number_texts(texts, np.asarray(getattr(spans, name)))[np.asarray(getattr(spans, name))])
     new_traces = _arrange_traces(intake, new_rows)
     intake.take_numbers(numbers := _array("I", new_files), _array("I", new_rows), _array("I", new_traces))
-    intake.scanned, intake.moved = _runs(is_scanned), {*moved.tolist()}
+    intake.scanned, intake.moved = runs_of(is_scanned), {*moved.tolist()}
     return numbers
 
 
@@ -139,9 +140,3 @@ def _arrange_traces(intake: Intake, new_rows: Rows32) -> Rows32:
     new = _inverse(order)
     _fill(spans, "trace", new[column])
     return new
-
-
-def _runs(flags: Flags) -> list[range]:
-    """Return where flags are set, as runs."""
-    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).tolist()
-    return [range(first, stop) for first, stop in zip(edges[::2], edges[1::2], strict=True)]

@@ -107,3 +107,9 @@ def traces_in_order(table: TraceTable) -> list[int]:
         chosen = np.lexsort((low, high, starts, starts == NO_TIME, (high | low) == 0))
     order: list[int] = chosen.tolist()
     return order
+
+
+def runs_of(flags: Flags) -> list[range]:
+    """Return where flags are set, as runs."""
+    edges = np.flatnonzero(np.diff(flags, prepend=False, append=False)).tolist()
+    return [range(first, stop) for first, stop in zip(edges[::2], edges[1::2], strict=True)]

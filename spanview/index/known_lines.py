@@ -13,12 +13,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.decoder import decode_details
-from spanview.formats.foreign import NOWHERE
 from spanview.formats.jsontext import BadJsonError, loads_exact
 from spanview.formats.otlp import read as otlp
 from spanview.formats.otlp.fields import MESSAGES, FieldKind
 from spanview.formats.otlp.values import UINT32, Reader
 from spanview.formats.rows import SpanDetails
+from spanview.formats.usual import NOWHERE
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, parse_id
 
 if TYPE_CHECKING:

@@ -137,7 +137,8 @@ class Store:
             return self._span_with(row, None, None)
         if self.spans.name[row] not in self.names.cut:
             return self._span_with(row, decode_details(record), None)
-        from spanview.formats.foreign import NOWHERE, details_of
+        from spanview.formats.foreign import details_of
+        from spanview.formats.usual import NOWHERE
 
         # Decoded once: such a record may have many megabytes.
         whole = decode_span(record, NOWHERE)

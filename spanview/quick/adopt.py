@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from spanview.formats.rows import Batch, SpanColumns
-from spanview.index.arrays import hashes_of, process_numbers
+from spanview.index.arrays import hashes_of, process_numbers, runs_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
@@ -87,12 +87,14 @@ class Adopted:
                 column = getattr(spans, name)
                 column.frombytes(np.ascontiguousarray(values, f"={column.typecode}").view(np.uint8).data)
             _link(intake, columns, order, first)
-            intake.note_scanned(range(first, first + len(order)))
+            for run in runs_of(rows["is_scanned"][is_new] != 0):
+                intake.note_scanned(range(first + run.start, first + run.stop))
         if len(known_rows):
             records = {name: rows[name][known_rows] for name in _SHARED_COLUMNS}
             of_known = sources[known_rows]
             records |= {"name": names[known_rows], "service": services[known_rows], "source": of_known}
             records["process"] = processes[known_rows]
+            records["is_scanned"] = rows["is_scanned"][known_rows] != 0
             are_joined = join_snapshots(intake, records, of_table[known_rows])
             _count(intake, of_known[are_joined])
             self._add_known(rows, known_rows[~are_joined], names, services, sources)

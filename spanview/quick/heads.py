@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import orjson
 
-from spanview.formats import foreign
 from spanview.formats.otlp import read as otlp
-from spanview.formats.otlp.columns import OF_DOCUMENTS, OF_RESOURCES, OF_SCOPES, objects_in
+from spanview.formats.otlp.rows import OF_DOCUMENTS, OF_RESOURCES, OF_SCOPES, objects_in
+from spanview.formats.usual import NOWHERE
 from spanview.index.gather import Template
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 
@@ -144,5 +144,5 @@ def _names_in(head: bytes, tail: bytes) -> tuple[str, str] | None:
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     of_scope["spans"] = [_SPAN]
-    columns = foreign.columns_of(otlp.spans_of(document, foreign.NOWHERE))
-    return None if columns.warnings[0] else (columns.services[0], columns.processes[0])
+    (span,) = otlp.spans_of(document, NOWHERE)
+    return None if span.warnings else (span.service, span.resource.process)

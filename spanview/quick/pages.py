@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from spanview.formats.console import columns as console
-from spanview.formats.decoder import Decoder, batch_of
+from spanview.formats.decoder import Decoder, batch_of, kept_of
 from spanview.formats.framing.frames import Frames
 from spanview.index.gather import places_of, word, words_at
+from spanview.model.problems import Warnings
+from spanview.model.times import NO_TIME
 from spanview.quick.heads import OtlpLines
 from spanview.quick.otlp import MIN_BYTES, OtlpScanner
 from spanview.quick.proof import agreeing
@@ -39,6 +40,9 @@ PAGE_BYTES: Final = 2 * 1024 * 1024
 """Bytes that are scanned together; small files share a page."""
 _LF, _SPACE, _OPEN, _CLOSE, _QUOTE, _RESOURCE, _BACKSLASH, _COLON, _LETTER = b'\n {}"r\\:e'
 _NOTHING: Final = Frames()
+_NO_END: Final = np.uint16(Warnings.NO_END)
+_LOWER_HALF: Final = 2**64 - 1
+"""Of a trace id."""
 _KIND: Final = b"SpanKind"
 """Occurs exactly once in a record of the SDK's."""
 _TRACE_ID_KEYS: Final = [word(text) for text in (b'"trace_i', b'"traceId', b'"traceID')]
@@ -128,20 +132,59 @@ class Pages:
             keep[first:last] = walk.keep
             if walk.frames != _NOTHING:
                 self._keep(piece.file.source, walk.frames)
-        columns |= {"offset": offsets, "length": all_ends - all_starts, "source": sources}
+        columns |= {
+            "offset": offsets,
+            "length": all_ends - all_starts,
+            "source": sources,
+            "is_scanned": np.ones_like(keep),
+        }
         self.rows.append(columns, None if keep.all() else np.flatnonzero(keep))
 
     def batches(self) -> list[tuple[int, Batch]]:
         """Return what didn't fit since the last call, and the problems, each with the number of its file."""
-        batches = self._batches + [(source, batch_of(frames)) for source, frames in self._frames.items()]
-        self._frames, self._batches = {}, []
+        for source, frames in self._frames.items():
+            self._take_decoded(source, frames)
+        batches, self._frames, self._batches = self._batches, {}, []
         return batches
+
+    def _take_decoded(self, source: int, frames: Frames) -> None:
+        """Add decoded spans to the rows, those of which something is to be said to the batches."""
+        batch = batch_of(frames)
+        columns = batch.columns
+        usual = (np.array(columns.warnings, np.uint16) & ~_NO_END == 0) & (np.array(columns.start_ns) != NO_TIME)
+        if self.rows.count + len(usual) + self.max_rows <= self.rows.capacity and usual.any():
+            trace_ids = columns.trace_ids
+            taken = {
+                "trace_high": np.array([trace_id >> 64 for trace_id in trace_ids], np.uint64),
+                "trace_low": np.array([trace_id & _LOWER_HALF for trace_id in trace_ids], np.uint64),
+                "span_id": np.array(columns.span_ids, np.uint64),
+                "parent_id": np.array(columns.parent_ids, np.uint64),
+                "start_ns": np.array(columns.start_ns),
+                "end_ns": np.array(columns.end_ns),
+                "name": self.names.numbers.numbers_of(columns.names),
+                "service": self.services.numbers_of(columns.services),
+                "process": self.processes.numbers_of(columns.processes or [""] * len(usual)),
+                "kind": np.array(columns.kinds),
+                "status": np.array(columns.statuses),
+                "offset": np.array(batch.offsets, np.uint64),
+                "length": np.array(batch.lengths, np.uint32),
+                "source": np.full(len(usual), source, np.uint32),
+                "is_scanned": np.zeros(len(usual), np.uint8),
+            }
+            self.rows.append(taken, None if usual.all() else np.flatnonzero(usual))
+            others = np.flatnonzero(~usual).tolist()
+            batch = batch._replace(
+                columns=columns.at(others),
+                offsets=[batch.offsets[index] for index in others],
+                lengths=[batch.lengths[index] for index in others],
+            )
+        self._batches.append((source, batch))
 
     def _keep(self, source: int, frames: Frames) -> None:
         waiting = self._frames.setdefault(source, Frames())
         waiting.add(frames)
         if len(waiting.documents) >= _MAX_WAITING_DOCUMENTS:
-            self._batches.append((source, batch_of(self._frames.pop(source))))
+            self._take_decoded(source, self._frames.pop(source))
 
     def _scan(self, pieces: list[_Piece]) -> dict[str, NDArray[Any]]:
         """Return the columns of the records that fit, in their order."""
@@ -346,7 +389,7 @@ class _Walk:
         if self._is_clean and text[:1] == b"{" and text[-2:] == b"}\n" and len(text) <= self._cap:
             # Mostly one whole record, which needs no framing.
             try:
-                kept = console.fields_of(orjson.loads(text))
+                kept = kept_of(orjson.loads(text))
             except orjson.JSONDecodeError:
                 pass
             else:

@@ -9,10 +9,9 @@ import numpy as np
 import orjson
 
 from spanview.formats.console import columns as console
-from spanview.formats.decoder import decode_span
-from spanview.formats.foreign import NOWHERE
-from spanview.formats.otlp import columns as otlp_columns
-from spanview.formats.rows import SpanColumns, join_columns
+from spanview.formats.decoder import decode_span, kept_of
+from spanview.formats.rows import Row, columns_of_rows
+from spanview.formats.usual import NOWHERE
 from spanview.index.blocks import blocks, in_file_order
 from spanview.index.room import are_scanned
 from spanview.model.problems import Problem, ProblemKind, Warnings
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.formats.rows import SpanColumns
     from spanview.index.arrays import Flags
     from spanview.index.store import Store
 
@@ -37,23 +37,21 @@ def agreeing(
     services: Mapping[str, int],
 ) -> Flags:
     """Return which records decode to what a scan has read."""
-    of_sdk, of_otlp = list[int](), list[int]()
-    fields, parts = list[Any](), list[SpanColumns]()
+    of_sdk, of_others = list[int](), list[int]()
+    fields, rows = list[Any](), list[Row]()
     for index, record in enumerate(records):
         try:
-            kept = console.fields_of(orjson.loads(record))
+            kept = kept_of(orjson.loads(record))
         except orjson.JSONDecodeError:
             continue
         if type(kept) is tuple:
             of_sdk.append(index)
             fields.append(kept)
-            continue
-        decoded = otlp_columns.columns_of(kept)
-        if decoded is not None and len(decoded) == 1:
-            of_otlp.append(index)
-            parts.append(decoded)
+        elif type(kept) is Row:
+            of_others.append(index)
+            rows.append(kept)
     agrees = np.zeros(len(columns["span_id"]), np.bool_)
-    for indexes, decoded in ((of_sdk, console.columns_of(fields)), (of_otlp, join_columns(parts))):
+    for indexes, decoded in ((of_sdk, console.columns_of(fields)), (of_others, columns_of_rows(rows))):
         if indexes:
             agrees[indexes] = _equal(
                 decoded, {name: values[indexes] for name, values in columns.items()}, names, services

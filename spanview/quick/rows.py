@@ -26,6 +26,7 @@ _COLUMNS: Final = {
     "source": np.uint32,
     "kind": np.uint8,
     "status": np.uint8,
+    "is_scanned": np.uint8,
 }
 """In an order that leaves no gaps."""
 ROW_BYTES: Final = sum(np.dtype(kind).itemsize for kind in _COLUMNS.values())

@@ -41,7 +41,8 @@ def join_snapshots(intake: Intake, records: Mapping[str, NDArray[Any]], rows: ND
     """
     spans = intake.spans
     has_end, had_end = records["end_ns"] != NO_TIME, np.asarray(spans.end_ns)[rows] != NO_TIME
-    joins: Flags = has_end != had_end
+    # One that was decoded may have taken the place of one that was scanned: the index knows what becomes of that.
+    joins: Flags = (has_end != had_end) & (records["is_scanned"] | ~has_end)
     if not joins.any():
         return joins
     for name in SAME_COLUMNS:

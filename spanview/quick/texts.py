@@ -11,6 +11,8 @@ from spanview.index.gather import rows_at
 from spanview.quick.known_rows import NO_NUMBER, KnownRows
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from spanview.index.arrays import Flags, Places
@@ -42,6 +44,12 @@ class TextNumbers(dict[bytes, int]):
     def number(self, text: str) -> int:
         """Return the number of a text."""
         return self.numbers.setdefault(text, len(self.numbers))
+
+    def numbers_of(self, texts: Sequence[str]) -> NDArray[np.uint32]:
+        """Return the numbers of texts."""
+        for text in {*texts}.difference(self.numbers):
+            self.number(text)
+        return np.array([*map(self.numbers.__getitem__, texts)], np.uint32)
 
 
 class Names:

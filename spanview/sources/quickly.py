@@ -65,10 +65,11 @@ def load_quickly(
 
         if worker not in adopted:
             adopted[worker] = Adopted(intake, noted.source_of)
-        adopted[worker].take_texts(report.names, report.services, report.processes)
-        adopted[worker].take(rows)
+        # These say where the documents are that several rows share.
         for number, batch in report.batches:
             reading.sink.add(noted.source_of(number), batch)
+        adopted[worker].take_texts(report.names, report.services, report.processes)
+        adopted[worker].take(rows)
         yield noted.count(report)
         if go_on is not None:
             for read in report.read:

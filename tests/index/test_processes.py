@@ -17,9 +17,9 @@ from receivers import span
 from spanview.analysis.ray.lanes import lanes_in
 from spanview.analysis.ray.workers import process_name
 from spanview.analysis.stats import statistics
-from spanview.formats import foreign
-from spanview.formats.otlp import columns as otlp_columns
 from spanview.formats.otlp import read as otlp
+from spanview.formats.otlp import rows as otlp_rows
+from spanview.formats.usual import NOWHERE, row_of_span
 from spanview.index.forest import forest_of
 from spanview.index.store import Store
 from spanview.model.span import process_text
@@ -97,8 +97,7 @@ def test_both_decoders_say_the_same() -> None:
     """The columns of usual lines have what spans have."""
     for record in FILES[_FIRST].splitlines():
         document = json.loads(record)
-        columns = otlp_columns.columns_of(document)
-        assert columns == foreign.columns_of(otlp.spans_of(document, foreign.NOWHERE))
+        assert otlp_rows.rows_of(document) == [*map(row_of_span, otlp.spans_of(document, NOWHERE))]
 
 
 def test_processes_of_files() -> None:

@@ -23,8 +23,8 @@ from hypothesis import given, settings
 from otlp_messages import DOCUMENTS, message_of, parts_of
 from receivers import document, span, spans_in
 from seeds import seeds
-from spanview.formats.foreign import NOWHERE
 from spanview.formats.otlp import read as otlp
+from spanview.formats.usual import NOWHERE
 from spanview.model.problems import Warnings
 from spanview.otlp.body import Acceptance, MalformedError, TooLargeError
 from spanview.otlp.from_json import check_decoded_size, lines_of_json

@@ -1,5 +1,6 @@
 """Jaeger's JSON.
 
-read   read
+read   to whole spans
+rows   straight to rows
 write  written
 """

@@ -92,13 +92,25 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     Args:
         pass_over: Takes data that isn't a span where a span belongs.
     """
+    return [span for trace in traces_in(value, pass_over) for span in _spans_of_trace(trace, source, pass_over)]
+
+
+def traces_in(value: dict[str, Any], pass_over: Callable[[Any], None]) -> Iterator[dict[str, Any]]:
+    """Yield the traces of a value for which `is_document` holds; data that isn't one goes to `pass_over`."""
     data = value.get("data")
     traces = data if isinstance(data, list) else [data if _is_trace(data) else value]
-    return [
-        span
-        for trace in _valid_parts(traces, _is_trace, pass_over)
-        for span in _spans_of_trace(trace, source, pass_over)
-    ]
+    return _valid_parts(traces, _is_trace, pass_over)
+
+
+def valid_records(trace: dict[str, Any], pass_over: Callable[[Any], None]) -> Iterator[dict[str, Any]]:
+    """Yield the objects of spans of a trace; data that isn't one goes to `pass_over`."""
+    return _valid_parts(trace["spans"], lambda part: isinstance(part, dict), pass_over)
+
+
+def resources_of(trace: dict[str, Any]) -> dict[str, tuple[Resource, bool]]:
+    """Return the resource of each process of a trace by its name, and whether the process is malformed."""
+    processes = trace.get("processes")
+    return {name: _resource(process) for name, process in (processes.items() if isinstance(processes, dict) else ())}
 
 
 def _valid_parts(parts: list[Any], is_one: Callable[[Any], bool], pass_over: Callable[[Any], None]) -> Iterator[Any]:
@@ -111,12 +123,8 @@ def _valid_parts(parts: list[Any], is_one: Callable[[Any], bool], pass_over: Cal
 
 
 def _spans_of_trace(trace: dict[str, Any], source: Source, pass_over: Callable[[Any], None]) -> list[Span]:
-    processes = trace.get("processes")
-    resources = {
-        name: _resource(process) for name, process in (processes.items() if isinstance(processes, dict) else ())
-    }
-    records = _valid_parts(trace["spans"], lambda part: isinstance(part, dict), pass_over)
-    spans = [_span(span, trace, resources, source) for span in records]
+    resources = resources_of(trace)
+    spans = [span_of(span, trace, resources, source) for span in valid_records(trace, pass_over)]
     warnings = texts_in(trace.get("warnings"))
     if spans and warnings:
         spans[0] = _with_own(spans[0], {"traceWarnings": warnings})
@@ -127,7 +135,7 @@ def _with_own(span: Span, own: dict[str, Any]) -> Span:
     return replace(span, extra={**span.extra, FORMAT: {**span.extra.get(FORMAT, {}), **own}}) if own else span
 
 
-def _span(
+def span_of(
     span: dict[str, Any], trace: dict[str, Any], resources: dict[str, tuple[Resource, bool]], source: Source
 ) -> Span:
     """Return one span; what is unusable in it is left out, or shown as text, and marked."""

@@ -1,8 +1,8 @@
 """OTLP's JSON.
 
-fields   the fields of messages
-values   attributes, in and out
-read     to whole spans
-columns  straight to columns
-write    written
+fields  the fields of messages
+values  attributes, in and out
+read    to whole spans
+rows    straight to rows
+write   written
 """

@@ -9,7 +9,7 @@ field that is null counts as absent. Unknown fields are ignored.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.formats.otlp.fields import ENUMS, FieldKind, extra_of, snake_case
 from spanview.formats.otlp.values import UINT32, Reader, bytes_of, enum_number, field
@@ -20,7 +20,7 @@ from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Scope, Span, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from spanview.model.span import Source
 
@@ -60,9 +60,29 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     Args:
         pass_over: Takes data that isn't a span where a span belongs.
     """
+    return [
+        span_of(span, parts, source)
+        for of_resource in of_resources(value, pass_over)
+        for of_scope in of_scopes(of_resource, pass_over)
+        for parts in [parts_of(of_resource, of_scope)]
+        for span in spans_in(of_scope, pass_over)
+    ]
+
+
+def of_resources(value: Any, pass_over: Callable[[Any], None]) -> Iterable[dict[str, Any]]:
+    """Return what a document has for each resource; data that isn't such goes to `pass_over`, as with the next two."""
     document = _document_in(value)
-    of_resources = [value] if document is None else _dicts(document, DOCUMENT_KEYS, pass_over)
-    return [span for of_resource in of_resources for span in _spans_of_resource(of_resource, source, pass_over)]
+    return [value] if document is None else _dicts(document, DOCUMENT_KEYS, pass_over)
+
+
+def of_scopes(of_resource: Mapping[str, Any], pass_over: Callable[[Any], None]) -> Iterator[dict[str, Any]]:
+    """Yield what a resource has for each scope."""
+    return _dicts(of_resource, RESOURCE_KEYS, pass_over)
+
+
+def spans_in(of_scope: Mapping[str, Any], pass_over: Callable[[Any], None]) -> Iterator[dict[str, Any]]:
+    """Yield the objects of spans that a scope has."""
+    return _dicts(of_scope, ("spans",), pass_over)
 
 
 def _dicts(
@@ -81,17 +101,19 @@ def _dicts(
                 pass_over(item)
 
 
-def _spans_of_resource(
-    of_resource: Mapping[str, Any], source: Source, pass_over: Callable[[Any], None]
-) -> Iterator[Span]:
+class SharedParts(NamedTuple):
+    """What the spans of a scope have in common."""
+
+    resource: Resource
+    scope: Scope | None
+    is_malformed: bool
+
+
+def parts_of(of_resource: Mapping[str, Any], of_scope: Mapping[str, Any]) -> SharedParts:
+    """Return what the spans of a scope have in common."""
     read = Reader()
-    resource = _resource(read, of_resource)
-    for of_scope in _dicts(of_resource, RESOURCE_KEYS, pass_over):
-        read_scope = Reader()
-        scope = _scope(read_scope, of_scope)
-        is_malformed = read.is_malformed or read_scope.is_malformed
-        for span in _dicts(of_scope, ("spans",), pass_over):
-            yield _span(span, resource, scope, source, is_malformed=is_malformed)
+    resource, scope = _resource(read, of_resource), _scope(read, of_scope)
+    return SharedParts(resource, scope, read.is_malformed)
 
 
 def _resource(read: Reader, of_resource: Mapping[str, Any]) -> Resource:
@@ -122,11 +144,10 @@ def _scope(read: Reader, of_scope: Mapping[str, Any]) -> Scope | None:
     return None if result == Scope("") else result
 
 
-def _span(
-    span: Mapping[str, Any], resource: Resource, scope: Scope | None, source: Source, *, is_malformed: bool
-) -> Span:
+def span_of(span: Mapping[str, Any], shared: SharedParts, source: Source) -> Span:
+    """Return one span; what is unusable in it is left out, or shown as text, and marked."""
     read = Reader()
-    read.is_malformed = is_malformed
+    read.is_malformed = shared.is_malformed
     extra = _counts(read, span, "Span")
     status = read.object(span.get("status"))
     trace_id, span_id, parent_id = (
@@ -151,8 +172,8 @@ def _span(
         events=tuple([_event(read, event) for event in read.objects(span.get("events"))]),
         links=tuple([_link(read, link) for link in read.objects(span.get("links"))]),
         trace_state=_trace_state(read, field(span, "traceState"), extra),
-        resource=resource,
-        scope=scope,
+        resource=shared.resource,
+        scope=shared.scope,
         extra=extra,
         source=source,
     )

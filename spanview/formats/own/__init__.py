@@ -1,5 +1,6 @@
 """spanview's own exports.
 
-read   read again
+read   to whole spans
+rows   straight to rows
 write  one span as spanview's JSON
 """

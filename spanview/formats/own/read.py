@@ -55,12 +55,14 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     """
     if is_span(value):
         return [span_of(value, source)]
-    traces = value["traces"] if isinstance(value.get("traces"), list) else [value]
-    return [
-        span_of({"trace_id": trace.get("trace_id"), **node}, source)
-        for trace in traces
-        for node in _nodes(trace, pass_over)
-    ]
+    return [span_of({"trace_id": trace_id, **node}, source) for trace_id, node in nodes_of(value, pass_over)]
+
+
+def nodes_of(value: Any, pass_over: Callable[[Any], None]) -> Iterator[tuple[Any, Mapping[str, Any]]]:
+    """Yield the objects of spans in a tree, or in one trace of it, each with what its trace has for an id."""
+    for trace in value["traces"] if isinstance(value.get("traces"), list) else [value]:
+        for node in _nodes(trace, pass_over):
+            yield trace.get("trace_id"), node
 
 
 def _nodes(trace: Any, pass_over: Callable[[Any], None]) -> Iterator[Mapping[str, Any]]:

@@ -55,9 +55,7 @@ __all__ = ["is_document", "spans_of", "value_of"]
 _Record: TypeAlias = dict[str, Any]
 _V1_KEY: Final = "binaryAnnotations"
 _ONLY_ZIPKINS: Final = frozenset(("localEndpoint", "remoteEndpoint", "annotations", "shared"))
-_KEYS: Final = _ONLY_ZIPKINS | {
-    *("traceId", "parentId", "id", "kind", "name", "timestamp", "duration", "debug", "tags")
-}
+KEYS: Final = _ONLY_ZIPKINS | {*("traceId", "parentId", "id", "kind", "name", "timestamp", "duration", "debug", "tags")}
 """All keys of a span, and those that tell one from a record of another kind."""
 _ENDPOINT_KEYS: Final = frozenset(("serviceName", "ipv4", "ipv6", "port"))
 _MAX_LINKS: Final = 128
@@ -75,7 +73,7 @@ def _is_span(value: Any) -> bool:
     if not isinstance(value, dict) or "traceId" not in value or "id" not in value or _V1_KEY in value:
         return False
     keys = value.keys()
-    return keys <= _KEYS or not keys.isdisjoint(_ONLY_ZIPKINS) or isinstance(value.get("timestamp"), int | float)
+    return keys <= KEYS or not keys.isdisjoint(_ONLY_ZIPKINS) or isinstance(value.get("timestamp"), int | float)
 
 
 def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = ignore_part) -> list[Span]:
@@ -87,11 +85,12 @@ def spans_of(value: Any, source: Source, pass_over: Callable[[Any], None] = igno
     Args:
         pass_over: Takes data that isn't a span where a span belongs.
     """
-    records = [*_records(value, pass_over)]
-    return [_span(record, key, source) for record, key in zip(records, keys_of(records), strict=True)]
+    records = [*records_in(value, pass_over)]
+    return [span_of(record, key, source) for record, key in zip(records, keys_of(records), strict=True)]
 
 
-def _records(value: Any, pass_over: Callable[[Any], None]) -> Iterator[_Record]:
+def records_in(value: Any, pass_over: Callable[[Any], None]) -> Iterator[_Record]:
+    """Yield the objects of spans in a value; all else in it goes to `pass_over`."""
     for part in value if isinstance(value, list) else [value]:
         for record in part if isinstance(part, list) else [part]:
             if _is_span(record):
@@ -100,7 +99,7 @@ def _records(value: Any, pass_over: Callable[[Any], None]) -> Iterator[_Record]:
                 pass_over(record)
 
 
-def _span(record: _Record, key: SpanIds, source: Source) -> Span:
+def span_of(record: _Record, key: SpanIds, source: Source) -> Span:
     """Return one span; what is unusable in it is left out, or shown as text, and marked."""
     trace_id, span_id, parent_id = key
     raw_parent = record.get("parentId")
@@ -126,8 +125,8 @@ def _span(record: _Record, key: SpanIds, source: Source) -> Span:
         kind = tags.take(KIND, lambda value: 0 if value == "internal" else None)
     status, links = _status(tags), tuple(_links(tags))
     attributes = dict(tags.pairs)
-    service, local_is_malformed = _add_endpoint(attributes, record.get("localEndpoint"), LOCAL)
-    peer, remote_is_malformed = _add_endpoint(attributes, record.get("remoteEndpoint"), REMOTE)
+    service, local_is_malformed = add_endpoint(attributes, record.get("localEndpoint"), LOCAL)
+    peer, remote_is_malformed = add_endpoint(attributes, record.get("remoteEndpoint"), REMOTE)
     if local_is_malformed or remote_is_malformed:
         warnings |= Warnings.ODD_VALUE
     read = Span(
@@ -216,7 +215,7 @@ def _link(text: str) -> Link | None:
     return Link(format_trace_id(trace_id), format_span_id(span_id), parse_state(state), attributes, extra)
 
 
-def _add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, str, str]) -> tuple[str, bool]:
+def add_endpoint(attributes: dict[str, Any], endpoint: Any, keys: tuple[str, str, str]) -> tuple[str, bool]:
     """Add address and port of an endpoint to attributes; return its name, and whether it is malformed."""
     if not isinstance(endpoint, dict):
         return "", endpoint is not None

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from builders import Builder
 from seeds import THOROUGH
 from spanview.formats.decoder import Decoder
-from spanview.formats.foreign import NOWHERE
 from spanview.formats.framing import containers
 from spanview.formats.framing.containers import first_element
 from spanview.formats.own import read as own
 from spanview.formats.own.write import span_value
+from spanview.formats.usual import NOWHERE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

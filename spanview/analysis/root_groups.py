@@ -64,17 +64,32 @@ class RootGroups:
                 tell(trace / len(roots))
             if row == NO_ROW or names[row] not in self._open:
                 continue
-            count = table.span_count[trace]
-            if self._counts_without_route.get(trace) == count:
-                continue
-            name = names[row]
-            route = self._route_below(trace, row)
-            match = _WITH_PATH.fullmatch(self._store.names.texts[name])
-            if route and match:
-                self.groups[name] = match[1] + route
-                self._open.discard(name)
-            else:
-                self._counts_without_route[trace] = count
+            self._look_below(trace, row)
+
+    def of_trace(self, trace: int) -> str | None:
+        """Return the group of a trace, where at most a record or two are read for it; None where it has no root."""
+        row = self._store.trace_table.root_row[trace]
+        if row == NO_ROW:
+            return None
+        name = self._store.spans.name[row]
+        if name not in self.groups:
+            self._take_names()
+            if name in self._open:
+                self._look_below(trace, row)
+        return self.of_name(name)
+
+    def _look_below(self, trace: int, root: int) -> None:
+        """Find the route of a trace whose root has a path, unless it had none with as many spans."""
+        count, name = self._store.trace_table.span_count[trace], self._store.spans.name[root]
+        if self._counts_without_route.get(trace) == count:
+            return
+        route = self._route_below(trace, root)
+        match = _WITH_PATH.fullmatch(self._store.names.texts[name])
+        if route and match:
+            self.groups[name] = match[1] + route
+            self._open.discard(name)
+        else:
+            self._counts_without_route[trace] = count
 
     def _take_names(self) -> None:
         texts = self._store.names.texts

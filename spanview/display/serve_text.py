@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.serve.requests import Part
+from spanview.analysis.serve.requests import Part, request_name
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
 
@@ -23,10 +23,7 @@ _FEWEST_QUEUES: Final = 2
 
 def request_text(key: RequestKey) -> str:
     """Return application, deployment, method and route, safe to print."""
-    app, deployment, method, route = (
-        sanitise(text, _MAX_LENGTH) for text in (key.app, key.deployment, key.method, key.route)
-    )
-    return f"{app or '–'} › {deployment or '–'}  {method} {route}".rstrip()
+    return f"{sanitise(key.app, _MAX_LENGTH) or '–'} › {request_names([key])[key][0]}"
 
 
 def request_names(keys: Collection[RequestKey]) -> dict[RequestKey, tuple[str, ...]]:
@@ -37,15 +34,15 @@ def request_names(keys: Collection[RequestKey]) -> dict[RequestKey, tuple[str, .
     """
     apps = Counter(deployment for _, deployment in {(key.app, key.deployment) for key in keys})
 
-    def name(key: RequestKey, *asked: str) -> str:
-        app = f" ({sanitise(key.app, _MAX_LENGTH) or '–'})" if apps[key.deployment] > 1 else ""
-        behind = " ".join(sanitise(text, _MAX_LENGTH) for text in asked if text)
-        return f"{sanitise(key.deployment, _MAX_LENGTH) or '–'}{app}  {behind}".rstrip()
+    def name(key: RequestKey, method: str, route: str) -> str:
+        app = f" ({key.app or '–'})" if apps[key.deployment] > 1 else ""
+        texts = f"{key.deployment or '–'}{app}", method, route
+        return request_name(*(sanitise(text, _MAX_LENGTH) for text in texts))
 
     shorter: tuple[Callable[[RequestKey], str], ...] = (
-        lambda key: name(key, key.route),
-        lambda key: name(key, key.method),
-        name,
+        lambda key: name(key, "", key.route),
+        lambda key: name(key, key.method, ""),
+        lambda key: name(key, "", ""),
     )
     telling = [text for text in shorter if len({(text(key), key.status) for key in keys}) == len(keys)]
     return {key: (name(key, key.method, key.route), *(text(key) for text in telling)) for key in keys}

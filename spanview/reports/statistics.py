@@ -11,6 +11,7 @@ from spanview.analysis.failures import failed_rows
 from spanview.analysis.grouping import GROUPINGS, SERVICE_AND_NAME
 from spanview.analysis.percentiles import POWERS
 from spanview.analysis.ray.names import RAN, names_in_list
+from spanview.analysis.serve.requests import name_of_trace
 from spanview.analysis.stats import Group, GroupPart, joined, statistics
 from spanview.analysis.telling import unheard
 from spanview.display.cells import data_text
@@ -145,7 +146,7 @@ def statistics_report(store: Store, by: str = "name", traces: Sequence[int] | No
 
 def report_of(groups: Sequence[Group], by: str, generators: Mapping[str, Certainty] | None = None) -> Report[Group]:
     """Return the report of groups that were counted already."""
-    short = short_names_of(groups) if by in {"name", ON_PATH} else {}
+    short = short_names_of(groups, by)
     has_no_end = any(group.no_end for group in groups)
     table = statistics_table(by, partial(group_name, by, short), generators, has_no_end=has_no_end)
     kind = "critical-path" if by == ON_PATH else "statistics"
@@ -157,9 +158,12 @@ def group_name(by: str, short: Mapping[str, str], group: Group) -> str:
     return group_text(group.key and short.get(group.key, group.key), by)
 
 
-def short_names_of(groups: Sequence[Group]) -> Mapping[str, str]:
-    """Return what Ray's functions are called among groups by name."""
-    return names_in_list([group.key for group in groups if group.key])
+def short_names_of(groups: Sequence[Group], by: str) -> Mapping[str, str]:
+    """Return what Ray's functions are called among groups by name, and what traces are among those by root."""
+    keys = [group.key for group in groups if group.key]
+    if by == "trace.root":
+        return {key: name_of_trace(key) for key in keys}
+    return names_in_list(keys) if by in {"name", ON_PATH} else {}
 
 
 def generators_among(store: Store, groups: Sequence[Group]) -> Mapping[str, Certainty]:

@@ -21,6 +21,10 @@ from independent_reader import read_folder
 from programs import spanview as run
 from spanview.analysis.flame import flame
 from spanview.analysis.root_groups import RootGroups
+from spanview.analysis.stats import statistics
+from spanview.exports.losses import Losses
+from spanview.exports.page.columns import Columns
+from spanview.reports.statistics import short_names_of
 from spanview.sources.loading import load_store
 from spanview.tui.traces.group_list import shortened
 from spanview.tui.traces.traces_model import TracesModel
@@ -127,30 +131,39 @@ def test_the_recording() -> None:
 @pytest.mark.parametrize(
     ("room", "shown"),
     [
-        (40, "proxy_http_request Shop GET /cart/{n}"),
-        (36, "… Shop GET /cart/{n}"),
-        (20, "… Shop GET /cart/{n}"),
-        (19, "… GET /cart/{n}"),
+        (18, "Shop GET /cart/{n}"),
+        (17, "… GET /cart/{n}"),
         (11, "… /cart/{n}"),
         (5, "… /cart/{n}"),
     ],
 )
 def test_where_there_is_little_room(room: int, shown: str) -> None:
-    """Of a request the end is shown, which tells it from others; other names are left to be cut at their end."""
-    assert shortened("proxy_http_request Shop GET /cart/{n}", room) == shown
-    assert shortened("a name of another span that is long", room) == "a name of another span that is long"
-    assert shortened("proxy_http_request", 3) == "proxy_http_request"
+    """Of a request the end is shown, which tells it from others."""
+    assert shortened("Shop GET /cart/{n}", room) == shown
+    assert shortened("Shop", 3) == "Shop"
 
 
 async def test_in_the_viewer() -> None:
-    """`r` shows the routes, and Enter lists the requests of one, each with its own path."""
+    """`r` shows the routes, and Enter lists the requests of one: they have one name, and each has its own path.
+
+    Requests, the title of a trace and a page call them the same.
+    """
     documents = [span for trace in range(1, 4) for span in request(trace, f"{PROXY}/cart/{trace}", "/cart/{n}")]
     async with looking_at(*documents, size=(130, 30)) as look:
         await look.press("r")
-        assert any(f"{PROXY}/cart/{{n}}" in line for line in look.lines)
+        await look.until_shown("  Shop GET /cart/{n}")
         await look.press("enter")
-        listed = "\n".join(look.lines)
-        assert all(f"{PROXY}/cart/{number}" in listed for number in range(1, 4))
+        await look.until_shown(*(f"  Shop GET /cart/{{n}}  /cart/{number}" for number in range(1, 4)))
+        assert "in Shop GET /cart/{n}, 3 of 3" in look.bar
+        await look.press("enter")
+        await look.until_shown(" ‹ Shop GET /cart/{n}   ")
+        await look.press("H")
+        await look.until_shown("Shop GET /cart/{n}  ")
+    store = store_of(*documents)
+    overview = Columns(store, [0, 1, 2], {}, Losses("html")).overview
+    assert {overview["names"][name] for name in overview["traces"]["name"]} == {"Shop GET /cart/{n}"}
+    (group,) = statistics(store, "trace.root")
+    assert short_names_of([group], "trace.root") == {f"{PROXY}/cart/{{n}}": "Shop GET /cart/{n}"}
 
 
 def test_call_paths_go_by_the_route_as_groups_do() -> None:

@@ -62,7 +62,7 @@ _WIDEST_FUNCTION: Final = 32
 """Cells of what a colour stands for, with what stands before it."""
 _SHORTEST_NAME: Final = 12
 """Cells of the end of a name, of which the middle is left out."""
-_SHORTEST_GROUP: Final = 25
+_SHORTEST_GROUP: Final = 6
 """Cells of the beginning of a group's name that are left where its time is told."""
 _SHORTEST_START: Final = 5
 """Cells of its beginning that are left, or of its end."""
@@ -137,7 +137,7 @@ def _session_steps(text: str) -> Iterator[_Step]:
     log = (f"under it {line}", f"printed {line}")
     yield _Step(b"\re\r\t\t\t", b"\t\t\t", "Log 3", log)
     # Above groups stands where the time of the selected one went, and that is the request's.
-    yield _Step(b"r", ESCAPE * 2 + b"r", _GROUPS, (f"proxy_http_request de{shown(text)}"[:_SHORTEST_GROUP], root))
+    yield _Step(b"r", ESCAPE * 2 + b"r", _GROUPS, (f"de{shown(text)}"[:_SHORTEST_GROUP], root))
     yield _Step(b"rA", b"A", "TOTAL WAIT", (call[:_SHORTEST_START], call[-_SHORTEST_START:]))
     yield _Step(b"rA\r", b"\r", "WAIT+RUN", (f"‹ calls of {call}"[:60], f"{folder}/logs"))
     yield _Step(b"rA\rv", b"v", "span's lines", (f"of md.{call} ray.remote_worker"[:40], f"under it {line}"))

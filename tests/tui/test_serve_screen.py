@@ -68,13 +68,13 @@ async def test_from_the_traces_to_one_request() -> None:
         await look.until_shown("Serve requests of 3 traces   2 requests, 1 failed")
         assert look.is_on(ServeScreen)
         first, second = look.body[1:3]
-        assert first.startswith("Cart  GET /a ")
+        assert first.startswith("Cart GET /a ")
         assert " 500 " in first
         assert "1 5xx" in first
         assert second.split()[:7] == ["Cart", "GET", "/a", "200", "1", "40", "µs"]
         await look.press("enter")
         assert look.is_on(RequestsScreen)
-        assert "shop › Cart  GET /a  500   1 request" in look.header
+        assert "shop › Cart GET /a  500   1 request" in look.header
         assert look.body[0].split()[:6] == ["TOTAL", "▾", "QUEUE", "HANDLING", "ROUTE", "OTHER"]
         assert look.body[1].split()[:12] == ["80", "µs", "8", "µs", "60", "µs", "0", "µs", "12", "µs", "✖", "5xx"]
         assert "id-2" in look.body[1]
@@ -83,7 +83,7 @@ async def test_from_the_traces_to_one_request() -> None:
         assert look.app.clipboard == "id-2"
         await look.press("enter")
         await look.until(lambda: look.is_on(TraceScreen))
-        assert "proxy_http_request Cart" in look.header
+        assert "‹ Cart   " in look.header
 
 
 async def test_calls_between_deployments() -> None:
@@ -146,7 +146,7 @@ async def test_a_negative_rest_is_explained() -> None:
 
 async def test_sorting() -> None:
     """Each column in its turn, told in the heads and in the footer, and kept for the next time."""
-    async with looking_at(*_documents(), size=(130, 40)) as look:
+    async with looking_at(*_documents(), size=(129, 40)) as look:
         await look.press("H")
         await look.until_shown("2 requests, 1 failed")
         assert " P95 ▾" in look.body[0]
@@ -177,7 +177,7 @@ async def test_of_one_trace() -> None:
         await look.press("enter", "H")
         await look.until_shown("no Ray Serve requests in this trace")
         await look.press("escape", "down", "enter", "H")
-        await look.until_shown("Serve requests of proxy_http_request Cart   1 request, 1 failed")
+        await look.until_shown("Serve requests of Cart   1 request, 1 failed")
 
 
 async def test_reading_takes_a_while() -> None:
@@ -224,7 +224,7 @@ async def test_hostile_values() -> None:
     documents = [build.span("replica_handle_request D", attributes=hostile | {"http.status_code": "\x1b7"})]
     async with looking_at(*documents, size=(160, 24)) as look:
         await look.press("H")
-        await look.until_shown("\\u202eD  \\x9b /␊", "␛7")
+        await look.until_shown("\\u202eD \\x9b /␊", "␛7")
         await look.press("enter")
         await look.until_shown("[red]␛[2J", "␇")
 
@@ -246,7 +246,7 @@ async def test_the_other_half() -> None:
         await look.until_shown(*guess)
         await look.press("enter")
         await look.until(lambda: look.is_on(TraceScreen))
-        assert "proxy_http_request Cart" in look.header
+        assert "‹ Cart   " in look.header
         await look.press("enter", "tab")
         await look.until_shown(
             "probably belongs together with GET /a of trace 00000000…: same file, within this one's time"
@@ -274,16 +274,16 @@ def test_queue_and_handling_stay() -> None:
 def test_names_tell_requests_apart() -> None:
     """A name begins with its deployment; in little room, what others don't differ in goes, and never more."""
     cart, price = (RequestKey("shop", name, "/a", "GET", "200") for name in ("Cart", "Price"))
-    assert request_names([cart, price])[price] == ("Price  GET /a", "Price  /a", "Price  GET", "Price")
+    assert request_names([cart, price])[price] == ("Price GET /a", "Price /a", "Price GET", "Price")
     failed = cart._replace(status="500")
     assert request_names([cart, failed])[cart][-1] == "Cart"
     put = cart._replace(method="PUT")
-    assert request_names([cart, put])[put] == ("Cart  PUT /a", "Cart  PUT")
+    assert request_names([cart, put])[put] == ("Cart PUT /a", "Cart PUT")
     other = put._replace(route="/b")
-    assert request_names([cart, put, other])[put] == ("Cart  PUT /a",)
+    assert request_names([cart, put, other])[put] == ("Cart PUT /a",)
     bank = cart._replace(app="bank")
-    assert request_names([cart, bank])[bank][0] == "Cart (bank)  GET /a"
-    assert request_names([cart, price._replace(app="", deployment="")])[cart][0] == "Cart  GET /a"
+    assert request_names([cart, bank])[bank][0] == "Cart (bank) GET /a"
+    assert request_names([cart, price._replace(app="", deployment="")])[cart][0] == "Cart GET /a"
 
 
 async def test_where_time_was_queued_in_less_room() -> None:

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
 _NAME: Final = re.compile(
     r"(?:(proxy_(?:http|grpc|websocket)_request)|(route_to_replica)|(replica_handle_request))(?: |$)"
 )
+_OF_PROXY: Final = re.compile(r"proxy_(?:http|grpc|websocket)_request (?=\S)")
+"""What a proxy's span has before the name of its request."""
 _REQUESTS_PER_REPORT: Final = 256
 """Requests that are read between two progress reports."""
 _CLIENT_ERROR, _SERVER_ERROR, _NO_HTTP_STATUS = 400, 500, 600
@@ -161,6 +163,18 @@ def part_of_name(name: str) -> Part | None:
     """Return which part of a request a span with this name is; None if it isn't a span of Serve."""
     match = _NAME.match(name)
     return None if match is None else (Part.PROXY, Part.ROUTE, Part.REPLICA)[(match.lastindex or 1) - 1]
+
+
+def request_name(deployment: str, method: str, route: str) -> str:
+    """Return what requests are called everywhere: `Cart GET /cart/{n}`, or `Cart /shop.Cart/Get` for those of gRPC."""
+    # Of gRPC, the method has the whole path, and the route is the application's name.
+    return " ".join(filter(None, (deployment or "–", method, "" if method.startswith("/") else route)))
+
+
+def name_of_trace(root: str) -> str:
+    """Return what a trace is called by the name of its root: as its request, where that is a proxy's span."""
+    match = _OF_PROXY.match(root)
+    return root if match is None else root[match.end() :].rstrip()
 
 
 def numbers_of(names: Interned, part: Part) -> frozenset[int]:

@@ -23,7 +23,9 @@ from spanview.analysis.ray.names import call_names, short_names
 from spanview.analysis.ray.unended import known_until, unended_text
 from spanview.analysis.ray.unseen import guesses
 from spanview.analysis.ray.waits import waits_in
+from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.serve.calls import served_in
+from spanview.analysis.serve.requests import Part, name_of_trace, numbers_of
 from spanview.analysis.silent import lost_spans, silent_failures
 from spanview.analysis.walk import walk
 from spanview.display.answer_text import whole_answer_text
@@ -87,7 +89,7 @@ class Columns:
         self._number_of[self._walk.positions] = self._numbers
         self.span_rows: list[int] = self._walk.rows.tolist()
         """The rows of the spans in the store, in the order of the page."""
-        self._known = KnownCalls(store, traces)
+        self._known, self._groups = KnownCalls(store, traces), RootGroups(store)
         reasons = self._known.reasons_among(self.span_rows)
         is_open = (lambda _: None) if store.ask_lives is None else store.ask_lives(store).is_open
         self._failures = silent_failures(store, traces, is_open, reasons=reasons)[0] | lost_spans(unended)
@@ -178,7 +180,7 @@ class Columns:
         spans = np.bincount(trees.traces[np.unique(paths.nodes)], minlength=trees.count).tolist()
         return {
             "name": [
-                name_without_root(store, trees.one(index)[0]) if root == NO_ROW else store.spans.name[root]
+                name_without_root(store, trees.one(index)[0]) if root == NO_ROW else self._name_of(traces[index], root)
                 for index, root in enumerate(roots)
             ],
             "answer": [
@@ -224,6 +226,12 @@ class Columns:
         }
         slices = enumerate(pairwise((2 * bounds).tolist()))
         return [begun.get(index, []) + stretches[first:end] for index, (first, end) in slices]
+
+    def _name_of(self, trace: int, root: int) -> int | str:
+        """Return what a trace is called: the number of its root's name, or the name of its request."""
+        name = self._store.spans.name[root]
+        is_request = name in numbers_of(self._store.names, Part.PROXY)
+        return name_of_trace(self._groups.of_trace(trace) or "") if is_request else name
 
     def _guesses(self, tree: TraceTree) -> dict[int, str]:
         """Return what missing parents probably are, by span id."""

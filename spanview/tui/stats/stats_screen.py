@@ -62,13 +62,13 @@ def _counted(store: Store, by: str, traces: Sequence[int] | None, tell: Tell) ->
     """Return the groups, or why there are none; for a thread."""
     if by == ON_PATH:
         groups: Sequence[Group] = groups_on_path(store, traces, tell)
-        return Counted(by, column_of(store, "name"), groups, short_names_of(groups))
+        return Counted(by, column_of(store, "name"), groups, short_names_of(groups, by))
     try:
         column = column_of(store, by, traces, part(tell, 0.0, 0.5))
     except QueryError:
         return f"no span here has {sanitise(by, 40)}"
     groups = groups_of(store, column, traces, part(tell, 0.5, 1.0))
-    return Counted(by, column, groups, short_names_of(groups) if by == GROUPINGS[0] else {})
+    return Counted(by, column, groups, short_names_of(groups, by))
 
 
 def _spans_of_group(store: Store, by: str, key: str | None, traces: Sequence[int] | None, tell: Tell) -> Spans:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.cells import cell_len
 
 from spanview.analysis.ray.names import names_in_list
-from spanview.analysis.serve.requests import Part, part_of_name
+from spanview.analysis.serve.requests import Part, name_of_trace, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count_or_blank, lasted, moment
@@ -120,14 +120,16 @@ class GroupList(TableList[GroupRow]):
         room = max(0, cells - len(_BLANK) - len(mark))
         yield Piece(_GROWING if grows else _BLANK, "accent")
         yield Piece(mark, "accent")
-        yield Piece(name_text(shortened(name, room), room))
+        yield Piece(name_text(shortened(name, room) if part_of_name(group.name or "") is Part.PROXY else name, room))
 
     def _name_cells(self, group: GroupRow) -> int:
         return len(_BLANK) + len(mark_text(self.marked, (group.name,))) + cell_len(sanitise(self.called(group)))
 
     def called(self, group: GroupRow) -> str:
         """Return the name of a group as it is shown, from a file."""
-        return "? no root seen" if group.name is None else self._short.get(group.name, group.name) or "(no name)"
+        if group.name is None:
+            return "? no root seen"
+        return name_of_trace(self._short.get(group.name, group.name)) or "(no name)"
 
 
 def figure_text(group: GroupRow, ns: int | None) -> str:
@@ -157,16 +159,14 @@ def _time(
     )
 
 
-def shortened(name: str, room: int) -> str:
-    """Return the name of a group, of a request to Ray Serve from the word on from which on it fits: `… GET /cart/{n}`.
+def shortened(request: str, room: int) -> str:
+    """Return the name of a request to Ray Serve from the word on from which on it fits: `… /cart/{n}`.
 
     What tells such names apart is at their end.
     """
-    if len(name) <= room or part_of_name(name) is not Part.PROXY:
-        return name
-    words = name.split(" ", 3)
-    rests = [f"… {' '.join(words[first:])}" for first in range(1, len(words))]
-    return next((rest for rest in rests if len(rest) <= room), rests[-1] if rests else name)
+    words = request.split(" ", 2)
+    rests = [request, *(f"… {' '.join(words[first:])}" for first in range(1, len(words)))]
+    return next((rest for rest in rests if len(rest) <= room), rests[-1])
 
 
 def share_text(part: int, whole: int) -> str:

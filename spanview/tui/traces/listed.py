@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.serve.requests import name_of_trace
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.tui.diff.side import ComparedSide
@@ -72,4 +73,4 @@ def side_of_listed(model: TracesModel, filter_text: str) -> ComparedSide | None:
 
 def _shown(name: str | None) -> str:
     """Return the name of a group, safe to print."""
-    return "unseen roots" if name is None else sanitise(name, _MAX_QUERY_LENGTH) or "(no name)"
+    return "unseen roots" if name is None else sanitise(name_of_trace(name), _MAX_QUERY_LENGTH) or "(no name)"

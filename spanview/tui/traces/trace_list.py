@@ -157,6 +157,7 @@ class TraceList(TableList[int]):
     def _root(self, trace: int, cells: int) -> Iterator[Piece]:
         mark, name, style = mark_text(self.marked, trace), self.model.root_name(trace), ""
         state, word = self._state(trace)
+        word = word or self.model.requested(trace)
         room = max(0, cells - 2 - len(mark))
         if name is None:
             facts = self.model.facts(trace)

@@ -20,11 +20,10 @@ from spanview.tui.traces.groups_model import GroupRow, in_usual_order
 from spanview.tui.traces.plot_model import POWERS, Grid, powers_of, rows_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from spanview.analysis.ray.names import ShortNames
     from spanview.analysis.root_groups import RootGroups
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
@@ -82,11 +81,11 @@ class TraceColumns:
         grouped: Places = group_of[self.names]
         return grouped
 
-    def order(self, traces: Places, column: TraceColumn, names: ShortNames, *, descending: bool) -> Places:
-        """Return traces sorted by a column; those that are equal stay as they are."""
+    def order(self, traces: Places, column: TraceColumn, called: Callable[[str], str], *, descending: bool) -> Places:
+        """Return traces sorted by a column, by root as it is called; those that are equal stay as they are."""
         if column is TraceColumn.ROOT:
-            used, which = np.unique(self.names[traces], return_inverse=True)
-            texts = [names[self._texts[name]] if name != _NO_NAME else "" for name in used.tolist()]
+            used, which = np.unique(self.groups[traces], return_inverse=True)
+            texts = [called(self._texts[name]) if name != _NO_NAME else "" for name in used.tolist()]
             ranks = {text: rank for rank, text in enumerate(sorted({*texts}))}
             keys = np.array([ranks[text] for text in texts], np.int64)[which]
         else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 from spanview.analysis.query.since import PAUSE_NS
 from spanview.analysis.ray.names import ShortNames
 from spanview.analysis.root_groups import RootGroups
+from spanview.analysis.serve.requests import name_of_trace
 from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, last_known_ns, name_without_root
 from spanview.display.units import moment
 from spanview.index.table import NO_ROW
@@ -143,7 +144,7 @@ class TracesModel:
     @property
     def narrowed_to(self) -> str:
         """What the list is narrowed to, beside the filter, in words from a file; empty where it isn't."""
-        root = "traces without a root" if self.only_root is None else self.only_root or "(no name)"
+        root = "traces without a root" if self.only_root is None else self.called(self.only_root) or "(no name)"
         parts = [root] if self.is_drilled else []
         parts += ["only failed"] if self.only_failed else []
         if self.picked != (None, None):
@@ -191,7 +192,7 @@ class TracesModel:
         listed[known] = False
         chosen = np.append(known, np.flatnonzero(listed))
         self.errors = int(columns.errors.sum())
-        chosen = columns.order(chosen, self.sort, self.names, descending=self.descending)
+        chosen = columns.order(chosen, self.sort, self.called, descending=self.descending)
         self.order = as_array(chosen)
         timed = columns.starts[chosen]
         timed = timed[timed != NO_TIME]
@@ -405,9 +406,20 @@ class TracesModel:
         return -1 if duration_ns is None else duration_ns
 
     def root_name(self, trace: int) -> str | None:
-        """Return what the earliest span without a parent is called; None where there is none."""
-        row = self._store.trace_table.root_row[trace]
-        return None if row == NO_ROW else self.names[self._store.names.texts[self._store.spans.name[row]]]
+        """Return what a trace is called: after its group, a Ray function by its short name; None without a root."""
+        name = self.root_groups.of_trace(trace)
+        return None if name is None else self.called(name)
+
+    def called(self, name: str) -> str:
+        """Return what traces are called, by the name of their root or group."""
+        return name_of_trace(self.names[name])
+
+    def requested(self, trace: int) -> str:
+        """Return the path that a request asked for, where its name has another route; empty for all else."""
+        row, name = self._store.trace_table.root_row[trace], self.root_groups.of_trace(trace)
+        asked = "" if row == NO_ROW else self._store.names.texts[self._store.spans.name[row]]
+        path = asked.rpartition(" ")[2]
+        return "" if name is None or name.endswith(path) else path
 
     def name_without_root(self, trace: int) -> str:
         """Return what a trace without a root is called, as far as it was stitched, in words from a file."""

@@ -531,7 +531,8 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if group is not None:
             self._model.only_root, self._model.is_drilled = group.name, True
             self._show_groups(on=False, anew=True)
-            self.viewer.say(f"only {group.name or 'traces without a root'}; Esc: all groups")
+            only = "traces without a root" if group.name is None else self.groups.called(group)
+            self.viewer.say(f"only {only}; Esc: all groups")
         elif not self.grouped and self.traces.selected is not None:
             await self.viewer.views.open_trace(self.traces.selected)
 

@@ -100,8 +100,9 @@ def programs(draw: st.DrawFn, *, traces: int = 3, most: int = 20) -> list[Docume
         trace = draw(st.integers(1, traces))
         above = known.setdefault(trace, [])
         parent, over, begun = draw(st.sampled_from(above or [(None, "", 0)]))
-        likely = [name for name in _PROGRAM if over and name.startswith(over)]
-        name = draw(st.sampled_from([*likely, *_PROGRAM] if draw(st.booleans()) else likely or [*_PROGRAM]))
+        name = draw(st.sampled_from([*_PROGRAM]))
+        if over in _BELOW and draw(st.booleans()):
+            name = _BELOW[over]
         start = max(0, begun + draw(st.integers(-1, 9)))
         documents.append(
             builder.span(
@@ -132,4 +133,12 @@ _PROGRAM = {
     "b": "CLIENT",
     "c": "CONSUMER",
 }
-"""Names and kinds; the name of a call's attempt begins with the call's."""
+"""Names and kinds."""
+_BELOW = {
+    "m.f ray.remote": "m.f ray.remote_worker",
+    "A.__init__ ray.remote": "A.__init__ ray.remote_worker",
+    "proxy_http_request App GET /": "route_to_replica App __call__",
+    "route_to_replica App __call__": "replica_handle_request App __call__",
+    "replica_handle_request App __call__": "route_to_replica App __call__",
+}
+"""What is mostly below a span."""

@@ -35,7 +35,6 @@ from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
 from spanview.analysis.ray.waits import lived_between
-from spanview.analysis.serve.nested import NestedQueue, summed
 from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from spanview.analysis.forest_selftime import Times
     from spanview.analysis.ray.meanwhile import Meanwhile
     from spanview.analysis.ray.waited_for import WaitReason
+    from spanview.analysis.serve.nested import NestedQueue
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
@@ -118,7 +118,8 @@ class AnswerPart(NamedTuple):
     meanwhile: Meanwhile | None = None
     """What went on while it waited for what isn't known; None where that says nothing."""
     queues: tuple[NestedQueue, ...] = ()
-    """How long a request of Serve was in the queue of each deployment, the longest first; they add up to the part."""
+    """How long a request of Serve was in the queue of each deployment, the longest first, where there are several; they
+    add up to the part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +244,9 @@ def _of_request(store: Store, trace: int, known: KnownCalls) -> Answer | None:
     if root == NO_ROW or part_of_name(store.names.texts[spans.name[root]]) not in {Part.PROXY, Part.ROUTE}:
         return None
     request = known.request_of(root)
-    rows = {} if request is None else dict(zip(request.parts, request.rows, strict=True))
-    if request is None or not {Part.ROUTE, Part.REPLICA} <= rows.keys():
+    if request is None or not {Part.ROUTE, Part.REPLICA} <= request.rows.keys():
         return None
+    rows = request.rows
     outer, replica = rows.get(Part.PROXY, rows[Part.ROUTE]), rows[Part.REPLICA]
     times = (
         spans.start_ns[outer],
@@ -258,11 +259,10 @@ def _of_request(store: Store, trace: int, known: KnownCalls) -> Answer | None:
     if NO_TIME in (*times, spans.end_ns[outer]) or list(times) != sorted(times) or not covers:
         return None
     proxy, queue, handling, response = (end - start for start, end in pairwise(times))
-    nested = sum(waited.ns for waited in request.nested_queues)
-    queues = summed((NestedQueue(request.key.deployment, queue), *request.nested_queues))
+    nested = sum(waited.ns for waited in request.queues) - queue if request.queues else 0
     parts = (
         AnswerPart(Doing.PROXY, proxy),
-        AnswerPart(Doing.QUEUED, queue + nested, queues=queues),
+        AnswerPart(Doing.QUEUED, queue + nested, queues=request.queues),
         AnswerPart(Doing.HANDLING, handling - nested),
         AnswerPart(Doing.RESPONSE, response),
     )

@@ -29,6 +29,7 @@ _BETWEEN: Final = "   "
 _OTHERWISE: Final = "otherwise"
 _WAITS: Final = frozenset((Doing.WAITING,))
 """What it is worth to say the cause of, rather than what else there was."""
+_ALL: Final = (*Doing,)
 _OF_REQUEST: Final = {
     Doing.PROXY: "proxy",
     Doing.QUEUED: "queue",
@@ -138,7 +139,7 @@ class _Line:
     @property
     def whole(self) -> str:
         """The total and its parts, with what is known of each."""
-        return self._sum(_MOST_PARTS, [*Doing])
+        return self._sum(_MOST_PARTS, _ALL)
 
     @property
     def plain(self) -> str:

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from spanview.analysis.ray.names import call_names
+from spanview.analysis.serve.requests import seen_requests
 from spanview.model.codes import PRODUCER
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.calls import Calls
     from spanview.analysis.ray.reasons import Why
     from spanview.analysis.ray.waited_for import AllAttempts, WaitReason, WaitReasons
-    from spanview.analysis.serve.requests import Request
+    from spanview.analysis.serve.requests import SeenRequest
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -110,17 +111,17 @@ class KnownCalls:
 
         return reasons, open_among(self._store, reasons)
 
-    def request_of(self, row: int) -> Request | None:
-        """Return the request of Serve that has a span; None for spans that are no part of one.
+    def request_of(self, row: int) -> SeenRequest | None:
+        """Return the request of Serve that a span is the outermost of; None for all others.
 
         Args:
             row: Of a span, in one of the traces that will be asked for, or in any.
         """
-        return self._requests.get(row) or _by_row(self._store, [self._store.spans.trace[row]]).get(row)
+        return self._requests.get(row) or seen_requests(self._store, [self._store.spans.trace[row]]).get(row)
 
     @cached_property
-    def _requests(self) -> Mapping[int, Request]:
-        return _by_row(self._store, self._traces) if self._traces else {}
+    def _requests(self) -> Mapping[int, SeenRequest]:
+        return seen_requests(self._store, self._traces) if self._traces else {}
 
 
 def has_lone_calls(store: Store, tree: TraceTree) -> bool:
@@ -128,10 +129,3 @@ def has_lone_calls(store: Store, tree: TraceTree) -> bool:
     spans, submits, parents = store.spans, call_names(store)[0], {*tree.parents}
     alone = (row for node, row in enumerate(tree.rows) if spans.kind[row] == PRODUCER and node not in parents)
     return any(spans.name[row] in submits for row in alone)
-
-
-def _by_row(store: Store, traces: Sequence[int]) -> Mapping[int, Request]:
-    """Return the requests in some traces, each by the rows of all its spans."""
-    from spanview.analysis.serve.requests import serve_requests
-
-    return {row: request for request in reversed(serve_requests(store, traces)) for row in request.rows}

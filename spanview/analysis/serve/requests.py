@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from spanview.analysis.intervals import time_between
 from spanview.analysis.query.values import REQUEST_ID_KEYS, number_of, text_of
-from spanview.analysis.serve.nested import NestedQueue, ServedCall, nested_queues
+from spanview.analysis.serve.nested import NestedQueue, ServedCall, nested_queues, summed
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
@@ -222,6 +222,26 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
         else request
         for request in requests
     ]
+
+
+class SeenRequest(NamedTuple):
+    """A request as far as columns show it."""
+
+    rows: Mapping[Part, int]
+    """Of its spans."""
+    queues: tuple[NestedQueue, ...]
+    """How long it was in the queue of each deployment, the longest first, where part of its handling went to others."""
+
+
+def seen_requests(store: Store, traces: Iterable[int]) -> dict[int, SeenRequest]:
+    """Return the requests of some traces by their outermost rows; they are decoded only where any called others."""
+    chains, callers = _chains(store, traces)
+    queues = {
+        request.rows[0]: summed((NestedQueue(request.key.deployment, request.queue_ns or 0), *request.nested_queues))
+        for request in (serve_requests(store, traces) if callers else ())
+        if request.nested_queues
+    }
+    return {row: SeenRequest(chain, queues.get(row, ())) for row, chain in chains.items()}
 
 
 def _served_calls(spans: SpanTable, requests: Iterable[Request], callers: Mapping[int, int]) -> Iterator[ServedCall]:

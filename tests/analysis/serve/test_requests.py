@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from unittest.mock import patch
 
 import pytest
+from hypothesis import given
 
 from builders import Builder, file_of, store_of, store_of_files, trace_row
 from independent_reader import read_folder
+from span_graphs import programs
 from spanview.analysis.serve.groups import serve_groups
-from spanview.analysis.serve.requests import Failure, Part, part_of_name, serve_requests
+from spanview.analysis.serve.requests import Failure, Part, part_of_name, seen_requests, serve_requests
 from spanview.display.serve_text import counts_text
 from spanview.reports.serve import serve_report
 from spanview.sources.loading import load_store
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from builders import Document
     from independent_reader import Record
     from spanview.analysis.serve.requests import Request
+    from spanview.index.store import Store
 
 RECORDING: Final = Path(__file__).parents[3] / "fixtures" / "serve" / "spans"
 EXCEPTION: Final = {"name": "exception", "timestamp": None, "attributes": {"exception.type": "ValueError"}}
@@ -410,3 +413,28 @@ def test_a_recording() -> None:
         "500",
         "exception",
     }
+
+
+@given(programs(traces=2))
+def test_requests_as_columns_show_them(documents: list[Document]) -> None:
+    """They have the spans that decoded ones have, and queues of those that called others, whatever the graph."""
+    assert_seen_alike(store_of(*documents))
+
+
+@pytest.mark.parametrize("recording", ["serve", "serve-grpc"])
+def test_recorded_requests_as_columns_show_them(recording: str) -> None:
+    """They have the spans that decoded ones have, and queues of those that called others."""
+    assert assert_seen_alike(load_store(RECORDING.parents[1] / recording / "spans"))
+
+
+def assert_seen_alike(store: Store) -> int:
+    """Compare requests with decoded ones; return how many were in the queues of several deployments."""
+    traces = range(len(store.trace_table))
+    requests, seen = serve_requests(store, traces), seen_requests(store, traces)
+    assert {*seen} == {request.rows[0] for request in requests}
+    for request in requests:
+        rows, queues = seen[request.rows[0]]
+        assert rows == dict(zip(request.parts, request.rows, strict=True))
+        nested = sum(queue.ns for queue in request.nested_queues)
+        assert sum(queue.ns for queue in queues) == ((request.queue_ns or 0) + nested if nested else 0)
+    return sum(bool(queues) for _, queues in seen.values())

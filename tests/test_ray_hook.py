@@ -368,6 +368,14 @@ def test_attempts_say_which_they_are(recording: Recording) -> None:
             assert span["attributes"]["ray.actor_id"] in span["attributes"]["ray.task_id"]
 
 
+def test_attempts_say_what_ended_them(recording: Recording) -> None:
+    """One that was told to exit neither returned nor failed; all others ended by themselves."""
+    attempts = [span for span in recording.left.ended if span["kind"] == "SpanKind.CONSUMER"]
+    ended_by = {span["name"]: span["attributes"].get("ray.ended_by") for span in attempts}
+    assert ended_by["Killed.leave ray.remote_worker"] == "SystemExit: exit_actor() is called."
+    assert {name for name, by in ended_by.items() if by} == {"Killed.leave ray.remote_worker"}
+
+
 def test_calls_name_their_tasks(recording: Recording) -> None:
     """A call's span has the id of the task that its attempts are of, and of the task that it was submitted by."""
     spans = _by_id(recording.left.started) | _by_id(recording.left.ended)

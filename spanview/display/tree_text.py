@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.analysis.ray.exits import is_exit
 from spanview.analysis.ray.unended import NO_UNENDED, Fate, fates_text, known_until, ran_until, unended_text
 from spanview.analysis.ray.waits import wait_of, wait_word
-from spanview.display.call_text import without_attempt_text
+from spanview.display.call_text import cut_off_text, without_attempt_text
 from spanview.display.sanitise import sanitise
 from spanview.display.shades import ERROR as ERROR_SHADE
 from spanview.display.shades import HEAD, QUIET, WARNING, plain
@@ -154,6 +154,8 @@ def _label(store: Store, tree: TraceTree, node: int, paint: Paint, unended: Mapp
         parts.append(paint(f"({wait_word(store, row)} {duration(wait)})", QUIET))
     if store.spans.status[row] == ERROR:
         parts.append(paint(f"✖ {error_text(store, row)}".rstrip(), ERROR_SHADE))
+    if cut_off := cut_off_text(store, row):
+        parts.append(paint(f"[{sanitise(cut_off)}]", WARNING))
     if row in unended:
         parts.append(paint(f"[{sanitise(unended_text(unended[row]))}]", WARNING))
     warnings = (Warnings(store.spans.warnings[row]) | tree.warnings(node)) & _SHOWN_WARNINGS

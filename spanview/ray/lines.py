@@ -39,6 +39,8 @@ NOT_WRITTEN: Final = "spanview.not_written"
 """The attribute that counts spans that could not be written."""
 REASON: Final = "spanview.reason"
 """The attribute that says why the last span that could not be written was not."""
+ENDED_BY: Final = "ray.ended_by"
+"""The attribute that says what ended an attempt that neither returned nor failed."""
 _HAS_IS_REMOTE, _IS_REMOTE = 0x100, 0x200
 """Bits of `flags`: whether it says that the parent is in another process, and that it is."""
 _INT64: Final = range(-(2**63), 2**63)
@@ -64,10 +66,14 @@ def frame_of(resource: Mapping[str, Any], schema_url: str, scope: Instrumentatio
     return before, f"]{_schema(url)}}}]{_schema(schema_url)}}}]}}\n"
 
 
-def line_of(span: ReadableSpan, frame: Frame) -> bytes:
-    """Return the line of a span, without an end if it hasn't ended."""
+def line_of(span: ReadableSpan, frame: Frame, ended_by: str = "") -> bytes:
+    """Return the line of a span, without an end if it hasn't ended.
+
+    Args:
+        ended_by: What ended it from outside; it becomes an attribute.
+    """
     before, after = frame
-    return encoded(f"{before}{_span(span)}{after}")
+    return encoded(f"{before}{_span(span, ended_by)}{after}")
 
 
 def loss_line_of(resource: Mapping[str, Any], time_ns: int, count: int, reason: str) -> bytes:
@@ -94,8 +100,11 @@ def encoded(text: str) -> bytes:
         return _SURROGATE.sub("\ufffd", text).encode()
 
 
-def _span(span: ReadableSpan) -> str:
+def _span(span: ReadableSpan, ended_by: str) -> str:
     context, parent, status = span.context, span.parent, span.status
+    attributes = span.attributes or {}
+    if ended_by:
+        attributes = {**attributes, ENDED_BY: ended_by}
     flags = context.trace_flags & 0xFF | _HAS_IS_REMOTE
     parent_id = ""
     if parent is not None:
@@ -109,7 +118,7 @@ def _span(span: ReadableSpan) -> str:
     return (
         f'{{"traceId":"{context.trace_id:032x}","spanId":"{context.span_id:016x}",{parent_id}"flags":{flags},'
         f'"name":{quoted(span.name)},"kind":{span.kind.value + 1},{times}'
-        f'"status":{{{described if code else ""}}},"attributes":{_attributes(span.attributes or {})}{_rest(span)}}}'
+        f'"status":{{{described if code else ""}}},"attributes":{_attributes(attributes)}{_rest(span)}}}'
     )
 
 

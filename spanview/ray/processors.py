@@ -11,6 +11,7 @@ a line of its own (a log record) when writing works again.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 import weakref
@@ -87,7 +88,7 @@ class SpanFiles(SpanProcessor):
             return
         try:
             with self._lock:
-                line = line_of(span, self._frame(span))
+                line = line_of(span, self._frame(span), _ended_by(span))
                 self._ended.write(self._loss_line() + line)
                 self._losses.count = 0
         except Exception as error:  # noqa: BLE001 - tracing never breaks a program
@@ -170,6 +171,18 @@ class _Losses:
 
 def _reason(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or f"{type(error).__name__}: {error}"
+
+
+def _ended_by(span: ReadableSpan) -> str:
+    """Return what ends an attempt now that is no failure: it is told to exit, or cancelled; empty for nothing."""
+    error = sys.exception()
+    is_attempt = span.kind is SpanKind.CONSUMER and "ray.remote" in (span.attributes or {})
+    # A generator that isn't exhausted is closed.
+    if not is_attempt or error is None or isinstance(error, Exception | GeneratorExit):
+        return ""
+    # Ray says in its own words why it exits, as in `The process receives a SIGTERM.`
+    text = getattr(error, "ray_terminate_msg", None) or str(error)
+    return f"{type(error).__name__}: {text}".removesuffix(": ")
 
 
 def _note_task(span: Span) -> None:

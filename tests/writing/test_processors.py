@@ -60,6 +60,42 @@ with tracer.start_as_current_span("open") as outer:
     assert len(names) == 2
 
 
+def test_what_ends_an_attempt(tmp_path: Path) -> None:
+    """Being told to exit, or cancelled, is noted; a failure, a closed generator and what ends other spans isn't."""
+    run(
+        """
+import asyncio
+from opentelemetry.trace import SpanKind
+
+told = SystemExit(1)
+told.ray_terminate_msg = "The process receives a SIGTERM."
+errors = told, SystemExit(3), KeyboardInterrupt(), asyncio.CancelledError(), GeneratorExit(), ValueError("x")
+for number, error in enumerate(errors):
+    for kind in (SpanKind.CONSUMER, SpanKind.INTERNAL):
+        try:
+            with tracer.start_as_current_span(f"{number}", kind=kind, attributes={"ray.remote": "function"}):
+                raise error
+        except BaseException:
+            pass
+with tracer.start_as_current_span("fine", kind=SpanKind.CONSUMER, attributes={"ray.remote": "function"}):
+    pass
+""",
+        tmp_path,
+    )
+    left = left_in(tmp_path)
+    noted = [(span["name"], span["attributes"].get("ray.ended_by")) for span in left.ended]
+    assert noted == [
+        ("0", "SystemExit: The process receives a SIGTERM."),
+        ("0", None),
+        ("1", "SystemExit: 3"),
+        ("1", None),
+        ("2", "KeyboardInterrupt"),
+        ("2", None),
+        ("3", "CancelledError"),
+        *((name, None) for name in ("3", "4", "4", "5", "5", "fine")),
+    ]
+
+
 def test_marks_can_be_turned_off(tmp_path: Path) -> None:
     """`SPANVIEW_STARTED=0` leaves one file."""
     environment = {"SPANVIEW_STARTED": "0", "OTEL_SERVICE_NAME": "shop"}

@@ -18,7 +18,7 @@ import numpy as np
 
 from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
-from spanview.analysis.ray.exits import exits_among
+from spanview.analysis.ray.exits import CUT_OFF, cut_off_by, exits_among
 from spanview.analysis.ray.names import CONSTRUCTED, SUBMITTED, call_names
 from spanview.analysis.serve.calls import served_in
 from spanview.analysis.telling import unheard
@@ -42,7 +42,9 @@ class Outcome(StrEnum):
     """How a call went, as far as files show."""
 
     ENDED = "ended"
-    """Its only attempt ended without an error, which `sys.exit`, cancelled calls and unpicklable results do, too."""
+    """Its only attempt ended without an error, which cancelled calls and unpicklable results do, too."""
+    CUT_OFF = CUT_OFF
+    """Its only attempt was told to exit, or cancelled in an async actor: spanview's hook says so, others don't."""
     UNENDED = "no end"
     """Its last attempt has no end: it runs, or was lost with its process."""
     ERROR = "error"
@@ -183,7 +185,7 @@ class Calls:
         if self.store.spans.end_ns[attempts[-1]] == NO_TIME:
             return Outcome.UNENDED
         if len(attempts) == 1 or are_executions(self.store, *attempts[:2]):
-            return Outcome.ENDED
+            return Outcome.CUT_OFF if cut_off_by(self.store, attempts[-1]) else Outcome.ENDED
         name = self.store.names.texts[self.store.spans.name[row]]
         return Outcome.RESTARTED if name.endswith(CONSTRUCTED) else Outcome.RETRIED
 

@@ -1,7 +1,11 @@
-"""Attempts that an actor ended by `ray.actor.exit_actor`: their status is ERROR, but nothing failed.
+"""Attempts that neither returned nor failed.
 
-In an async actor it raises `AsyncioActorExit`, which the span records like any exception. In other actors it raises
-`SystemExit`, and the status stays UNSET.
+what ended it             status  its record has
+------------------------  ------  -------------------------------------------------------------
+exit_actor, async actor   ERROR   an exception `AsyncioActorExit`, though nothing failed
+exit_actor, other actors  UNSET   under spanview's hook `ray.ended_by`, with what Ray says of it
+SIGTERM, as of a driver   UNSET   under spanview's hook `ray.ended_by`: it was cut off
+that ends; sys.exit
 """
 
 from __future__ import annotations
@@ -9,7 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
-from spanview.model.codes import ERROR
+from spanview.analysis.ray.names import RAN
+from spanview.model.codes import CONSUMER, ERROR
+from spanview.model.times import NO_TIME
+from spanview.ray.lines import ENDED_BY
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +28,10 @@ _MAX_RECORDS: Final = 20_000
 """Records of failed attempts that are read; further ones count as failed."""
 _KNOWN: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
 """By store and row: records don't change."""
+_CUT_OFF: Final[WeakKeyDictionary[Store, dict[int, str]]] = WeakKeyDictionary()
+"""By store and row, what cut an attempt off."""
+CUT_OFF: Final = "cut off"
+"""What is said of such an attempt."""
 
 
 def exits_among(store: Store, rows: Iterable[int]) -> set[int]:
@@ -35,6 +46,28 @@ def exits_among(store: Store, rows: Iterable[int]) -> set[int]:
             if known.get(row):
                 exits.add(row)
     return exits
+
+
+def cut_off_by(store: Store, row: int) -> str:
+    """Return what cut an attempt off, as in `SystemExit: The process receives a SIGTERM.`; empty where nothing did.
+
+    It is a text from a file, and so to be sanitised.
+
+    Args:
+        row: Of any span; the record of an attempt is read.
+    """
+    spans, known = store.spans, _CUT_OFF.setdefault(store, {})
+    is_attempt = spans.kind[row] == CONSUMER and store.names.texts[spans.name[row]].endswith(RAN)
+    # The record of one without an end is replaced.
+    if not is_attempt or spans.status[row] == ERROR or spans.end_ns[row] == NO_TIME:
+        return ""
+    if row not in known:
+        if len(known) >= _MAX_RECORDS:
+            known.clear()
+        has_any = ENDED_BY.encode() in (store.record(row) or b"")
+        text = store.span(row).attributes.get(ENDED_BY) if has_any else ""
+        known[row] = text if isinstance(text, str) and "exit_actor" not in text else ""
+    return known[row]
 
 
 def is_exit(description: str | None) -> bool:

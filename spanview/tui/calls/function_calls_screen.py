@@ -14,7 +14,7 @@ from spanview.analysis.ray.reasons import Reason
 from spanview.analysis.ray.unended import unended_text
 from spanview.analysis.ray.waited_for import AllAttempts, reason_text
 from spanview.analysis.telling import part
-from spanview.display.call_text import NOT_YET_SEEN
+from spanview.display.call_text import NOT_YET_SEEN, cut_off_text
 from spanview.display.sanitise import sanitise
 from spanview.display.timing_text import wait_text
 from spanview.display.units import count, duration
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 MOST_CALLS: Final = 10_000
 """So many are listed, the first by what they are sorted by."""
-_ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results look the same"
+_ENDED: Final = "ended: no error seen; sys.exit, cancels, unpicklable results can look the same"
 _CALLS_PER_REPORT: Final = 1024
 MOST_THOUGHTS: Final = 100
 """Calls without an attempt of which it is asked whether they may run."""
@@ -162,6 +162,8 @@ class FunctionCallsScreen(ReportScreen[Call], on=On.CALLS):
             return _ENDED
         if (unended := known.unended_of(call)) is not None:
             return sanitise(unended_text(unended))
+        if call.outcome is Outcome.CUT_OFF:
+            return sanitise(cut_off_text(self._store, call.attempts[-1]))
         why = known.reasons.get(call.row)
         is_open = call.row in known.open_calls
         label = "" if why is None else NOT_YET_SEEN if is_open else why.label

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.executions import run_word
+from spanview.analysis.ray.exits import CUT_OFF, cut_off_by
 from spanview.analysis.ray.names import SUBMITTED, short_names
 from spanview.analysis.ray.unended import Fate
 from spanview.display.call_text import NOT_YET_SEEN
@@ -89,7 +90,7 @@ class RowTexts:
         last = ["↻ cycle"] if node in tree.cut else []
         if not model.is_collapsed(node):
             marks = " ".join([*first, *last])
-            of_call = self._text_of_call(node) or self._silent_text(node)
+            of_call = " ".join(filter(None, (self._text_of_call(node) or self._silent_text(node), self._cut_off(node))))
             if not of_call:
                 return [marks]
             # Where there is no room for the reason, its mark still says that there is no attempt.
@@ -122,6 +123,11 @@ class RowTexts:
         why = self._appearance.reasons.get(tree.rows[node])
         mark = "" if tree.rows[node] in self._appearance.silent else "◌ "
         return f"{mark}no attempt seen" if why is None else f"{mark}{why.label}"
+
+    def _cut_off(self, node: int) -> str:
+        """Return that a span was cut off; empty for all others."""
+        is_cut_off = not self._model.tree.is_missing(node) and cut_off_by(self._store, self._model.tree.rows[node])
+        return CUT_OFF if is_cut_off else ""
 
     def _run_word(self, node: int) -> str:
         """Return what the runs of a call are, one of which is meant."""

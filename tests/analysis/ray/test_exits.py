@@ -15,6 +15,10 @@ from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.exits import exits_among, is_exit
 from spanview.analysis.ray.functions import functions_of
 from spanview.display.tree_text import tree_lines
+from spanview.tui.trace.appearance import Appearance
+from spanview.tui.trace.row_texts import RowTexts
+from spanview.tui.trace.stitched_trace import StitchedTrace
+from spanview.tui.trace.trace_model import TraceModel
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -54,6 +58,27 @@ def test_exits_are_read_once() -> None:
         count = read.call_count
         assert len(exits_among(store, range(6))) == 1
     assert 2 <= count == read.call_count <= 3
+
+
+def test_what_was_cut_off_looks_so_everywhere() -> None:
+    """The hook's note is the outcome, and stands at the row and in the tree; `exit_actor` is called for that."""
+    build, told = Builder(), "SystemExit: The process receives a SIGTERM."
+    for by, outcome in (
+        (told, Outcome.CUT_OFF),
+        ("SystemExit: exit_actor() is called.", Outcome.ENDED),
+        ("", Outcome.ENDED),
+    ):
+        attributes = {"ray.ended_by": by} if by else {}
+        store = store_of(
+            build.span("f ray.remote", trace=1, span=1, kind="PRODUCER"),
+            build.span("f ray.remote_worker", trace=1, span=2, parent=1, kind="CONSUMER", attributes=attributes),
+        )
+        (call,) = calls_of(store)
+        assert call.outcome is outcome
+        is_cut_off = outcome is Outcome.CUT_OFF
+        assert (f"[cut off by {told}]" in "".join(tree_lines(store, 0, store.tree(0)))) == is_cut_off
+        model = TraceModel(store, 0, StitchedTrace(store, 0, store.tree(0), joins=True))
+        assert ("cut off" in RowTexts(store, model, Appearance(store, model)).marks(model.rows[0][0])[0]) == is_cut_off
 
 
 def test_the_description() -> None:

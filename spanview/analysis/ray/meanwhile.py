@@ -7,7 +7,7 @@ driver     f <=g<h<
 pid 1        ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|=f=||=g=||=h=|   h waits for the worker of g, and g for that of f; f waits for it to start,
                                              likely, for most of the wait of h
 
-Where nothing shows what it waited for:
+Where nothing shows what it waited for, or only Ray's own events do, which don't say who was there:
 
 driver     f <=g<
 g             |======g======|            g ran in the greater part of the wait of f
@@ -34,6 +34,7 @@ from spanview.analysis.ray.names import RAN
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import LEAST_SHARED_NS, WaitReason
 from spanview.index.arrays import copy_of
+from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def meanwhile_of(
     """
     if store.spans.start_ns[attempt] - since_ns < LEAST_SHARED_NS:
         return None
-    if not reason.is_known:
+    if not reason.is_known or (reason.row == NO_ROW and reason.waited_for in {*_FOLLOWED, WaitedFor.ARGUMENTS}):
         shown = _unexplained(store, attempts, attempt, since_ns)
     else:
         shown = _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
@@ -125,7 +126,7 @@ def _followed(store: Store, attempts: AllAttempts, attempt: int, since_ns: int) 
         if reason is None or until_ns <= since_ns:
             break
         cause = reason.row
-        if reason.waited_for not in _FOLLOWED or spans.start_ns[cause] >= until_ns:
+        if reason.waited_for not in _FOLLOWED or cause == NO_ROW or spans.start_ns[cause] >= until_ns:
             begun_ns = max(since_ns, spans.end_ns[attempts.call_of(row)])
             if row != attempt and until_ns - begun_ns >= half_ns:
                 shown = None if reason.is_known else _unexplained(store, attempts, row, begun_ns)

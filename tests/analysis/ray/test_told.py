@@ -15,7 +15,8 @@ from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
-from spanview.analysis.ray.waited_for import wait_reasons
+from spanview.analysis.ray.waited_for import AllAttempts, wait_reasons
+from spanview.display.timing_text import wait_text
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -108,6 +109,21 @@ def test_events_that_break_off_anywhere(recording: str, tmp_path: Path) -> None:
         for path in files:
             path.write_bytes(whole[path][: min(cut, len(whole[path]) * share // 40)])
         assert _differences(folder) == [], share
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_every_wait_has_its_sentence(recording: str) -> None:
+    """What each attempt waited for can be said, whoever shows it, and what went on meanwhile."""
+    store = load_store(FIXTURES / recording)
+    attempts = AllAttempts(store)
+    texts = {
+        call.function: wait_text(store, attempts, reason, call.attempts[0])
+        for call in calls_of(store)
+        if call.attempts and (reason := attempts.reasons_of(call.attempts[:1]).get(call.attempts[0])) is not None
+    }
+    assert texts["__main__.after"].startswith("mostly for its arguments")
+    assert texts["__main__.wide"].startswith("for a free worker")
+    assert "likely" not in texts["Few.go"]
 
 
 def test_without_the_events_nothing_is_certain_of_waits() -> None:

@@ -97,7 +97,8 @@ def _without_attempt(
         if is_open:
             open_calls.append(row)
         elif is_open is not None:
-            failures[row] = SilentFailure("no attempt", why.label, why.never_ran)
+            label = why.label if why.has_failed else "no attempt"
+            failures[row] = SilentFailure(label, why.label, why.never_ran)
     return failures, open_calls
 
 

@@ -168,7 +168,7 @@ class CallFacts:
         if call.function in self.generators and call.outcome is Outcome.ENDED:
             return _MADE
         if call.row in self.open_calls:
-            return NOT_YET_SEEN
+            return (why and why.brief) or NOT_YET_SEEN
         return self.outcome(call) if why is None else why.label
 
     def wait_of(self, call: Call) -> WaitReason | None:

@@ -25,6 +25,7 @@ from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, SUBMITTED
 from spanview.analysis.ray.reasons import OPEN_TEXT, Reason, without_attempt
 from spanview.model.codes import ERROR
+from spanview.model.problems import Severity
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -43,6 +44,11 @@ _TRACED_BY_SERVE: Final = (
 _FIX_EARLIER_FAILURES: Final = (
     "Fix the earlier failures; the calls themselves may be fine. In the viewer, each call's Timing section names the "
     "failure."
+)
+_AS_RAY_SAYS: Final = (
+    "In the viewer, each call's Timing section has what Ray's own events say of it. What no node has must come with "
+    "another node (ray status), or not be asked for; what died says more in Ray's logs: "
+    'grep -r "worker died" /tmp/ray/session_latest/logs'
 )
 _FIX_SUBMISSION: Final = (
     "First fix the call that could not be submitted: if the program ended with that error, Ray ended these calls, too. "
@@ -71,9 +77,14 @@ def no_attempt(facts: Facts) -> Finding:
     refused, before = _refused_after(facts, [row for row, why in whys.items() if why.reason is Reason.UNKNOWN])
     if before:
         detail += f" In the same process, after {before:,} of these calls, {refused} could not be submitted."
-    finding = facts.of_spans(Kind.NO_ATTEMPT, rows, detail)
+    severity = Severity.WARNING if any(why.has_failed for why in whys.values()) else None
+    finding = facts.of_spans(Kind.NO_ATTEMPT, rows, detail, severity)
+    if all(why.certainty is Certainty.CERTAIN for why in whys.values()):
+        finding = replace(finding, certainty=Certainty.CERTAIN)
     if all(why.never_ran for why in whys.values()):
         return replace(finding, known_advice=_FIX_EARLIER_FAILURES)
+    if finding.certainty is Certainty.CERTAIN:
+        return replace(finding, known_advice=_AS_RAY_SAYS)
     return replace(finding, known_advice=_FIX_SUBMISSION + finding.advice) if before else finding
 
 

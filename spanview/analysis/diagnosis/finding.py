@@ -106,8 +106,9 @@ RULES: Final = {
         "known, the advice is to fix the earlier failures",
         "While the program runs, `spanview --follow` shows attempts as they arrive, and ray status whether no node has "
         "what a call needs. Calls that were cancelled, killed with `ray.kill`, or need resources that no node has "
-        "never get one. Afterwards, search Ray's logs for workers that died (RAY_TMPDIR and _temp_dir move them): "
-        'grep -r "worker died" /tmp/ray/session_latest/logs',
+        "never get one; Ray's own events say what became of each, where it is asked to write them "
+        "(spanview help tracing). Afterwards, search Ray's logs for workers that died (RAY_TMPDIR and _temp_dir move "
+        'them): grep -r "worker died" /tmp/ray/session_latest/logs',
     ),
     Kind.UNTRACED: Rule(
         "a call of an actor's method has no attempt, likely because Ray's tracing skips it: no call of the method "

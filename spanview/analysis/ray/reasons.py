@@ -113,6 +113,8 @@ class Why:
     certainty: Certainty = Certainty.LIKELY
     may_run: bool = False
     """Whether it may still wait or run as far as the files show, so that its processes can be asked."""
+    brief: str = ""
+    """The reason in a few words, where Ray says more of it than which one it is; with texts from files."""
     may_be_untraced: bool = False
     """Whether it may have run untraced, as far as the files show, besides what `OPEN_TEXT` says."""
 
@@ -120,12 +122,17 @@ class Why:
     def label(self) -> str:
         """The reason in a few words, with its certainty unless that is certain."""
         is_sure = self.certainty is Certainty.CERTAIN or self.reason is Reason.UNKNOWN
-        return self.reason.value if is_sure else f"{self.reason}, likely"
+        return self.brief or (self.reason.value if is_sure else f"{self.reason}, likely")
 
     @property
     def never_ran(self) -> bool:
         """Whether it never ran, certainly or likely."""
         return self.reason in {Reason.CONSTRUCTOR_FAILED, Reason.ACTOR_EXITED, Reason.ARGUMENT_FAILED}
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it failed, as Ray's own events say."""
+        return self.reason in _FAILED
 
     @property
     def is_call(self) -> bool:
@@ -138,6 +145,9 @@ class Why:
         return not self.is_call or self.reason in {Reason.UNTRACED, Reason.REFUSED, Reason.SHUT_DOWN}
 
 
+_FAILED: Final = frozenset(
+    (*(Reason.FAILED, Reason.WORKER_DIED, Reason.NODE_DIED), *(Reason.OUT_OF_MEMORY, Reason.ACTOR_DIED))
+)
 OPEN_TEXT: Final = "it waited or ran when the files were written, died, was cancelled, or could never start"
 """What may have happened to a call about which nothing more is known."""
 _OF_RAY: Final = {
@@ -499,7 +509,7 @@ class _Reasons:
             return Why(Reason.UNTRACED, "Ray says that it finished, and no span of it is here", Certainty.CERTAIN)
         if told.outcome.is_over:
             return Why(reason, f"Ray says: {told.text}", Certainty.CERTAIN)
-        return Why(reason, f"Ray said last that it {told.text}", Certainty.CERTAIN, may_run=True)
+        return Why(reason, f"Ray said last that it {told.text}", Certainty.CERTAIN, may_run=True, brief=told.text)
 
     def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function

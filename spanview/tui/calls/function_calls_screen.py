@@ -166,7 +166,7 @@ class FunctionCallsScreen(ReportScreen[Call], on=On.CALLS):
             return sanitise(cut_off_text(self._store, call.attempts[-1]))
         why = known.reasons.get(call.row)
         is_open = call.row in known.open_calls
-        label = "" if why is None else NOT_YET_SEEN if is_open else why.label
+        label = "" if why is None else (why.brief or NOT_YET_SEEN) if is_open else why.label
         reason = self._wait_text(call) if why is None else f"{label}: {why.text}"
         if is_open and (note := known.notes.get(call.row)) is not None:
             # The row says it, too.

@@ -118,9 +118,9 @@ class RowTexts:
         attempts = len(tree.children(node)) or int(tree.rows[node] in stitched.served)
         if attempts:
             return count(attempts, self._run_word(node))
-        if tree.rows[node] in self._appearance.open_calls:
-            return f"◌ {NOT_YET_SEEN}"
         why = self._appearance.reasons.get(tree.rows[node])
+        if tree.rows[node] in self._appearance.open_calls:
+            return f"◌ {(why and why.brief) or NOT_YET_SEEN}"
         mark = "" if tree.rows[node] in self._appearance.silent else "◌ "
         return f"{mark}no attempt seen" if why is None else f"{mark}{why.label}"
 

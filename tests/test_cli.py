@@ -357,6 +357,24 @@ def test_default_places_are_read(tmp_path: Path, place: str) -> None:
     assert "found" in done.text
 
 
+def test_rays_events_are_read_beside_the_default_places(tmp_path: Path) -> None:
+    """The folder that Ray writes its own events to is read with the spans; without these, it isn't a place to look."""
+    events = tmp_path / "ray/session_latest/logs/export_events"
+    events.mkdir(parents=True)
+    (events / "1.json").write_bytes(file_of([Builder().span("beside")]))
+    environment = {"RAY_TMPDIR": str(tmp_path)}
+    done = spanview(tmp_path / "spans", "spans", program=WITHOUT_DEFAULTS, environment=environment)
+    assert (done.status, done.output) == (2, b"")
+    assert "export_events" not in done.notices
+    (tmp_path / "spans").mkdir()
+    (tmp_path / "spans" / "1.json").write_bytes(file_of([Builder().span("found", trace=2)]))
+    done = spanview(tmp_path / "spans", "spans", program=WITHOUT_DEFAULTS, environment=environment)
+    assert (done.status, done.notices) == (0, "")
+    assert [json.loads(line)["name"] for line in done.text.splitlines()] == ["beside", "found"]
+    done = spanview(tmp_path / "spans", "spans", tmp_path / "spans", program=WITHOUT_DEFAULTS, environment=environment)
+    assert [json.loads(line)["name"] for line in done.text.splitlines()] == ["found"]
+
+
 # -- what is odd, but no reason to stop --------------------------------------------------------------------------------
 
 

@@ -405,6 +405,7 @@ def test_the_dashboard(tmp_path: Path, into: Path) -> None:
                 Path(logs, "spans", "deeper", "8.jsonl"): random.Random(8).randbytes(2_500_000),
                 Path(logs, "serve", "spans", "proxy.json"): b"first\n",
                 Path(logs, "spans", "empty.jsonl"): b"",
+                Path(logs, "export_events", "event_EXPORT_TASK_7.log"): b"an event\n",
             }
             for path, content in made.items():
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -420,7 +421,7 @@ def test_the_dashboard(tmp_path: Path, into: Path) -> None:
 
             expected = {named(path): content for path, content in made.items()}
             assert collected(into) == expected
-            long, proxy, _ = made
+            long, proxy, *_ = made
             with long.open("ab") as file:
                 file.write(b"more")
             proxy.write_bytes(b"anew\n")

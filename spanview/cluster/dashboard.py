@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from spanview.cluster.collection import Collection
     from spanview.cluster.node_files import Known
 
-_GLOBS: Final = ("spans/**/*", "serve/spans/**/*")
+_EVENTS: Final = "export_events/"
+_GLOBS: Final = ("spans/**/*", "serve/spans/**/*", f"{_EVENTS}*")
 """Below a session's logs."""
 _BLOCK_BYTES: Final = 1024 * 1024
 _TIMEOUT_S: Final = 60
@@ -96,7 +97,7 @@ class Dashboard:
         """The name of the cluster's session."""
 
     def files(self, node: ClusterNode) -> list[str]:
-        """Return the span files of a node's session, below its logs.
+        """Return the files of spans and events of a node's session, below its logs.
 
         Raises:
             _LogError: The node doesn't answer.
@@ -136,7 +137,8 @@ class Dashboard:
         for block in self._blocks(node, name):
             yield generation, offset, block
             offset += len(block)
-        if not offset and generation > (known[1] if known else 0):
+        # Each process of Ray makes a file for events, whether there are any or not.
+        if not offset and generation > (known[1] if known else 0) and not name.startswith(_EVENTS):
             yield generation, 0, b""
 
     def _blocks(self, node: ClusterNode, name: str) -> Iterator[bytes]:

@@ -52,12 +52,13 @@ _HEAD_BYTES: Final = 1024
 _LAST_BYTES: Final = 64 * 1024
 """At most so many of the last bytes read are compared, too: they have whole records in them, and so ids of spans."""
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-_SERVE_AND_HOOK: Final = ("logs/spans", "logs/serve/spans")
-"""Folders of a session."""
+_EVENTS: Final = "logs/export_events"
+_OF_SESSION: Final = ("logs/spans", "logs/serve/spans", _EVENTS)
+"""Folders of a session: of spans, and of Ray's own events."""
 
 
 def default_places() -> list[str]:
-    """Return where span files are on the node: folders, whether they exist or not."""
+    """Return where span files and Ray's events are on the node: folders, whether they exist or not."""
     places = ["/tmp/spans"]  # noqa: S108 - Ray's hooks write there
     if folder := os.environ.get("SPANVIEW_DIR"):
         places.append(folder)
@@ -65,7 +66,7 @@ def default_places() -> list[str]:
     with suppress(ImportError, AttributeError):
         # Another version of Ray may keep it elsewhere.
         session = import_module("ray._private.worker")._global_node.get_session_dir_path()  # noqa: SLF001
-    return [*places, *(os.path.join(session, folder) for folder in _SERVE_AND_HOOK)]
+    return [*places, *(os.path.join(session, folder) for folder in _OF_SESSION)]
 
 
 def new_bytes(places: list[str], known: list[Known], *, follow: bool) -> Generator[News, None, None]:
@@ -203,8 +204,8 @@ class _NodeFiles:
             # What was appended since it was found is left to the next look: without following, that is the end.
             size = min(status.st_size, found.st_size)
             file = self._file_at(path, status, descriptor)
-            if not size and not file.position:
-                # An empty file is collected, too.
+            if not size and not file.position and _EVENTS not in path:
+                # An empty file is collected, too, but not those that each process of Ray makes for events.
                 self._pieces.append((file.path, file.generation, *file.identity, 0, 0))
             while file.position < size:
                 wanted = min(MESSAGE_BYTES - self._size, size - file.position)

@@ -14,6 +14,8 @@ DEMO: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "demo")
 _SESSION_SPANS: Final = os.path.join("logs", "spans")
 """Below a session of Ray, where spanview's own hook writes: what collects Ray's logs takes them along."""
 _SERVE_SPANS: Final = os.path.join("logs", "serve", "spans")
+_EVENTS: Final = os.path.join("logs", "export_events")
+"""Below a session, where Ray writes its own events, if it is told to."""
 
 
 def default_places(environment: Mapping[str, str]) -> list[str]:
@@ -23,6 +25,11 @@ def default_places(environment: Mapping[str, str]) -> list[str]:
     """
     session = latest_session(environment)
     return [os.path.join(session, _SESSION_SPANS), RAY_SPANS, os.path.join(session, _SERVE_SPANS)]
+
+
+def event_folder(environment: Mapping[str, str]) -> str:
+    """Return the folder of Ray's own events, which are read beside spans that are in the default places."""
+    return os.path.join(latest_session(environment), _EVENTS)
 
 
 def in_words(places: Sequence[str]) -> str:

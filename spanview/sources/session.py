@@ -52,7 +52,7 @@ class Session:
         self._folders: dict[str, str] = {}
         self._identities: set[tuple[int, int]] = set()
         """Identities of the files that the last search found, and of newer ones."""
-        self._paths = list(options.paths)
+        self._paths = [*options.paths, *options.events]
         self._at_rest: Listing | None = None
         """What the last search found, if there is nothing to do until that changes."""
         self._kept: KeptIndex | None = None
@@ -68,7 +68,7 @@ class Session:
         """
         if listing is None:
             with stage("scan"):
-                listing = discover(self._paths)
+                listing = self._discover()
         if not self.options.follow:
             listing.require_all()
         is_newest = self.options.newest_first
@@ -93,6 +93,13 @@ class Session:
         if self.options.follow:
             self._reading.hold(self._tails.values())
         self._take_note(listing)
+
+    def _discover(self) -> Listing:
+        listing, events = discover(self._paths), self.options.events
+        listing.missing = [path for path in listing.missing if path not in events]
+        # Each process of Ray makes a file for events, whether there are any or not.
+        listing.files = [file for file in listing.files if file.size or not file.shown.startswith(events)]
+        return listing
 
     def _put_in_order(self) -> None:
         """Number what was read by path and offset, unless it is shown already, or reading goes on."""
@@ -242,7 +249,7 @@ class Session:
         if listing is not None and is_as_listed(self._paths, listing):
             changes.directories = listing.directories
             return
-        listing = discover(self._paths)
+        listing = self._discover()
         self._take_note(listing)
         changes.missing, changes.directories = listing.missing, listing.directories
         self._identities = {tail.identity for tail in self._tails.values()}

@@ -67,6 +67,8 @@ class ReadOptions(NamedTuple):
     """Whether the index of a large folder is kept for the next time, and taken if it was."""
     keep_details: bool = True
     """Whether what is read while following can be read again."""
+    events: tuple[str, ...] = ()
+    """Folders of Ray's own events, which are read beside the PATHs where they are there."""
 
 
 class Progress(NamedTuple):

@@ -24,7 +24,7 @@ import pytest
 from seeds import seeds
 from spanview.cluster import node_files
 from spanview.cluster.collection import ClusterNode, Collection
-from spanview.cluster.node_files import MESSAGE_BYTES, new_bytes
+from spanview.cluster.node_files import MESSAGE_BYTES, default_places, new_bytes
 from spanview.model.problems import CollectError
 
 if TYPE_CHECKING:
@@ -246,6 +246,23 @@ def test_places_of_the_node(spans: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     for place in ("$WHERE/latest", "$WHERE/sp*", "${WHERE}/spans/8.txt"):
         _, (pieces, *_) = new_bytes([place], [], follow=False)
         assert [piece[0] for piece in pieces] == [str(spans / "8.txt")]
+
+
+def test_default_places_of_the_node(spans: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without places, the folders of the node's latest session are read, those of spans and that of Ray's events."""
+    monkeypatch.setenv("RAY_TMPDIR", str(spans.parent))
+    monkeypatch.setenv("SPANVIEW_DIR", str(spans))
+    logs = spans.parent / "ray" / "session_latest" / "logs"
+    for name in ("spans", "serve/spans", "export_events"):
+        (logs / name).mkdir(parents=True)
+    of_session = [str(logs / name) for name in ("spans", "serve/spans", "export_events")]
+    assert default_places()[1:] == [str(spans), *of_session]
+    # Each process of Ray makes one for events.
+    (logs / "spans" / "8.txt").touch()
+    (logs / "export_events" / "event_EXPORT_TASK_8.log").touch()
+    (logs / "export_events" / "event_EXPORT_TASK_9.log").write_bytes(b"{}\n")
+    _, (pieces, *_) = new_bytes(of_session, [], follow=False)
+    assert [Path(piece[0]).name for piece in pieces] == ["8.txt", "event_EXPORT_TASK_9.log"]
 
 
 def test_one_call_at_a_time(spans: Path, into: Path) -> None:

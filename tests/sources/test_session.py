@@ -39,10 +39,12 @@ if TYPE_CHECKING:
 class Reading:
     """A session with its store, begun on a folder."""
 
-    def __init__(self, *paths: Path, follow: bool = True, newest_first: bool = False) -> None:
+    def __init__(
+        self, *paths: Path, follow: bool = True, newest_first: bool = False, events: tuple[str, ...] = ()
+    ) -> None:
         self.details = RecordReader()
         self.store = Store(self.details)
-        options = ReadOptions(tuple(map(str, paths)), follow=follow, newest_first=newest_first)
+        options = ReadOptions(tuple(map(str, paths)), follow=follow, newest_first=newest_first, events=events)
         self.session = Session(options, self.store, self.details)
         self.progress = list(self.session.load())
 
@@ -68,9 +70,11 @@ class Reading:
 
 
 @contextmanager
-def reading(*paths: Path, follow: bool = True, newest_first: bool = False) -> Iterator[Reading]:
+def reading(
+    *paths: Path, follow: bool = True, newest_first: bool = False, events: tuple[str, ...] = ()
+) -> Iterator[Reading]:
     """Read a folder, and give everything back in the end."""
-    made = Reading(*paths, follow=follow, newest_first=newest_first)
+    made = Reading(*paths, follow=follow, newest_first=newest_first, events=events)
     try:
         yield made
     finally:
@@ -499,6 +503,22 @@ def test_missing_path_is_an_error_without_follow(tmp_path: Path) -> None:
     """Nobody waits for what isn't there unless asked to."""
     with pytest.raises(NoSuchPathError, match="nowhere: no such file or folder"):
         Reading(tmp_path / "nowhere", follow=False)
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_nobody_waits_for_a_folder_of_events(tmp_path: Path, *, follow: bool) -> None:
+    """It is no error, and not waited for, where it is missing; it is read once it is there."""
+    folder, events = tmp_path / "spans", tmp_path / "events"
+    folder.mkdir()
+    append(folder / "1.json", spans("a"))
+    with reading(folder, follow=follow, events=(str(events),)) as made:
+        assert made.look().missing == []
+        events.mkdir()
+        append(events / "1.json", b"")
+        assert (made.look().missing, len(made.store.sources)) == ([], 1)
+        append(events / "1.json", spans("b"))
+        changes = made.look()
+        assert (changes.missing, changes.spans, changes.directories) == ([], 1, [str(folder), str(events)])
 
 
 def test_unfinished_ends_are_torn_in_the_end_only(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ DIR/
   .spanview-collected                           devices and inodes of the files, by which renamed ones are known
   worker-7@3f2a9c01b2d4/tmp/spans/8714.txt      a file of the node 3f2a9c01b2d4…, whose host is worker-7
   worker-7@3f2a9c01b2d4.2/tmp/spans/8714.txt    its second generation: it was truncated, or made anew
+  head/export_events/event_EXPORT_TASK.log      what the cluster's head said of tasks, in `task_states`
 
 How far a file was collected, and its checksum, are those of the file in DIR. Nothing that is kept beside it could
 disagree with it, whatever ended an earlier call.
@@ -142,7 +143,7 @@ class Collection:
         self._note({self._local(node, piece[0], piece[1]): (piece[2], piece[3]) for piece in pieces})
         start = 0
         for path, generation, _, _, offset, length in pieces:
-            self._append(self._local(node, path, generation), offset, data[start : start + length])
+            self.append(self._local(node, path, generation), offset, data[start : start + length])
             start += length
 
     def _local(self, node: ClusterNode, path: str, generation: int) -> str:
@@ -150,7 +151,12 @@ class Collection:
             raise CollectError(f"{node.folder}: {path} isn't the path of a file")
         return node.folder + (f".{generation}" if generation > 1 else "") + path
 
-    def _append(self, local: str, offset: int, data: memoryview) -> None:
+    def append(self, local: str, offset: int, data: memoryview) -> None:
+        """Append to a file of DIR.
+
+        Raises:
+            CollectError: It can't be written, or isn't as long as the offset says.
+        """
         target = os.path.join(self.folder, local)
         try:
             if local not in self._seen:

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.cluster import node_files
 from spanview.cluster.collection import ClusterNode, NodeProgress, NodeState
+from spanview.cluster.task_states import task_states
 from spanview.model import stretch
 from spanview.model.problems import CollectError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import FrameType
 
     from spanview.cluster.collection import Collection
@@ -51,6 +52,8 @@ _ANSWER_S: Final = 60.0
 """Seconds until a node's task has to have begun: it waits for ever on a node that is about to leave."""
 _ATTEMPTS: Final = 3
 """Tasks for a node, without following."""
+_EVENTS: Final = "/export_events/event_EXPORT_TASK_"
+"""In the paths of files of events of tasks."""
 _RETRY_S: Final = 2.0
 """Seconds before a node gets another task."""
 
@@ -235,9 +238,13 @@ def collect(
         CollectError: What was collected can't be written, or the cluster is gone.
     """
     nodes = _Nodes(collection, places, follow=follow)
+    # What is collected from given places may be anything.
+    states = None if places else task_states(collection)
     while not stop.is_set():
         nodes.look()
         yield nodes.progress
+        if states is not None and not nodes.have_events and (follow or nodes.are_done):
+            states.look()
         if not follow and nodes.are_done:
             return
         nodes.take(_ROUND_S)
@@ -255,6 +262,8 @@ class _Nodes:
         """A node's task, or the message of it that is on the way."""
         self._tasks: dict[str, Any] = {}
         self._next_look_s = 0.0
+        self.have_events = False
+        """Whether Ray's processes write down themselves what tasks become."""
         self._head: str = self._ray.get_runtime_context().gcs_address
         self._reached_s = time.monotonic()
         for module in (node_files, stretch):
@@ -312,6 +321,8 @@ class _Nodes:
 
         node.attempts += 1
         node.turn(NodeState.WAITING)
+        known = self._collection.known(node.node)
+        self._note_events(path for path, *_ in known)
         task = self._task.options(
             name="spanview collect",
             num_returns="streaming",
@@ -319,7 +330,7 @@ class _Nodes:
             max_retries=0,
             scheduling_strategy=NodeAffinitySchedulingStrategy(node.node.id, soft=False),
             _generator_backpressure_num_objects=_MESSAGES_AHEAD,
-        ).remote(self._places, self._collection.known(node.node), follow=self._follow)
+        ).remote(self._places, known, follow=self._follow)
         self._tasks[node.node.id] = task
         self._awaited[task] = node
 
@@ -347,10 +358,14 @@ class _Nodes:
         pieces, compressed, node.left, problems = news
         content = zlib.decompress(compressed)
         self._collection.add(node.node, pieces, content)
+        self._note_events(path for path, *_ in pieces)
         node.bytes += len(content)
         node.sent += len(compressed)
         node.problems += problems
         node.turn(NodeState.READING if node.left or not self._follow else NodeState.CURRENT)
+
+    def _note_events(self, paths: Iterable[str]) -> None:
+        self.have_events = self.have_events or any(_EVENTS in path for path in paths)
 
     def _end(self, node: NodeProgress) -> None:
         if self._follow:

@@ -168,16 +168,8 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
         for node, name, start, end, is_wait in zip(nodes.tolist(), names.tolist(), *stretches, strict=True):
             if not is_wait or has_waited(store, trees.tree, node):
                 sums[Blame.WAIT if is_wait else Blame.SELF][name] += end - start
-    shares = [
-        Share(
-            store.names.texts[name],
-            int(counts[name]),
-            int(unsure[name]),
-            sums[Blame.SELF][name],
-            sums[Blame.WAIT][name],
-        )
-        for name in np.flatnonzero(counts).tolist()
-    ]
+    texts, figures = store.names.texts, (counts.tolist(), unsure.tolist(), sums[Blame.SELF], sums[Blame.WAIT])
+    shares = [Share(texts[name], *(figure[name] for figure in figures)) for name in np.flatnonzero(counts).tolist()]
     return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
 
 
@@ -188,20 +180,15 @@ def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES,
     settled = consistent(trees, until)
     # Of those that end together, the last is the one that started first.
     by_end = sorted(range(len(settled.ends) - 1, -1, -1), key=settled.ends.__getitem__)
-    lasts = np.full(trees.count, ROOT)
+    lasts, ends_of = np.full(trees.count, ROOT), np.array([*settled.ends, NO_TIME], np.int64)
     lasts[trees.traces[by_end]] = by_end
-    walk = _Walk(settled, by_end, _queued(trees, names))
-    counts, reasons = [0], [*settled.doubts]
+    lasts[ends_of[lasts] == NO_TIME] = ROOT
     # What is found backwards is turned round at the end.
-    for index, last in zip(range(trees.count - 1, -1, -1), lasts[::-1].tolist(), strict=True):
-        tell(1 - (index + 1) / trees.count)
-        if last == ROOT or settled.ends[last] == NO_TIME:
-            reasons[index] = "no span has a time"
-        else:
-            walk.back_from(last)
-        counts.append(len(walk.blamed))
-    blamed, starts, ends = (np.array(column, np.int64)[::-1] for column in (walk.blamed, walk.starts_ns, walk.ends_ns))
+    *stretches, counts = _stretches(settled, lasts[::-1].tolist(), by_end, _queued(trees, names), tell)
+    blamed, starts, ends = (np.array(column, np.int64)[::-1] for column in stretches)
     nodes, are_waits = np.divmod(blamed, 2)
+    pairs = zip(lasts.tolist(), settled.doubts, strict=True)
+    reasons = ["no span has a time" if last == ROOT else doubts for last, doubts in pairs]
     return Paths(nodes, starts, ends, are_waits.astype(np.bool_), len(nodes) - np.array(counts[::-1]), reasons)
 
 
@@ -217,27 +204,26 @@ def _queued(trees: Trees, names: Interned) -> frozenset[int]:
     return frozenset(nodes[np.isin(of_nodes[parents[nodes]], [*routes])].tolist())
 
 
-class _Walk:
-    """The way back through traces; what it leads through is collected, the latest of each trace first."""
+def _stretches(
+    traces: ConsistentTraces, lasts: Sequence[int], by_end: Sequence[int], queued: frozenset[int], tell: Tell
+) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Return the stretches of paths, by where they end, the latest of each first.
 
-    def __init__(self, traces: ConsistentTraces, by_end: Sequence[int], queued: frozenset[int]) -> None:
-        self._traces = traces
-        self._waited = _waited_for(traces.parents, traces.ends, by_end)
-        self._finished = bytearray(len(traces.parents))
-        self._queued = queued
-        self._replicas: dict[int, int] = {}
-        """By its routing, the replica that was queued since the routing started."""
-        self.blamed: list[int] = []
-        """Of each stretch, twice the node that is to blame, and one more for a wait."""
-        self.starts_ns: list[int] = []
-        self.ends_ns: list[int] = []
+    Args:
+        lasts: The node of each path that ends last; `ROOT` for a path without stretches.
 
-    def back_from(self, node: int) -> None:
-        """Go back from the node of a trace that ends last."""
-        parents, starts, ends = self._traces.parents, self._traces.starts, self._traces.ends
-        waited, finished, queued, replicas = self._waited, self._finished, self._queued, self._replicas
-        blamed, since_ns, until_ns = self.blamed, self.starts_ns, self.ends_ns
-        came_from, time = node, ends[node]
+    Returns:
+        Twice the node that is to blame, and one more for a wait; the start; the end; and how many there are before each
+        path, and in all.
+    """
+    parents, starts, ends = traces.parents, traces.starts, traces.ends
+    waited, finished = _waited_for(parents, ends, by_end), bytearray(len(parents))
+    replicas: dict[int, int] = {}
+    """By its routing, the replica that was queued since the routing started."""
+    blamed, since_ns, until_ns, counts = list[int](), list[int](), list[int](), [0]
+    for last in lasts:
+        tell(len(counts) / len(lasts))
+        node, came_from, time = last, last, NO_TIME if last == ROOT else ends[last]
         while node != ROOT:
             goes_to, since, end = parents[node], starts[node], ends[node]
             below = waited.get(node, _NOBODY)
@@ -268,6 +254,8 @@ class _Walk:
                     since_ns.append(since)
                     until_ns.append(time)
             node, came_from, time = goes_to, node, since
+        counts.append(len(blamed))
+    return blamed, since_ns, until_ns, counts
 
 
 def _waited_for(parents: Sequence[int], ends: Sequence[int], by_end: Iterable[int]) -> defaultdict[int, list[int]]:

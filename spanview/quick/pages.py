@@ -152,7 +152,9 @@ class Pages:
         batch = batch_of(frames)
         columns = batch.columns
         usual = (np.array(columns.warnings, np.uint16) & ~_NO_END == 0) & (np.array(columns.start_ns) != NO_TIME)
-        if self.rows.count + len(usual) + self.max_rows <= self.rows.capacity and usual.any():
+        # Of more than there is room for, which only a large document has, the rest goes the usual way.
+        usual &= np.cumsum(usual) <= self.rows.capacity - self.max_rows - self.rows.count
+        if usual.any():
             trace_ids = columns.trace_ids
             taken = {
                 "trace_high": np.array([trace_id >> 64 for trace_id in trace_ids], np.uint64),

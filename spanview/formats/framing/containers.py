@@ -10,7 +10,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
+
+import orjson
 
 from spanview.formats.framing.scanner import Scanner, ScanVerdict
 from spanview.formats.jsontext import BadJsonError, loads_quick
@@ -38,6 +41,48 @@ _FRONT: Final = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+
+
+_FIRST_KEY: Final = re.compile(rb'\{[ \t\r\n]*+"(traceId|trace_id|traceID|resource)"')
+"""Of an element."""
+
+
+@cache
+def _between(key: bytes) -> re.Pattern[bytes]:
+    """Return what is between elements that begin with a key, and hardly anywhere else: `},{"traceId"`.
+
+    Jaeger's traces begin as their spans do: `},{"traceID":"88ae…","spans"`.
+    """
+    more = rb'\s*+:\s*+"[^"\\]*+"\s*+,\s*+"spans"' if key == b"traceID" else b""
+    return re.compile(rb'\}[ \t\r\n]*+,[ \t\r\n]*+(?=\{[ \t\r\n]*+"' + key + rb'"' + more + rb")")
+
+
+def take_elements(
+    data: bytes, position: int, *, keep: Callable[[Any], Any], cap: int, base: int
+) -> tuple[int, list[tuple[int, int, Any]]]:
+    """Take elements of a document that was entered, as long as each is whole up to where another seems to begin.
+
+    What decodes is an element: an object has one end only.
+
+    Args:
+        keep: Returns what is kept of a decoded value.
+        base: Offset in the file of the buffer.
+
+    Returns:
+        Where to go on: at an element; and of each that was taken its offset in the file, its length and what is kept.
+    """
+    view, taken, front = memoryview(data), list[tuple[int, int, Any]](), _FIRST_KEY.match(data, position)
+    for match in _between(front[1]).finditer(data, position) if front else ():
+        end = match.start() + 1
+        if end > position + cap:
+            break
+        try:
+            value = orjson.loads(view[position:end])
+        except orjson.JSONDecodeError:
+            break
+        taken.append((base + position, end - position, keep(value)))
+        position = match.end()
+    return position, taken
 
 
 class Nesting:

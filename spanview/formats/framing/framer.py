@@ -26,6 +26,7 @@ from spanview.formats.framing.containers import (
     first_element,
     is_element,
     is_undecided,
+    take_elements,
 )
 from spanview.formats.framing.damage import ONE_LINE, Damage, indent_of_members
 from spanview.formats.framing.doclines import NAMES_WRITER, take_apart
@@ -182,11 +183,13 @@ class Framer:
                 return False, position
             self._leave_before(position)
             after = position
-            if self._scanner is None and not self._damage.is_open and not self._is_nested:
-                after, documents = take_straight(
+            if self._scanner is None and not self._damage.is_open and not self._nesting.is_after:
+                take = take_elements if self._nesting.is_inside else take_straight
+                after, documents = take(
                     self._buffer.data, position, keep=self._keep, cap=self._nesting.cap, base=self._buffer.offset
                 )
                 self._frames.documents += documents
+                self._starts.has_commas |= bool(documents) and self._nesting.is_inside
             if after == position:
                 after = self._frame(position, quiet=quiet)
             if self._starts.meets_prefix:

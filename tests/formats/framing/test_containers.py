@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from builders import Builder
 from seeds import THOROUGH
 from spanview.formats.decoder import Decoder
-from spanview.formats.framing import containers
+from spanview.formats.framing import containers, framer
 from spanview.formats.framing.containers import first_element
+from spanview.formats.framing.scanner import Scanner
 from spanview.formats.own import read as own
 from spanview.formats.own.write import span_value
 from spanview.formats.usual import NOWHERE
@@ -221,3 +222,48 @@ def test_nested_without_an_end() -> None:
         decoded([data], cap=100_000)
         times.append(time.process_time() - began)
     assert times[1] < 40 * times[0] + 0.5
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@settings(max_examples=400, deadline=None)
+@given(data=st.data())
+def test_many_at_once(name: str, data: st.DataObject) -> None:
+    """Elements that are taken at once are those that are found one by one, whatever damages them and between them."""
+    whole = FORMATS[name](data.draw(st.integers(2, 12)), indent=data.draw(st.sampled_from([None, 1])))
+    inserted = st.sampled_from([b"", b"\x01", b'"', b"}", b"{", b",", b"\n", b"]", b'},{"trace_id":', b"\0", b"text\n"])
+    for _ in range(data.draw(st.integers(0, 4))):
+        at, begin = (data.draw(st.integers(0, len(whole))) for _ in range(2))
+        end = data.draw(st.sampled_from([at, at + 1, at + 40, at + 900]))
+        piece = data.draw(inserted | st.sampled_from([whole[begin : begin + 700]]))
+        whole = whole[:at] + piece + whole[end:]
+    size, cap = data.draw(st.sampled_from([101, 1_000, len(whole) + 1])), data.draw(st.sampled_from([900, 4_000]))
+    pieces = [whole[at : at + size] for at in range(0, len(whole), size)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(framer, "take_elements", lambda _data, position, **_: (position, []))
+        one_by_one = told(decoded(pieces, cap))
+    assert told(decoded(pieces, cap)) == one_by_one
+
+
+def told(batches: list[Batch]) -> list[list[Any]]:
+    """Return what batches have of names, places, gaps and other documents."""
+    parts = [
+        [[*batch.columns.names], [*batch.offsets], batch.documents, batch.gaps, batch.skipped, batch.partial]
+        for batch in batches
+    ]
+    return [[item for part in some for item in part] for some in zip(*parts, strict=True)]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_few_are_scanned(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a large document, no more elements are scanned than pieces end in one."""
+    scanned: list[int] = []
+
+    def noted(position: int) -> Scanner:
+        scanned.append(position)
+        return Scanner(position)
+
+    monkeypatch.setattr(framer, "Scanner", noted)
+    data = FORMATS[name](400)
+    pieces = [data[at : at + 40_000] for at in range(0, len(data), 40_000)]
+    assert counts(decoded(pieces, 20_000)) == (400 * SPANS, 0, 0)
+    assert len(scanned) <= len(pieces) + 1

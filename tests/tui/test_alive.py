@@ -517,8 +517,10 @@ async def test_how_long_it_took_is_not_said_before_it_is_known(host: FakeHost, m
     async with looking_at(data=data, size=(140, 40)) as look:
         await look.until(lambda: look.app.first_screen._living is not None)
         assert " ≥ 40 µs " in look.lines[look.line_of("job")]
+        assert " – " in look.lines[look.line_of("alone")]
         await look.press("r")
         await look.until(lambda: " ≥ 40 µs " in look.lines[look.line_of("job")])
+        assert " – " in look.lines[look.line_of("  alone  ")]
         await look.press("r", "G", "enter")
         await look.until_shown("‹ job   ≥ 40 µs   2 spans", "1 span without an end")
     unknown = UnendedSpans.of_store(data.store, host).all()

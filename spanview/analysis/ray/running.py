@@ -171,10 +171,14 @@ class Living:
 
 
 def _until(store: Store, trace: int, unended: Mapping[int, Unended]) -> int:
-    """Return until when a trace is known to have run; where that isn't known of a span, of which it may be the end."""
-    known, starts = known_until(unended), store.spans.start_ns
-    ended_ns = store.trace_table.end_ns[trace] if len(known) < len(unended) else NO_TIME
-    return max((known.get(row, max(starts[row], ended_ns)) for row in unended), default=NO_TIME)
+    """Return until when a trace is known to have run; `NO_TIME` where no more is known than when it began."""
+    known, table = known_until(unended), store.trace_table
+    until_ns = max(known.values(), default=NO_TIME)
+    if len(known) == len(unended):
+        return until_ns
+    # What ran until nobody knows when may be what ended last.
+    until_ns = max(until_ns, table.end_ns[trace], *map(store.spans.start_ns.__getitem__, unended))
+    return until_ns if until_ns > table.start_ns[trace] else NO_TIME
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,24 +173,17 @@ def grid_of(points: Points, width: int, rows: int, are_lit: Flags | None = None)
     return Grid(width, first, last + 1, of_rows, int(powers.min()), frozenset(used), of_cells, frozenset(failed))
 
 
-def groups_of(
-    store: Store,
-    groups: RootGroups,
-    listed: array[int],
-    incomplete: bytes | None,
-    until: Mapping[int, int],
-) -> list[GroupRow]:
-    """Return traces by root name, the most frequent first; as failed count those with an error; also for a thread.
+def groups_of(columns: TraceColumns, failed: Flags, listed: array[int], incomplete: bytes | None) -> list[GroupRow]:
+    """Return traces by their groups, the most frequent first; also for a thread.
 
     Args:
+        failed: Which of all traces count as failed.
         listed: Their numbers, in an array that nobody adds to.
         incomplete: 1 for each trace of the store that is incomplete; those behind its end weren't looked at.
-        until: Until when traces are known to have run that lack an end, in nanoseconds since 1970.
     """
     if not listed:
         return []
-    groups.find_routes()
-    columns, traces = TraceColumns(store, groups, until), np.array(listed, np.int64)
+    traces = np.array(listed, np.int64)
     # Quick sorts of small numbers: by duration, then by name.
     traces = traces[np.argsort(columns.durations[traces])]
     used, which = _ranks(columns.groups[traces])
@@ -206,7 +199,7 @@ def groups_of(
     histograms = np.bincount(cells, minlength=len(used) * COUNTED).reshape(-1, COUNTED).tolist()
     figures = (
         counts.tolist(),
-        np.add.reduceat((columns.errors[traces] > 0).astype(np.int64), begins).tolist(),
+        np.add.reduceat(failed[traces].astype(np.int64), begins).tolist(),
         [None] * len(used) if incomplete is None else _flagged(incomplete, columns.count, traces, begins),
         *(_ranked(durations, begins + counts - timed, timed, percent) for percent in (50, 95, 99, 100)),
         _sums(np.where(have, durations, 0), begins),

@@ -184,7 +184,7 @@ class TracesModel:
         if self.is_drilled:
             listed &= columns.group_is(self.only_root)
         if self.only_failed:
-            listed &= self._have_failed(columns)
+            listed &= self.have_failed(columns)
         self._plotted = as_array(np.flatnonzero(listed))
         listed &= columns.start_between(*self.picked)
         known = np.array(self.order, np.int64)
@@ -258,9 +258,9 @@ class TracesModel:
         """Tell whether `next_failure` leads to a listed trace: it does to what a retry made good, too."""
         return self._store.trace_table.error_count[trace] > 0 or trace in self.silent
 
-    def _have_failed(self, columns: TraceColumns) -> Flags:
+    def have_failed(self, columns: TraceColumns) -> Flags:
         """Return what `has_failed` does for each trace."""
-        failed = columns.errors > 0
+        failed: Flags = columns.errors > 0
         for trace in self._errors_made_good:
             failed[trace] = self.has_lasting_errors(trace)
         return failed | columns.flags_of(trace for trace, silent in self.silent.items() if silent.lasted)
@@ -280,7 +280,7 @@ class TracesModel:
         of_all = TraceColumns(self._store, self.root_groups, self.known_until)
         traces = np.array(self._plotted, np.int64)
         are_lit = of_all.group_is(lit[0])[traces] if lit else None
-        points = Points(of_all.starts[traces], of_all.durations[traces], self._have_failed(of_all)[traces])
+        points = Points(of_all.starts[traces], of_all.durations[traces], self.have_failed(of_all)[traces])
         return grid_of(points, columns, rows, are_lit)
 
     def groups(self, incomplete: bytes | None = None) -> list[GroupRow]:
@@ -293,27 +293,29 @@ class TracesModel:
         version = self.version, self._store.version, len(self.root_groups.groups)
         counted = *version, incomplete, self.known_until, self.silent, self.made_good
         if self._groups is None or self._groups[0] != counted:
-            from spanview.tui.traces.traces_bulk import groups_of
-
-            rows = groups_of(self._store, self.root_groups, self.order, incomplete, self.known_until)
-            self._groups = counted, self.with_marks(rows)
+            self._groups = counted, self.with_open_durations(self.counted_groups(self.order, incomplete))
         return self._groups[1]
 
-    def with_marks(self, rows: Sequence[GroupRow]) -> list[GroupRow]:
-        """Return groups with durations of traces that lack an end, and with what marks say of failures.
+    def counted_groups(self, listed: array[int], incomplete: bytes | None) -> list[GroupRow]:
+        """Return groups as `groups` does, with durations of what has ended alone; also for a thread.
 
-        Traces that failed silently count, and those in which all that failed was made good by a retry don't.
+        Args:
+            listed: The traces, in an array that nobody adds to.
         """
-        open_ns, more = defaultdict[str | None, dict[int, bool]](dict), Counter[str | None]()
-        listed = {*self.order} if self.known_until or self.silent or self.made_good else set()
-        for trace in listed & self.known_until.keys():
+        from spanview.tui.traces.traces_bulk import TraceColumns, groups_of
+
+        self.root_groups.find_routes()
+        columns = TraceColumns(self._store, self.root_groups, self.known_until)
+        return groups_of(columns, self.have_failed(columns), listed, incomplete)
+
+    def with_open_durations(self, rows: Sequence[GroupRow]) -> list[GroupRow]:
+        """Return groups with durations of traces that lack an end."""
+        open_ns = defaultdict[str | None, dict[int, bool]](dict)
+        for trace in {*self.order} & self.known_until.keys() if self.known_until else ():
             if (runs := self.runs(trace)) is not None:
                 of_group, ns = open_ns[self.group_name(trace)], self.duration_ns(trace)
                 of_group[ns] = of_group.get(ns, False) or runs
-        errors = self._store.trace_table.error_count
-        for trace in listed & (self.silent.keys() | self._errors_made_good.keys()):
-            more[self.group_name(trace)] += self.has_failed(trace) - (errors[trace] > 0)
-        return [row._replace(open_ns=open_ns.get(row.name, {}), failed=row.failed + more[row.name]) for row in rows]
+        return [row._replace(open_ns=open_ns.get(row.name, {})) for row in rows]
 
     @property
     def has_many(self) -> bool:

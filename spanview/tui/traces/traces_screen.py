@@ -459,15 +459,11 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         if self._model.has_few_names and not can_wait:
             self._take_groups(self._model.groups(self._incomplete))
             return
-        store, groups_by = self._store, self._model.root_groups
-        listed, incomplete, until = self._model.order[:], self._incomplete, self._model.known_until
-
-        def groups() -> list[GroupRow]:
-            from spanview.tui.traces.traces_bulk import groups_of
-
-            return groups_of(store, groups_by, listed, incomplete, until)
-
-        self._counting.queue(lambda _: groups(), lambda rows: self._take_groups(self._model.with_marks(rows)))
+        listed, incomplete, model = self._model.order[:], self._incomplete, self._model
+        self._counting.queue(
+            lambda _: model.counted_groups(listed, incomplete),
+            lambda rows: self._take_groups(model.with_open_durations(rows)),
+        )
 
     def _stitch(self) -> None:
         """Find out which traces are incomplete, where something has come since that was known: all are stitched."""

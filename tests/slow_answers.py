@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
+from one_path import Blame
 from spanview.analysis.answer import Doing
-from spanview.analysis.critical import Blame
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.names import call_names
 from spanview.analysis.ray.waits import lived_between
@@ -18,7 +18,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview.analysis.critical import CriticalPath, Segment
+    from one_path import CriticalPath, Stretch
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 
@@ -85,7 +85,7 @@ class SlowAnswer:
             spans = sum(len(nodes[name]) for name in others)
             yield (Doing.SPANS, sum(sums[name] for name in others), spans, len(others), "", 0)
 
-    def _piece(self, segment: Segment) -> tuple[Doing, int]:
+    def _piece(self, segment: Stretch) -> tuple[Doing, int]:
         """Return what a stretch was spent on, and the number of the name that it counts for."""
         node, spans, name = segment.node, self._store.spans, self._name(segment.node)
         if self._tree.is_missing(node):

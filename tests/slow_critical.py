@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from spanview.analysis.critical import Blame, CriticalPath
+    from one_path import Blame, CriticalPath
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 

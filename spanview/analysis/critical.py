@@ -33,8 +33,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.consistent import NO_TIMES, consistent
 from spanview.analysis.ray.waits import has_waited
@@ -55,41 +54,11 @@ if TYPE_CHECKING:
     from spanview.index.forest import Trees
     from spanview.index.store import Store
     from spanview.index.table import Interned
-    from spanview.index.tree import TraceTree
-
-
-class Blame(Enum):
-    """What a stretch of the path is."""
-
-    SELF = "self"
-    """The span itself ran, and waited for nothing that is a span."""
-    WAIT = "wait"
-    """The span had been called, and had not started; nothing else ran for it."""
 
 
 _NOBODY: Final[list[int]] = []
 _SHARE_SPANS: Final = 200_000
 """Spans whose paths are found at a time: it takes some hundred bytes for each."""
-
-
-class Segment(NamedTuple):
-    """A stretch of the path, longer than 0."""
-
-    node: int
-    """The node of the tree that is to blame."""
-    start_ns: int
-    end_ns: int
-    kind: Blame
-
-
-@dataclass(frozen=True, slots=True)
-class CriticalPath:
-    """The critical path of a trace."""
-
-    segments: tuple[Segment, ...]
-    """By time. Each starts where the previous one ends; empty where nothing takes time."""
-    reason: str
-    """Why the path isn't sure, in words; empty where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,30 +81,14 @@ class Paths:
     nodes: Places
     """The nodes of the trees that are to blame."""
     starts_ns: NDArray[np.int64]
+    """Each starts where the one before it ends, and is longer than 0."""
     ends_ns: NDArray[np.int64]
     are_waits: Flags
-    """Whether each is blamed as `Blame.WAIT`."""
+    """Whether the span had been called, and had not started, and nothing else ran for it; else it ran itself."""
     bounds: Places
     """Where the stretches of each trace begin, and behind them N."""
     reasons: Sequence[str]
     """Why the path of each trace isn't sure, in words; empty where it is."""
-
-
-def critical_path(tree: TraceTree, names: Interned, until: Mapping[int, int] = NO_TIMES) -> CriticalPath:
-    """Return the critical path of a trace, as the module defines it; `until` is as in `consistent`.
-
-    It leads from the start of a root to the latest end without a gap. Where no span has a time it has no segments. That
-    and everything else that isn't sure is said in `reason`, and raises nothing.
-    """
-    from spanview.index.forest import Trees
-
-    paths = paths_in(Trees.alone(tree), names, until)
-    columns = (column.tolist() for column in (paths.nodes, paths.starts_ns, paths.ends_ns, paths.are_waits))
-    segments = (
-        Segment(node, start, end, Blame.WAIT if is_wait else Blame.SELF)
-        for node, start, end, is_wait in zip(*columns, strict=True)
-    )
-    return CriticalPath(tuple(segments), paths.reasons[0])
 
 
 def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> list[Share]:
@@ -150,7 +103,7 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     from spanview.index.forest import forest_of, trees_of
 
     table, size = store.trace_table, len(store.names.texts)
-    sums = {kind: [0] * size for kind in Blame}
+    own, waits = [0] * size, [0] * size
     counts, unsure = np.zeros((2, size), np.int64)
     chosen = [trace for trace in (range(len(table)) if traces is None else traces) if table.trace_id(trace)]
     done = 0
@@ -167,14 +120,18 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
         stretches = (column[seen].tolist() for column in (paths.starts_ns, paths.ends_ns, paths.are_waits))
         for node, name, start, end, is_wait in zip(nodes.tolist(), names.tolist(), *stretches, strict=True):
             if not is_wait or has_waited(store, trees.tree, node):
-                sums[Blame.WAIT if is_wait else Blame.SELF][name] += end - start
-    texts, figures = store.names.texts, (counts.tolist(), unsure.tolist(), sums[Blame.SELF], sums[Blame.WAIT])
+                (waits if is_wait else own)[name] += end - start
+    texts, figures = store.names.texts, (counts.tolist(), unsure.tolist(), own, waits)
     shares = [Share(texts[name], *(figure[name] for figure in figures)) for name in np.flatnonzero(counts).tolist()]
     return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
 
 
 def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES, tell: Tell = unheard) -> Paths:
-    """Return the critical paths of traces, as the module defines them; `until` is as in `consistent`."""
+    """Return the critical paths of traces, as the module defines them; `until` is as in `consistent`.
+
+    Each leads from the start of a root to the latest end without a gap. Where no span has a time it has no stretches.
+    That and everything else that isn't sure is said in the reasons, and raises nothing.
+    """
     import numpy as np
 
     settled = consistent(trees, until)

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, store_of
+from one_path import Blame, critical_path
 from slow_answers import SlowAnswer
 from span_graphs import forests, graphs, programs, whole_traces
 from spanview.analysis.answer import Doing, answer_of, answers_along, typical_answers
-from spanview.analysis.critical import Blame, critical_path, paths_in
+from spanview.analysis.critical import paths_in
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.serve.requests import serve_requests
 from spanview.index.forest import forest_of, trees_of

@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 
 from builders import EPOCH_NS, Builder, store_of, trace_row
+from one_path import Blame, critical_path
 from slow_critical import SlowPath, length_of, nodes_of, sums_of
 from span_graphs import graphs, whole_traces
-from spanview.analysis.critical import Blame, critical_by_name, critical_path
+from spanview.analysis.critical import critical_by_name
 from spanview.analysis.ray.waits import wait_of
 from spanview.index.table import Interned, SpanTable
 from spanview.index.tree import TraceTree
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from builders import Document
-    from spanview.analysis.critical import CriticalPath
+    from one_path import CriticalPath
     from spanview.index.store import Store
 
 FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"

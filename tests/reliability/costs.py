@@ -15,7 +15,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from builders import Builder, file_of, span_id, trace_id
-from spanview.analysis.critical import critical_path
+from one_path import critical_path
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.diff import diff
 from spanview.analysis.flame import flame

@@ -20,8 +20,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, store_of
+from one_path import critical_path
 from span_graphs import forests, graphs
-from spanview.analysis.critical import critical_path
 from spanview.analysis.selftime import self_times
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR

@@ -31,6 +31,7 @@ from spanview.analysis.walk import walk
 from spanview.display.answer_text import whole_answer_text
 from spanview.display.trace_words import name_without_root, path_text
 from spanview.display.units import count
+from spanview.index.arrays import copy_of
 from spanview.index.forest import ROOT, trees_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR, KIND_NAMES, PRODUCER
@@ -215,17 +216,14 @@ class Columns:
 
         They follow each other without a gap; what is the span's own is even, what it waited is odd.
         """
-        starts, bounds = self._store.trace_table.start_ns, paths.bounds
-        counts = np.diff(bounds)
+        bounds, counts = paths.bounds, np.diff(paths.bounds)
         places = 2 * (numbers[paths.nodes] - np.repeat(self._firsts(), counts)) + paths.are_waits
-        begins, ends, _ = exact(paths.starts_ns, paths.ends_ns)
-        stretches = np.stack((places, ends - begins), axis=1).ravel().tolist()
-        begun = {
-            index: [int(paths.starts_ns[bounds[index]]) - max(0, starts[traces[index]])]
-            for index in np.flatnonzero(counts).tolist()
-        }
-        slices = enumerate(pairwise((2 * bounds).tolist()))
-        return [begun.get(index, []) + stretches[first:end] for index, (first, end) in slices]
+        starts, ends, _ = exact(paths.starts_ns, paths.ends_ns)
+        begins = np.maximum(0, copy_of(self._store.trace_table.start_ns)[traces][counts > 0])
+        firsts = bounds[:-1][counts > 0]
+        stretches = np.insert(np.stack((places, ends - starts), axis=1).ravel(), 2 * firsts, starts[firsts] - begins)
+        flat, bounds = stretches.tolist(), 2 * bounds + np.append(0, np.cumsum(counts > 0))
+        return [flat[first:end] for first, end in pairwise(bounds.tolist())]
 
     def _name_of(self, trace: int, root: int) -> int | str:
         """Return what a trace is called: the number of its root's name, or the name of its request."""

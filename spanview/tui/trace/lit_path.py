@@ -14,7 +14,6 @@ from spanview.tui.trace.stitched_trace import is_any_between
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from spanview.analysis.critical import Segment
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
 
@@ -30,22 +29,20 @@ class LitPath:
     """
 
     def __init__(self, store: Store, stitched: StitchedTrace, until: Mapping[int, int] = NO_TIMES) -> None:
-        from spanview.analysis.critical import Blame, critical_path
+        from spanview.analysis.critical import paths_in
+        from spanview.index.forest import Trees
 
         self.stitched = stitched
-        path = critical_path(stitched.unjoined, store.names, until)
+        paths = paths_in(Trees.alone(stitched.unjoined), store.names, until)
+        columns = (column.tolist() for column in (paths.nodes, paths.starts_ns, paths.ends_ns, paths.are_waits))
+        stretches = [*zip(*columns, strict=True)]
         # By node, then by time, in arrays: a path has stretches by the ten thousands.
-        shown = {segment.node: stitched.shown_node(segment.node) for segment in path.segments}
-        shown |= _callers(stitched, path.segments)
-        segments = sorted(path.segments, key=lambda segment: (shown[segment.node], segment.start_ns))
-        self._nodes = array("q", [shown[segment.node] for segment in segments])
-        self._starts = array("q", [segment.start_ns for segment in segments])
-        self._ends = array("q", [segment.end_ns for segment in segments])
+        shown = {node: stitched.shown_node(node) for node, *_ in stretches} | _callers(stitched, stretches)
+        in_order = sorted((shown[node], *times_and_kind) for node, *times_and_kind in stretches)
+        self._nodes, self._starts, self._ends = (array("q", [one[column] for one in in_order]) for column in range(3))
         self._positions = sorted({stitched.position[node] for node in self._nodes})
-        self._waiting, self._running = (
-            {shown[one.node] for one in segments if one.kind is kind} for kind in (Blame.WAIT, Blame.SELF)
-        )
-        self.text = path_text(path.reason, len({*shown.values()}))
+        self._waiting, self._running = ({one[0] for one in in_order if one[3] is kind} for kind in (True, False))
+        self.text = path_text(paths.reasons[0], len({*shown.values()}))
 
     def is_at(self, node: int, start: int, end: int) -> bool:
         """Tell whether the path is at a node at some time of a stretch, in nanoseconds."""
@@ -71,7 +68,7 @@ class LitPath:
         return is_any_between(self._positions, first, end)
 
 
-def _callers(stitched: StitchedTrace, segments: Sequence[Segment]) -> dict[int, int]:
+def _callers(stitched: StitchedTrace, stretches: Sequence[tuple[int, int, int, bool]]) -> dict[int, int]:
     """Return which node shows each submission of a call that is one node, where they take little of the path.
 
     They are lit at their caller, which submitted them: else each call that was submitted would be on the path.
@@ -79,8 +76,8 @@ def _callers(stitched: StitchedTrace, segments: Sequence[Segment]) -> dict[int, 
     rows, parents, submitted = stitched.unjoined.rows, stitched.unjoined.parents, {*stitched.submitted.values()}
     if not submitted:
         return {}
-    chosen = [one for one in segments if one.node < len(rows) and rows[one.node] in submitted]
-    total = sum(one.end_ns - one.start_ns for one in segments)
-    if sum(one.end_ns - one.start_ns for one in chosen) >= _LEAST_SUBMITTING * total:
+    chosen = [one for one in stretches if one[0] < len(rows) and rows[one[0]] in submitted]
+    took, total = (sum(end - start for _, start, end, _ in several) for several in (chosen, stretches))
+    if took >= _LEAST_SUBMITTING * total:
         return {}
-    return {one.node: stitched.shown_node(parents[one.node]) for one in chosen if parents[one.node] != ROOT}
+    return {node: stitched.shown_node(parents[node]) for node, *_ in chosen if parents[node] != ROOT}

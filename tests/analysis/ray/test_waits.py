@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from builders import Builder, store_of
+from one_path import Blame, critical_path
 from slow_critical import nodes_of, sums_of
-from spanview.analysis.critical import Blame, critical_by_name, critical_path
+from spanview.analysis.critical import critical_by_name
 from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.joined import joined, joined_in
 from spanview.analysis.ray.waits import wait_in, wait_of, wait_word, waiting_in, waits_in

@@ -44,6 +44,16 @@ def try_ends(data: bytes, position: int) -> tuple[int, Any, bool]:
     return 0, None, has_line_end
 
 
+def try_rest(data: bytes, position: int) -> tuple[int, Any]:
+    """Try all that is left as the document at a position; return its end, 0 if it isn't that, and its value."""
+    rest = memoryview(data)[position:]
+    try:
+        value = orjson.loads(rest)
+    except orjson.JSONDecodeError:
+        return 0, None
+    return len(data.rstrip(_BLANKS)), value
+
+
 def take_straight(
     data: bytes, position: int, *, keep: Callable[[Any], Any], cap: int, base: int
 ) -> tuple[int, list[tuple[int, int, Any]]]:

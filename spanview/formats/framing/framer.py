@@ -30,7 +30,7 @@ from spanview.formats.framing.containers import (
 )
 from spanview.formats.framing.damage import ONE_LINE, Damage, indent_of_members
 from spanview.formats.framing.doclines import NAMES_WRITER, take_apart
-from spanview.formats.framing.ends import take_straight, try_ends
+from spanview.formats.framing.ends import take_straight, try_ends, try_rest
 from spanview.formats.framing.frames import Frames, Gap, Mixed
 from spanview.formats.framing.scanner import Scanner, ScanVerdict
 from spanview.formats.framing.starts import Starts
@@ -44,7 +44,7 @@ DEFAULT_CAP: Final = 16 * 1024 * 1024
 """Bytes of one document; a longer one is passed over."""
 _BRACKET: Final = ord("[")
 _MIN_SCAN_BYTES: Final = 64 * 1024
-"""An unfinished document is scanned for breaks from this many bytes on, or once its file is quiet."""
+"""An unfinished element is scanned for breaks from this many bytes on, or once its file is quiet."""
 
 
 class Framer:
@@ -243,8 +243,17 @@ class Framer:
         end, value, has_line_end = try_ends(data, position)
         if end:
             return self._accept(position, end, value)
-        is_short = len(data) - position < min(_MIN_SCAN_BYTES, self._nesting.cap)
-        return position if is_short and not quiet and not has_line_end else None
+        if quiet:
+            end, value = try_rest(data, position)
+            return self._accept(position, end, value) if end else None
+        first = first_element(data, position, self._nesting.cap)
+        # In one line it would have ended there.
+        is_going_on = not has_line_end or 0 <= data.find(b"\n", position) < first
+        if self._nesting.is_inside:
+            # It may have broken off long before the next one.
+            return position if is_going_on and len(data) - position < min(_MIN_SCAN_BYTES, self._nesting.cap) else None
+        # From the cap on, elements are framed one by one where there are some.
+        return position if is_going_on and (first != position or not self._is_over_cap(position)) else None
 
     def _accept(self, position: int, end: int, value: Any) -> int:
         """Take a whole document, or pass over one that is too large or only a part of a torn record."""

@@ -56,11 +56,13 @@ def cut_off_by(store: Store, row: int) -> str:
     Args:
         row: Of any span; the record of an attempt is read.
     """
-    spans, known = store.spans, _CUT_OFF.setdefault(store, {})
-    is_attempt = spans.kind[row] == CONSUMER and store.names.texts[spans.name[row]].endswith(RAN)
+    spans = store.spans
     # The record of one without an end is replaced.
-    if not is_attempt or spans.status[row] == ERROR or spans.end_ns[row] == NO_TIME:
+    if spans.kind[row] != CONSUMER or spans.status[row] == ERROR or spans.end_ns[row] == NO_TIME:
         return ""
+    if not store.names.texts[spans.name[row]].endswith(RAN):
+        return ""
+    known = _CUT_OFF.setdefault(store, {})
     if row not in known:
         if len(known) >= _MAX_RECORDS:
             known.clear()

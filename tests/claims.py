@@ -1,4 +1,4 @@
-"""What spanview says that calls waited for, held against what Ray says itself."""
+"""What spanview says of calls, held against what Ray says itself."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from rays_word import attempts_in
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.outcomes import outcomes_of
+from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.waited_for import wait_reasons
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from rays_word import Attempt
+    from spanview.analysis.ray.calls import Call
+    from spanview.index.store import Store
 
 _LEAST_NS: Final = 50_000_000
 """Shorter waits are left out: in these, Ray's own times differ from the spans' by as much."""
+_HANDOVER_NS: Final = 2_000_000
+"""Less than this is what handing a call over takes."""
 _SEEN_NS: Final = 2_000_000
 """So long what a wait ended with was surely waited for."""
 FILE_OF_HOOK: Final = re.compile(r"-(\d+)-(\d{13})\.")
@@ -32,6 +42,10 @@ class Claims:
     told: Counter[str] = field(default_factory=Counter)
     right: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
+    tasks: int = 0
+    """How many tasks there were beside whose spans Ray's events were."""
+    different: list[str] = field(default_factory=list)
+    """What was told of these otherwise than Ray's events have it."""
     unknown: Counter[str] = field(default_factory=Counter)
     """By what Ray says, the waits of which spanview says that the cause isn't known."""
 
@@ -63,7 +77,47 @@ class Claims:
                 parts_ms = {part: round(ns / 1e6) for part, ns in parts.items()}
                 self.wrong.append(f"{spans}: {span.name} of {call.wait_ns} ns: {reason.label}, but {parts_ms} ms")
 
+    def hold_told(self, spans: Path, events: Path) -> None:
+        """Hold what is said of spans whose calls name their tasks, with the events beside them, against the events."""
+        store, attempts = load_store([spans, events]), attempts_in(sorted(events.glob("event_EXPORT_TASK_*.log")))
+        said = {call.row: store.span(call.row).attributes for call in calls_of(store)}
+        named = {row: each["ray.task_id"] for row, each in said.items() if "ray.submitter_task_id" in each}
+        tasks = {row: attempts.get(str(named.get(row)), []) for row in said}
+        self.tasks += sum(map(bool, tasks.values()))
+        self.different += [f"{spans}: {text}" for text in differences(store, tasks)]
+
     @property
     def share(self) -> float:
         """How many of all are right."""
         return self.right.total() / self.told.total() if self.told else 1.0
+
+
+def differences(store: Store, tasks: Mapping[int, Sequence[Attempt]]) -> list[str]:
+    """Return what is told of calls otherwise than Ray's events have it.
+
+    Args:
+        tasks: The attempts of each call's task, the last one first, by the rows of the calls.
+    """
+    calls, different = [*calls_of(store)], list[str]()
+    became = outcomes_of(store, calls, reasons_of(store, calls_of(store)))
+    waits = wait_reasons(store, [call.attempts[0] for call in calls if call.attempts])
+    for call in calls:
+        task, told = tasks[call.row], became[call.row]
+        made = next((each for each in task if each.kind == "ACTOR_CREATION_TASK" and each.outcome == "finished"), None)
+        if task and (told.outcome.key, told.certainty) != ((made or task[0]).outcome, Certainty.CERTAIN):
+            different.append(f"{call.function}: {told}, but {task[0].outcome}")
+        if not (task and call.attempts and (call.wait_ns or 0) >= _HANDOVER_NS):
+            continue
+        parts = {kind.name.lower(): ns for kind, ns in waits.parts_of(call.attempts[0]).items()}
+        expected = _expected_waits(store, call, task)
+        if expected and parts != expected:
+            different.append(f"{call.function}: {parts}, but {dict(expected)}")
+    return different
+
+
+def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> Mapping[str, int]:
+    row = call.attempts[0]
+    start = store.spans.start_ns[row]
+    match = FILE_OF_HOOK.search(store.sources[store.spans.source[row]].path)
+    attempt = next(each for each in task if each.begun_ns <= start)
+    return attempt.parts_ns(store.spans.end_ns[call.row], int(match[2]) * 1_000_000 if match else 0, start)

@@ -1,4 +1,4 @@
-"""What is said that calls waited for, held against Ray's own events, in programs that wait for every cause.
+"""What is said of calls, with Ray's own events and without, held against these, in programs that wait for every cause.
 
 Each is a real Ray program of its own, under spanview's hook, in a session that writes Ray's events, too.
 """
@@ -116,7 +116,9 @@ def _say_what_ray_says(trials: int, folder: Path) -> Figures:
         is_right = claims.right[said] >= LEAST_RIGHT * count or count < _MANY
         figures.expect(holds=is_right, what=f"{said}: {claims.right[said]} of {count} are right")
     figures.expect(holds=claims.share >= LEAST_RIGHT, what=[claims.right, claims.told, *claims.wrong])
-    figures.notes = [f"{claims.right.total()} of {claims.told.total()} right"]
+    figures.expect(holds=not claims.different, what=claims.different)
+    figures.notes = [f"{claims.tasks - len(claims.different)} of {claims.tasks} tasks told as Ray says"]
+    figures.notes += [f"{claims.right.total()} of {claims.told.total()} right without its events"]
     figures.notes += [f"{said} {claims.right[said]} of {count}" for said, count in claims.told.most_common()]
     figures.notes.append(f"unknown {claims.unknown.total()}")
     return figures
@@ -131,6 +133,7 @@ def _run(folder: Path, text: str, claims: Claims) -> None:
         done = session.run("python program.py", environment, options)
         assert done.returncode == 0, done.stderr[-2_000:]
         claims.hold(folder / "spans", session.folder_of("export_events"))
+        claims.hold_told(folder / "spans", session.folder_of("export_events"))
 
 
 ROWS: Final = (

@@ -2,7 +2,8 @@
 
 span                                         a task of Ray's
 -------------------------------------------  ------------------------------------------------------------------------
-an attempt, or a call, that has its id       that one, in the session of the span's node
+an attempt that has its id                   that one, in the session of the span's node
+a call that has both ids                     the same; with one, that is the task that submits it, as Ray writes it
 another call                                 the only one with its name that was made while the call was submitted
 
 Ids of tasks repeat from session to session, so the node that the record names counts, too. An attempt of a call is the
@@ -23,6 +24,7 @@ from spanview.formats.ray_events import NO_STATE, TASK_KINDS
 from spanview.index.arrays import copy_of
 from spanview.index.ray_tasks import UNKNOWN_TASK, task_key
 from spanview.index.records import batches, read_records
+from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 _TASK: Final = re.compile(rb'ray\.task_id".{1,40}?"([0-9a-f]{48})"', re.DOTALL)
 _NODE: Final = re.compile(rb'ray\.node_id".{1,40}?"([0-9a-f]{56})"', re.DOTALL)
+_SUBMITTER: Final = "ray.submitter_task_id"
 _RECORDS: Final = 4096
 """Records that are read at once."""
 _CREATION: Final = TASK_KINDS.index("ACTOR_CREATION_TASK")
@@ -184,11 +187,15 @@ class _Ids:
     def _read(self, store: Store, rows: Sequence[int]) -> Iterator[tuple[int, bytes, int]]:
         for part in batches(store, rows, _RECORDS):
             for row, record in zip(rows[part], read_records(store, rows[part]), strict=True):
-                task, node = (b"", b"") if record is None else (_hex(_TASK, record), _hex(_NODE, record))
+                is_call = store.spans.kind[row] == PRODUCER
                 if record is None:
                     attributes = store.span(row).attributes
                     task, node = (_of_text(attributes.get(key)) for key in ("ray.task_id", "ray.node_id"))
-                yield task_key(task) if task else 0, node, row
+                    names_it = not is_call or _SUBMITTER in attributes
+                else:
+                    task, node = _hex(_TASK, record), _hex(_NODE, record)
+                    names_it = not is_call or _SUBMITTER.encode() in record
+                yield task_key(task) if task and names_it else 0, node, row
 
 
 _IDS: Final[WeakKeyDictionary[Store, _Ids]] = WeakKeyDictionary()

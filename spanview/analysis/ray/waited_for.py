@@ -10,10 +10,11 @@ actor 5             |=A.__init__=||==A.f==|      the actor to be created; certai
 Spans name neither the arguments of a call nor the resources that it needs. That an earlier call of the same caller had
 just ended made a wait one for arguments in 3 of 8 cases, by Ray's own events; so what may be an argument only limits
 the rest: a call waits for a worker or an actor alone once the last result is there that it may take. Of what is said
-like that, Ray's events make 436 of 438 so.
+like that, Ray's events make 438 of 438 so.
 An actor gets a worker of its own once its arguments are there and there is room: where a file's name tells when that
-process began, the wait for its start began then; else, of a long wait only the time counts after as many tasks ran as
-ever did. What other calls of an actor waited for says nothing of the next one: its own wait ended with something else.
+process began, the wait for its start began then, and that of a task not before. Else, of a long wait only the time
+counts after as many tasks ran as ever did. What other calls of an actor waited for says nothing of the next one: its
+own wait ended with something else.
 """
 
 from __future__ import annotations
@@ -344,11 +345,7 @@ class AllAttempts:
         is_open = is_created | is_started | is_behind | is_queued
         ready = submitted.copy()
         ready[is_open] = self._last_results(chosen[is_open], submitted[is_open])
-        # An actor's process begins for the actor, once its arguments are there and there is room.
-        begun = self._began_ns(chosen)
-        is_begun = is_made & is_first & (begun >= self._called[chosen]) & (begun <= starts)
-        ready = np.where(is_begun, np.where(begun - submitted < LEAST_SHARED_NS, submitted, begun), ready)
-        alone = prepared - np.where(is_begun, ready, self._with_room(chosen, ready, submitted, prepared))
+        alone = prepared - self._alone_since(chosen, ready, submitted, prepared)
         is_last = (alone > 0) & (starts - prepared <= _MOST_HANDOVER_NS)
         there = starts - np.maximum(ready, prepared)
         behind = np.where(is_busy, there, np.minimum(busy, there))
@@ -559,7 +556,7 @@ class AllAttempts:
         same: Flags = (self._callers[others] != _NO_CALL) & is_same & (self._called[others] < self._called[chosen])
         return same
 
-    def _with_room(
+    def _alone_since(
         self, chosen: Places, ready: NDArray[Any], submitted: NDArray[Any], prepared: NDArray[Any]
     ) -> NDArray[Any]:
         """Return since when attempts waited for nothing but their worker's start, or their actor's creation.
@@ -572,7 +569,13 @@ class AllAttempts:
         may_lack_room = self._made[chosen] & (prepared - submitted > _MOST_START_NS)
         since = ready.copy()
         since[may_lack_room] = np.maximum(ready[may_lack_room], self._full_until(prepared[may_lack_room]))
-        return since
+        begun, starts, is_first = self._began_ns(chosen), self._starts[chosen], chosen == self._firsts[chosen]
+        is_begun = is_first & (begun >= self._called[chosen]) & (begun <= starts)
+        # A task's worker may have begun for something else.
+        since = np.where(is_begun & self._tasks[chosen], np.maximum(since, begun), since)
+        # An actor's process begins for the actor, once its arguments are there and there is room.
+        begun = np.where(begun - submitted < LEAST_SHARED_NS, submitted, begun)
+        return np.where(is_begun & self._made[chosen], begun, since)
 
     def _last_results(self, chosen: Places, submitted: NDArray[Any]) -> NDArray[Any]:
         """Return when the last result was there that attempts may have waited for; for none, when they were submitted.

@@ -7,6 +7,7 @@ whole goes to `otherwise` alone, where there is such a part: so no named part is
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.answer import Doing
@@ -245,7 +246,7 @@ class _Line:
     def _name(self, name: str) -> str:
         # What went on meanwhile may be in another trace, whose names are not among those that are shown.
         short = self._short.get(name) or short_names([name]).get(name, name)
-        return sanitise(short, _MAX_NAME_LENGTH) or "(no name)"
+        return _said(short)
 
     def _phrase(self, part: AnswerPart, detailed: Collection[Doing] = (), *, is_brief: bool = False) -> str:
         """Return what a part was spent on, with what is known of its longest if its kind is among some."""
@@ -329,3 +330,9 @@ class _Line:
                 return f"{'mostly' if is_nearly_all else longest} in {name}"
             case _:
                 return ""
+
+
+@lru_cache(1_024)
+def _said(name: str) -> str:
+    """Return a name safe to print; many traces have the same few."""
+    return sanitise(name, _MAX_NAME_LENGTH) or "(no name)"

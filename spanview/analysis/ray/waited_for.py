@@ -120,32 +120,33 @@ class WaitReasons:
 
     def get(self, row: int) -> WaitReason | None:
         """Return what an attempt waited for; None where it hardly waited."""
-        index = self._index_of(row)
+        index = self._indexes.get(row)
         if index is None:
             return None
-        parts, is_certain = self._parts_ns[index], bool(self._are_certain[index])
-        kind = KINDS[int(parts[:UNKNOWN].argmax())] if parts[:UNKNOWN].any() else WaitedFor.UNKNOWN
-        wait_ns, share_ns = int(parts.sum()), int(parts[KINDS.index(kind)])
+        parts, is_certain = self._parts_ns[index].tolist(), bool(self._are_certain[index])
+        known = parts[:UNKNOWN]
+        number = known.index(max(known)) if any(known) else UNKNOWN
+        kind, wait_ns, share_ns = KINDS[number], sum(parts), parts[number]
         if is_certain and parts[UNKNOWN] > share_ns:
-            kind, share_ns = WaitedFor.UNKNOWN, int(parts[UNKNOWN])
+            kind, share_ns = WaitedFor.UNKNOWN, parts[UNKNOWN]
         is_whole, is_most = wait_ns - share_ns <= _MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
         asked = self._asked.get(row, "") if kind is WaitedFor.RESOURCES else ""
         return WaitReason(kind, int(self._shown_by[index]), is_whole, is_most, is_certain, asked)
 
     def parts_of(self, row: int) -> dict[WaitedFor, int]:
         """Return how long an attempt waited for what, in nanoseconds; empty where it hardly waited."""
-        index = self._index_of(row)
+        index = self._indexes.get(row)
         parts = [] if index is None else self._parts_ns[index].tolist()
         return {kind: ns for kind, ns in zip(KINDS, parts, strict=False) if ns}
 
     def is_certain(self, row: int) -> bool:
         """Tell whether Ray's own events explain the wait of an attempt."""
-        index = self._index_of(row)
+        index = self._indexes.get(row)
         return index is not None and bool(self._are_certain[index])
 
-    def _index_of(self, row: int) -> int | None:
-        index = int(np.searchsorted(self._rows, row))
-        return index if index < len(self._rows) and self._rows[index] == row else None
+    @cached_property
+    def _indexes(self) -> dict[int, int]:
+        return {row: index for index, row in enumerate(self._rows.tolist())}
 
     def sums(self, rows: Places, groups: Places, size: int) -> list[WaitSums]:
         """Return how many attempts of each group waited for what, and how long for it.

@@ -177,11 +177,15 @@ class Columns:
         paths = paths_in(trees, store.names, until)
         numbers = self._numbers_of_nodes(trees, positions)
         notes |= dict(self._missing(trees, numbers))
-        roots = [store.trace_table.root_row[trace] for trace in traces]
+        roots, proxies = [store.trace_table.root_row[trace] for trace in traces], numbers_of(store.names, Part.PROXY)
         spans = np.bincount(trees.traces[np.unique(paths.nodes)], minlength=trees.count).tolist()
         return {
             "name": [
-                name_without_root(store, trees.one(index)[0]) if root == NO_ROW else self._name_of(traces[index], root)
+                name_without_root(store, trees.one(index)[0])
+                if root == NO_ROW
+                else name_of_trace(self._groups.of_trace(traces[index]) or "")
+                if store.spans.name[root] in proxies
+                else store.spans.name[root]
                 for index, root in enumerate(roots)
             ],
             "answer": [
@@ -224,12 +228,6 @@ class Columns:
         stretches = np.insert(np.stack((places, ends - starts), axis=1).ravel(), 2 * firsts, starts[firsts] - begins)
         flat, bounds = stretches.tolist(), 2 * bounds + np.append(0, np.cumsum(counts > 0))
         return [flat[first:end] for first, end in pairwise(bounds.tolist())]
-
-    def _name_of(self, trace: int, root: int) -> int | str:
-        """Return what a trace is called: the number of its root's name, or the name of its request."""
-        name = self._store.spans.name[root]
-        is_request = name in numbers_of(self._store.names, Part.PROXY)
-        return name_of_trace(self._groups.of_trace(trace) or "") if is_request else name
 
     def _guesses(self, tree: TraceTree) -> dict[int, str]:
         """Return what missing parents probably are, by span id."""

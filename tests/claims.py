@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -121,3 +121,17 @@ def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> Mappin
     match = FILE_OF_HOOK.search(store.sources[store.spans.source[row]].path)
     attempt = next(each for each in task if each.begun_ns <= start)
     return attempt.parts_ns(store.spans.end_ns[call.row], int(match[2]) * 1_000_000 if match else 0, start)
+
+
+def tasks_by_name(store: Store, events: Path) -> dict[int, Sequence[Attempt]]:
+    """Return the attempts of each call's task, the last one first: of one name, in the order of submission.
+
+    So it holds where one thread has submitted all calls of a name.
+    """
+    by_name: defaultdict[str, list[Sequence[Attempt]]] = defaultdict(list)
+    for attempts in attempts_in(sorted(events.glob("event_EXPORT_TASK_*"))).values():
+        if attempts[-1].name:
+            by_name[attempts[-1].name].append(attempts)
+    tasks = {name: iter(sorted(each, key=lambda task: task[-1].made_ns)) for name, each in by_name.items()}
+    calls = sorted(calls_of(store), key=lambda call: store.spans.start_ns[call.row])
+    return {call.row: next(tasks.get(call.function.removeprefix("__main__."), iter(())), ()) for call in calls}

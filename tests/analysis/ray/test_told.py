@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pytest
 
-from claims import differences
-from rays_word import attempts_in
+from claims import differences, tasks_by_name
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
@@ -19,31 +17,14 @@ from spanview.analysis.ray.waited_for import AllAttempts, wait_reasons
 from spanview.display.timing_text import wait_text
 from spanview.sources.loading import load_store
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rays_word import Attempt
-    from spanview.index.store import Store
-
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
 RECORDINGS: Final = ("ray-events-hook", "ray-events-bundled")
-
-
-def _tasks_of(store: Store, events: Path) -> dict[int, Sequence[Attempt]]:
-    """Return the attempts of each call's task, the last one first: of one name, in the order of submission."""
-    by_name: defaultdict[str, list[Sequence[Attempt]]] = defaultdict(list)
-    for attempts in attempts_in(sorted(events.glob("event_EXPORT_TASK_*.log"))).values():
-        if attempts[-1].name:
-            by_name[attempts[-1].name].append(attempts)
-    tasks = {name: iter(sorted(each, key=lambda task: task[-1].made_ns)) for name, each in by_name.items()}
-    calls = sorted(calls_of(store), key=lambda call: store.spans.start_ns[call.row])
-    return {call.row: next(tasks.get(call.function.removeprefix("__main__."), iter(())), ()) for call in calls}
 
 
 def _differences(folder: Path) -> list[str]:
     """Return what is told otherwise than Ray's events have it."""
     store = load_store(folder)
-    return differences(store, _tasks_of(store, folder / "logs" / "export_events"))
+    return differences(store, tasks_by_name(store, folder / "logs" / "export_events"))
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)
@@ -51,7 +32,7 @@ def test_it_is_told_as_ray_says_it(recording: str) -> None:
     """What each call waited for, to the nanosecond, and what became of it; nothing is left unknown."""
     folder = FIXTURES / recording
     store = load_store(folder)
-    tasks = _tasks_of(store, folder / "logs" / "export_events")
+    tasks = tasks_by_name(store, folder / "logs" / "export_events")
     assert len(tasks) == 37
     assert all(tasks.values())
     assert _differences(folder) == []

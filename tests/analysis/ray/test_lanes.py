@@ -10,6 +10,7 @@ last   90 - 100            work   80 - 85   an error (child of call)
 from __future__ import annotations
 
 from itertools import chain, pairwise
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -28,11 +29,14 @@ from spanview.analysis.ray.workers import Role, Worker, is_of_one_process, named
 from spanview.formats.decoder import Decoder
 from spanview.index.forest import forest_of
 from spanview.index.table import NO_ROW
+from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME, format_time
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from builders import Document
     from spanview.index.store import Store
 
@@ -166,12 +170,49 @@ def test_graphs(spans: list[Document], files: list[int]) -> None:
     check(spread(spans, files))
 
 
+def _slow_parents(
+    store: Store, rows: Sequence[int], parents: Sequence[int], keys: Sequence[tuple[int, int]]
+) -> list[int]:
+    """Return the parents, where a root without a call is below the request within which it ran in its process."""
+    spans, names, within = store.spans, store.names.texts, [*parents]
+    ends = [inf if spans.end_ns[row] == NO_TIME else spans.end_ns[row] for row in rows]
+    starts = [spans.start_ns[row] for row in rows]
+    timed = [NO_TIME != start <= end for start, end in zip(starts, ends, strict=True)]
+    requests = [at for at, row in enumerate(rows) if timed[at] and names[spans.name[row]] == REPLICA]
+
+    held: list[tuple[int, int]] = []
+
+    def root_of(position: int) -> int:
+        return position if parents[position] < 0 else root_of(parents[position])
+
+    for at in sorted(range(len(rows)), key=starts.__getitem__):
+        is_call = spans.kind[rows[at]] in {PRODUCER, CONSUMER}
+        if parents[at] != ROOT or is_call or not timed[at] or at in requests:
+            continue
+        fitting = [
+            (ends[request], request)
+            for request in requests
+            if keys[request] == keys[at]
+            and starts[root_of(request)] < starts[at]
+            and starts[request] <= starts[at]
+            and ends[request] >= ends[at]
+            and all(
+                ends[other] <= starts[at] for other in range(len(rows)) if within[other] == request != parents[other]
+            )
+        ]
+        if fitting:
+            within[at] = min(fitting)[1]
+            held.append((at, within[at]))
+    return within
+
+
 def _slow_active_ns(store: Store) -> dict[tuple[int, int], int]:
     """Return how long each process was active: from one time that a span has to the next, span by span."""
     forest, spans, names = forest_of(store), store.spans, store.names.texts
     rows, parents = forest.rows.tolist(), forest.parents.tolist()
     keys = [(int(process), spans.service[row]) for process, row in zip(forest.of("process"), rows, strict=True)]
     times = [(spans.start_ns[row], spans.end_ns[row]) for row in rows]
+    parents = _slow_parents(store, rows, parents, keys)
     below: dict[int, list[tuple[int, int]]] = {position: [] for position in range(len(rows))}
     for position, (start, end) in enumerate(times):
         since, parent = start, parents[position]

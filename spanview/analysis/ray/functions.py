@@ -54,7 +54,7 @@ class Function:
     retried: int = 0
     """Calls with more than one attempt; executions of a compiled graph are one."""
     no_attempt: int = 0
-    """Calls without an attempt and without an error, those in `untraced`, `refused` and `shut_down` left out."""
+    """Calls without an attempt and without an error, those left out that failed, as Ray says, and those below."""
     ended: int = 0
     """Calls whose last attempt ended without an error."""
     running: int = 0
@@ -64,7 +64,7 @@ class Function:
     no_end: int = 0
     """Calls whose last attempt has neither an end nor an error, and of which no process shows whether it runs."""
     failed: int = 0
-    """Calls whose last attempt failed or was lost, and those that were never submitted."""
+    """Calls whose last attempt failed or was lost, that were never submitted, or that failed, as Ray says."""
     waits_ns: Sequence[int] = field(default_factory=list)
     """Of each call that waited, sorted, in nanoseconds."""
     total_wait_ns: int = 0
@@ -163,7 +163,8 @@ def _add_reasons(store: Store, calls: Calls, groups: CallGroups, functions: Sequ
             function.submit_errors -= is_none
             function.failed -= is_none
         else:
-            function.no_attempt -= why.is_harmless
+            function.failed += why.has_failed
+            function.no_attempt -= why.is_harmless or why.has_failed
     for row, wait_ns in cold_starts_of(store, calls).items():
         function = function_of(row)
         function.cold_starts += 1

@@ -124,7 +124,7 @@ def _count(running: Running, by: CallsBy, calls_in: Ask[Calls], traces: Sequence
     groups = call_groups(store, calls, by, part(tell, 0.3, 0.9))
     functions = functions_of(store, calls, None if by is CallsBy.FUNCTION else groups, unended)
     alone, missed = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
-    if any(function.no_attempt for function in functions):
+    if any(function.no_attempt or function.failed for function in functions):
         for row, why in without_attempt(store, reasons_of(store, calls)).items():
             key = groups.keys[int(groups.of_calls[np.searchsorted(calls.rows, row)])]
             if why.may_run:

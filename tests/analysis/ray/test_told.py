@@ -11,6 +11,7 @@ import pytest
 
 from claims import differences, tasks_by_name
 from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.waited_for import AllAttempts, wait_reasons
@@ -126,3 +127,18 @@ def test_a_call_that_names_the_task_that_submits_it_alone(tmp_path: Path) -> Non
     assert [store.span(call.row).attributes["ray.task_id"] for call in calls] == [task]
     became = outcomes_of(store, calls, reasons_of(store, calls_of(store)))
     assert [each.outcome.key for each in became.values()] == ["pending"]
+
+
+def test_what_ray_calls_failed_counts_as_failed() -> None:
+    """Also where no span shows that it ran: then it isn't a call of which nothing is known."""
+    store = load_store(FIXTURES / "ray-events-bundled")
+    functions = {one.function: one for one in functions_of(store, calls_of(store))}
+    counts = {name: (one.failed, one.no_attempt) for name, one in functions.items() if one.failed or one.no_attempt}
+    assert counts == {
+        "Broken.__init__": (1, 0),
+        "Broken.f": (0, 1),
+        "__main__.dies": (1, 0),
+        "__main__.never": (0, 1),
+        "__main__.raises": (1, 0),
+        "__main__.sleeper": (0, 1),
+    }

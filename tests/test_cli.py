@@ -1172,7 +1172,10 @@ def test_statistics_fit_a_terminal(by: str, recording: str) -> None:
     assert {*shown[0].split()} < {*piped[0].split()}
     ends = zip(shown, piped, strict=True)
     # Of a request the method may go, too, where deployment and route tell as much.
-    assert all(one[: one.index("  ")].split("…")[-1] in other[: other.index("   ")] for one, other in ends)
+    for one, other in ends:
+        name, whole = one[: one.index("  ")].split("…")[-1], other[: other.index("   ")]
+        assert whole.endswith(name.split()[-1])
+        assert all(word in whole for word in name.split())
 
 
 def test_statistics_by_an_attribute_that_some_have(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ _BY_KEY: Final = {
     "traceId": "zipkin.rows",
 }
 """Keys at the top of documents by which their formats are recognized."""
-_QUICK: Final = {"trace_id": "own.rows", "traceId": "zipkin.rows"}
+_QUICK: Final = {"trace_id": "own.rows", "traceId": "zipkin.rows", "resourceSpans": "otlp.rows"}
 """By the first keys of documents with one span the modules that know whether they are just that."""
 _WANTED: Final = {
     "OpenTelemetry SDK": ("context",),

@@ -20,7 +20,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["is_document", "rows_of", "spans_of"]
+__all__ = ["is_document", "kept_quickly", "rows_of", "spans_of"]
 
 _USUAL_KINDS: Final = frozenset((("stringValue", str), ("boolValue", bool), ("doubleValue", float)))
 """Values that need no second look, by the member that holds them."""
@@ -46,6 +46,18 @@ _STATUS: Final = frozenset(field.name for field in MESSAGES["Status"])
 _EVENT: Final = frozenset(field.name for field in MESSAGES["Event"])
 _SPAN: Final = frozenset(field.name for field in MESSAGES["Span"]) - {"traceState"}
 _LINK: Final = frozenset(field.name for field in MESSAGES["Link"]) - {"traceState"}
+
+
+def kept_quickly(document: dict[str, Any]) -> Row | None:
+    """Return the row of a line with one span; None for anything else, and for what isn't usual."""
+    try:
+        (of_resource,) = objects_in(document, "resourceSpans", OF_DOCUMENTS)
+        (of_scope,) = objects_in(of_resource, "scopeSpans", OF_RESOURCES)
+        (span,) = objects_in(of_scope, "spans", OF_SCOPES)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    names = _names_in(of_resource)
+    return None if names is None or not _is_scope(of_scope) else _row(span, *names)
 
 
 def rows_of(value: Any, pass_over: Callable[[Any], None] = ignore_part) -> list[Row]:

@@ -7,7 +7,7 @@ A.__init__  A.__init__ below it, same actor                  created the actor: 
 f           status ERROR                                     submit failed
 A.f         each attempt of A.__init__ has failed            constructor failed
 A.f         an attempt of A had raised AsyncioActorExit      actor exited
-g, f        g fails, whose caller submits f after it         argument failed, likely: see `failed_arguments`
+f           its caller's exception says so                   argument failed: see `failed_arguments`
 A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
 r, r        Serve's routing calls a replica again            replica full, likely: the first one refused it
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
@@ -33,7 +33,7 @@ import numpy as np
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
-from spanview.analysis.ray.failed_arguments import FailedArguments
+from spanview.analysis.ray.failed_arguments import with_failed_arguments
 from spanview.analysis.ray.names import CONSTRUCTED, RAN, SUBMITTED, started_attempts
 from spanview.analysis.serve.calls import is_serve_call
 from spanview.analysis.serve.requests import Part, part_of_name
@@ -292,7 +292,7 @@ class _Reasons:
         self._proven = {call.function for call in self._actor_calls if self._was_passed(call)}
         alone = (call.row for call in lone_calls if call.row not in self._existing and not call.is_constructor)
         open_rows = [row for row in alone if store.spans.status[row] != ERROR]
-        self._failed_arguments = FailedArguments(store, producers, self._failed_calls(), open_rows)
+        self._failed_arguments = with_failed_arguments(store, open_rows)
         self._has_routes = any(part_of_name(text) is Part.ROUTE for text in store.names.texts)
         """Whether Serve's exporter is on where requests are routed: the replica's span is to be beside the call."""
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
@@ -328,13 +328,6 @@ class _Reasons:
             calls += [_CallWithoutAttempt(row, function, self._actor_of(row)) for row in part[:budget].tolist()]
             budget = max(0, budget - len(part))
         return calls
-
-    def _failed_calls(self) -> dict[int, int]:
-        """Return the last attempts of calls that failed, by their PRODUCERs."""
-        calls, has_any = self._all_calls, self._all_calls.counts > 0
-        last = calls.attempts[calls.firsts[1:][has_any] - 1]
-        failed = copy_of(self._store.spans.status)[last] == ERROR
-        return dict(zip(calls.rows[has_any][failed].tolist(), last[failed].tolist(), strict=True))
 
     def _names_that_ran(self) -> set[str]:
         """Return the names of all attempts, including those whose call is in no file."""
@@ -532,8 +525,10 @@ class _Reasons:
         return Why(Reason.UNTRACED, text) if text else None
 
     def _of_argument(self, call: _CallWithoutAttempt) -> Why | None:
-        shown = self._failed_arguments.of(call.row, runs_elsewhere=self._leaves_attempts(call))
-        return None if shown is None else Why(Reason.ARGUMENT_FAILED, shown.text, shown.certainty, shown.may_run)
+        if call.row not in self._failed_arguments:
+            return None
+        text = "its caller's exception says that an argument of it failed"
+        return Why(Reason.ARGUMENT_FAILED, text, Certainty.CERTAIN)
 
     def _of_log(self, call: _CallWithoutAttempt) -> Why | None:
         if self._store.spans.source[call.row] not in self._logs:

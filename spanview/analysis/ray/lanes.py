@@ -221,6 +221,8 @@ class _Columns(NamedTuple):
     """The ends, or until when spans without one are known to have run."""
     known_own: _Stretches | None
     """As `own`, by these; None where none is known."""
+    asked_ns: int
+    """When it was asked what runs: until then whatever runs is known to have."""
 
 
 def lanes_in(
@@ -237,7 +239,12 @@ def lanes_in(
     width = len(store.services.texts) + 1
     numbers, lane = np.unique(processes * width + services, return_inverse=True)
     starts, ends, names, failed = (forest.of(name) for name in ("start_ns", "end_ns", "name", "status"))
-    parents = _within_requests(forest, lane, starts, ends)
+    known_ends, known_own = ends, None
+    if until:
+        known_ends = ends.copy()
+        unended = np.flatnonzero(ends == NO_TIME)
+        known_ends[unended] = [until.get(row, NO_TIME) for row in forest.rows[unended].tolist()]
+    parents = _within_requests(forest, lane, starts, known_ends)
     outermost = _outermost(parents, lane)
     tell(0.3)
     failed = failed == ERROR
@@ -247,14 +254,24 @@ def lanes_in(
     left_out = np.isin(names[outermost], [*without])
     own_lanes = np.where(left_out, _NO_LANE, lane)
     own = _own_stretches(forest, parents, starts, ends, own_lanes)
-    known_ends, known_own = ends, None
     if until and own is not None:
-        known_ends = ends.copy()
-        unended = np.flatnonzero(ends == NO_TIME)
-        known_ends[unended] = [until.get(row, NO_TIME) for row in forest.rows[unended].tolist()]
         known_own = _own_stretches(forest, parents, starts, known_ends, own_lanes)
     columns = _Columns(
-        forest.rows, starts, ends, names, failed, forest.parents, outermost, fails, calls, own, known_ends, known_own
+        *(
+            forest.rows,
+            starts,
+            ends,
+            names,
+            failed,
+            forest.parents,
+            outermost,
+            fails,
+            calls,
+            own,
+            known_ends,
+            known_own,
+        ),
+        max(until.values(), default=NO_TIME) if until else NO_TIME,
     )
     order = np.lexsort((starts, lane))
     kept = np.arange(len(numbers))
@@ -398,7 +415,7 @@ def _lane(key: Key, number: int, positions: Places, columns: _Columns, max_concu
     if columns.known_own is not None and (known_ends != ends).any():
         timed = (starts != NO_TIME) & (known_ends != NO_TIME)
         known = _covered(starts[timed], np.maximum(starts, known_ends)[timed])
-        open_awaited = _without(known, _all_of([columns.known_own.of(number), busy]), int(known_ends.max()))
+        open_awaited = _without(known, _all_of([columns.known_own.of(number), busy]), columns.asked_ns)
     return Lane(
         process=key[0],
         service=key[1],

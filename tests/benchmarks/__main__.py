@@ -26,7 +26,7 @@ _SMALL: Final = 10
 _PER_REQUEST: Final = 100
 """Spans for each request of Ray Serve, where every view is to have something to show."""
 _MANY_FILES: Final = 2_000
-_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "P18", "P19", "P22", "keys", "peers")
+_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "P17", "P18", "P19", "P22", "keys", "peers")
 
 
 def main(words: Sequence[str]) -> int:
@@ -116,6 +116,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P12", lambda: inside.query(folder_of(Shape(spans, layout=Layout.OTLP)), rounds, " in lines of OTLP")),
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
         ("P14", lambda: trace_keys.keys_of_trace(spans // 2, rounds)),
+        ("P17", lambda: processes.formats(folder_of(Shape(spans)), rounds)),
         ("P18", lambda: receiving.receive(rounds)),
         ("P18", lambda: pushing.push(spans // 2, rounds)),
         ("P19", lambda: writing.a_span(rounds)),
@@ -139,6 +140,7 @@ def _of(folder: Path, rounds: int) -> list[tuple[str, Callable[[], list[Figure]]
         ("P8", lambda: viewer.first_rows(folder, folder_of(Shape(200)), rounds)),
         ("P11", lambda: inside.export(folder, rounds)),
         ("P13", lambda: viewer.second_opening(folder, rounds)),
+        ("P17", lambda: processes.formats(folder, rounds)),
         ("P22", lambda: processes.page(folder, rounds)),
     ]
 

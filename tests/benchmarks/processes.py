@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Final
 from .figures import Figure, cpu_seconds_of, in_turns, seconds_of
 
 _DECODE_ALL: Final = str(Path(__file__).with_name("decoding.py"))
+_DECODE_WHOLE: Final = "import sys, orjson; orjson.loads(open(sys.argv[1], 'rb').read())"
+_FORMATS: Final = {"jsonl": 1.0, "otlp": 1.5, "jaeger": 1.5, "zipkin": 1.5, "trace-tree": 1.5}
+"""Formats other than the SDK's, and the ratio that shall not be exceeded."""
 _LOAD: Final = "import sys, spanview; spanview.load(sys.argv[1])"
 _ASK_DUCKDB: Final = """
 import sys
@@ -85,6 +89,23 @@ def statistics(folder: Path, rounds: int) -> list[Figure]:
         Figure("P2", "stats --json, whole process, against orjson.loads of all objects", whole, "s", whole_base, 0.6),
         Figure("P2", "the same in processor time", cpu, "s", cpu_base),
     ]
+
+
+def formats(folder: Path, rounds: int) -> list[Figure]:
+    """P17: `spanview stats --json` of a folder's spans in other formats against orjson on the same bytes."""
+    figures = []
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, limit in _FORMATS.items():
+            path = Path(temporary) / name / ("spans.jsonl" if name in {"jsonl", "otlp"} else "spans.json")
+            path.parent.mkdir()
+            words = ("-m", "spanview", "export", "--no-cache", "--format", name, "-o", str(path), str(folder))
+            subprocess.run([sys.executable, *words], check=True)
+            base = (_DECODE_ALL, str(path.parent)) if path.suffix == ".jsonl" else ("-c", _DECODE_WHOLE, str(path))
+            measures = [partial(cpu_seconds_of, *stats_of(path.parent)), partial(cpu_seconds_of, *base)]
+            ours, decoding = in_turns(measures, rounds)
+            what = f"stats --json of {name}, processor time, against orjson.loads of the same bytes"
+            figures.append(Figure("P17", what, ours, "s", decoding, limit))
+    return figures
 
 
 def duckdb(folder: Path, rounds: int) -> list[Figure]:

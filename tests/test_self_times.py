@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
+from seeds import sample
 from spanview.analysis.critical import critical_by_name
 from spanview.analysis.diff import diff, to_json
 from spanview.analysis.flame import flame
@@ -128,8 +129,9 @@ def test_exports_and_figures_of_many_spans(monkeypatch: pytest.MonkeyPatch, fold
     assert sum(to_json(merged, path)["a"]["self_ns"] for path in merged.paths) == total
 
 
+@pytest.mark.shortened
 @pytest.mark.parametrize("at_once", [False, True])
-@pytest.mark.parametrize("folder", FOLDERS)
+@pytest.mark.parametrize("folder", sample(FOLDERS, 9))
 def test_figures_of_one_span(monkeypatch: pytest.MonkeyPatch, folder: str, *, at_once: bool) -> None:
     """The column of a trace, its bars, the details of a span and the query `self` say what the oracle does."""
     if at_once:

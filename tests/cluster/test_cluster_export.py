@@ -24,7 +24,7 @@ from clusters import TasksHere
 from pages import ROOT
 from quick.folders import make, quick_from
 from ray_sessions import need
-from seeds import seeds
+from seeds import sample, seeds
 from spanview.analysis.query.selection import Selection
 from spanview.cluster import shared_files, shuffle
 from spanview.cluster.export import FORMATS, ClusterExport
@@ -74,7 +74,8 @@ def with_arrow() -> None:
     need("pyarrow")
 
 
-@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.shortened
+@pytest.mark.parametrize("name", sample(FIXTURES, 8))
 @pytest.mark.usefixtures("small")
 def test_recordings(name: str) -> None:
     """The recordings of all writers and layouts, in all formats."""

@@ -30,14 +30,15 @@ _FILES: Final = 4
 _LONGEST_S: Final = 0.05
 _IN_A_WRITE: Final = 0.7
 _TORN_AT_LEAST: Final = 0.1
-"""Of all kills; where fewer tear a record, nothing is tried."""
+"""Of the kills that are asked for; where fewer tear a record, nothing is tried."""
 
 
 def _kill(kills: int, folder: Path) -> Figures:
     figures, torn = Figures(), 0
     words = [sys.executable, "-m", "tests.reliability.traced"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=_ROOT) as writers:
-        while figures.trials < kills:
+        # How many kills tear a record, chance and the other programs say: it goes on until enough have.
+        while figures.trials < kills or torn < kills * _TORN_AT_LEAST:
             inside = folder / str(figures.trials)
             inside.mkdir()
             reading = _Reading(inside)
@@ -49,7 +50,6 @@ def _kill(kills: int, folder: Path) -> Figures:
             figures.compare(expected, _shown(load_store(inside), inside), f"{inside}, read at once")
             figures.compare(expected, reading.shown(), f"{inside}, read while it was written")
         figures.notes.append(f"{torn} of {figures.trials} kills tore a record")
-    figures.expect(holds=torn >= kills * _TORN_AT_LEAST, what=figures.notes[-1])
     return figures
 
 

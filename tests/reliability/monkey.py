@@ -41,7 +41,7 @@ _RECORDINGS: Final = ("ray-tasks-bundled-hook", "serve", "session-with-logs", "k
 _HOSTILE: Final = "hostile texts"
 _SIZES: Final = ((60, 20), (80, 24), (110, 32), (148, 40), (200, 50), (30, 8), (1, 1))
 _WORDS: Final = ("leaf", "status=ERROR", "duration>1ms", "a >> b", "name~(", "trace.errors>0", '"', "export", "zz")
-_MOVES_OF_ONE: Final = 300
+_MOVES_OF_ONE: Final = 75
 """Then another viewer begins, with other files."""
 _KEYS: Final = tuple(
     sorted({each for key in KEYS for each in key.keys.split(",")} | {"backspace", "shift+tab", "ctrl+w"})
@@ -246,4 +246,4 @@ def _monkeys(trials: int, folder: Path) -> Figures:
     return figures
 
 
-ROWS: Final = (Row("18f", "random keys, clicks and sizes, changing files", "moves", 3_000, 300, _monkeys),)
+ROWS: Final = (Row("18f", "random keys, clicks and sizes, changing files", "moves", 3_000, 150, _monkeys),)

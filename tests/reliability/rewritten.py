@@ -295,9 +295,9 @@ _REWRITE: Final = "file truncated and re-grown"
 _LOSE: Final = "file renamed, re-created, deleted while read"
 
 ROWS: Final = (
-    Row("4a", _REWRITE, "trials", 500, 50, partial(_rewrite, follow=InProcess)),
-    Row("4b", f"{_REWRITE}; the program", "trials", 500, 50, partial(_rewrite, follow=Program)),
-    Row("5a", _LOSE, "cycles", 1_000, 100, partial(_lose_names, follow=InProcess)),
-    Row("5b", f"{_LOSE}; the program", "cycles", 1_000, 100, partial(_lose_names, follow=Program)),
-    Row("5c", "inode re-used", "cycles", 1_000, 100, _reuse_inodes),
+    Row("4a", _REWRITE, "trials", 500, 25, partial(_rewrite, follow=InProcess)),
+    Row("4b", f"{_REWRITE}; the program", "trials", 500, 25, partial(_rewrite, follow=Program)),
+    Row("5a", _LOSE, "cycles", 1_000, 40, partial(_lose_names, follow=InProcess)),
+    Row("5b", f"{_LOSE}; the program", "cycles", 1_000, 40, partial(_lose_names, follow=Program)),
+    Row("5c", "inode re-used", "cycles", 1_000, 40, _reuse_inodes),
 )

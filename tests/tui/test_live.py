@@ -21,6 +21,7 @@ from textual import events
 
 from builders import Builder
 from pages import REPORTS
+from seeds import sample
 from spanview.tui.app.feed import FeedState
 from spanview.tui.app.news import FeedNews
 from spanview.tui.app.palette import PaletteScreen
@@ -53,7 +54,7 @@ from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from builders import Document
     from spanview.analysis.telling import Tell
@@ -306,11 +307,14 @@ def _named(way: Way) -> str:
     return f"{way.screen.__name__}-{''.join(way.keys)[:20]}"
 
 
-each_way: Final = pytest.mark.parametrize(
-    # What is opened when all is there is opened once, in the process that has a way's tests.
-    "way",
-    [pytest.param(way, id=_named(way), marks=pytest.mark.xdist_group(_named(way))) for way in WAYS],
-)
+def _each(ways: Sequence[Way]) -> pytest.MarkDecorator:
+    """Return a mark for tests of ways: what is opened when all is there is opened once, in the process of its tests."""
+    each = [pytest.param(way, id=_named(way), marks=pytest.mark.xdist_group(_named(way))) for way in ways]
+    return pytest.mark.parametrize("way", each)
+
+
+each_way: Final = _each(WAYS)
+some_ways: Final = _each(sample(WAYS, 7))
 
 
 PRINTED: Final = {column.name for report in REPORTS for column in report.table.columns if column.name}
@@ -354,7 +358,8 @@ async def test_rows_are_counted_once(screen: type[BaseScreen], begins: int, monk
         assert began.count(cast("Any", opened).live) == begins
 
 
-@each_way
+@pytest.mark.shortened
+@some_ways
 async def test_when_loading_ends(way: Way) -> None:
     """What was opened while files were read is what a screen shows that is opened when all was read."""
     async with looking_at(data=begun(), size=(110, 40)) as look:
@@ -398,7 +403,8 @@ async def test_while_following(way: Way) -> None:
         screen.refresh_frame()
 
 
-@each_way
+@pytest.mark.shortened
+@some_ways
 async def test_paused(way: Way) -> None:
     """Paused, nothing moves whatever comes, and the header says so; then all of it is shown."""
     async with looking_at(data=begun(), size=(110, 40)) as look:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from contrasts import LEAST, contrast, least
-from pictures import COLORLESS, ROOT, SHOTS, SIZES, VIEWS, Shot, looks, settled, walked
-from seeds import THOROUGH
+from pictures import COLORLESS, ROOT, SIZES, VIEWS, Shot, looks, settled, walked
+from seeds import THOROUGH, sample
 from viewers import screen_lines
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def in_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
-@pytest.mark.parametrize("view", VIEWS if THOROUGH else SHOTS, ids=lambda view: view.name)
+@pytest.mark.parametrize("view", sample(VIEWS, 9), ids=lambda view: view.name)
 async def test_every_view_can_be_read(view: Shot) -> None:
     """Whatever is painted stands out of what is behind it; without colours there are none, and the same words."""
     texts = dict[tuple[tuple[int, int], str], str]()
@@ -57,7 +57,7 @@ async def test_every_view_can_be_read(view: Shot) -> None:
         assert {*texts[size, COLORLESS]} & {*"›·[["}
 
 
-@pytest.mark.parametrize("view", VIEWS if THOROUGH else SHOTS, ids=lambda view: view.name)
+@pytest.mark.parametrize("view", sample(VIEWS, 7), ids=lambda view: view.name)
 async def test_every_view_is_laid_out_anew(view: Shot) -> None:
     """However often the size changes, it looks as it does where it was opened at that size."""
     opened = {size: await _opened(view, size) for size in (_SMALL, _LARGE)}

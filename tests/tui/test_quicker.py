@@ -15,6 +15,7 @@ from textual.widgets import Input
 
 from builders import Builder
 from every_screen import WAYS, documents
+from seeds import sample
 from spanview.tui.app import quicker
 from spanview.tui.widgets.linelist import LineList
 from spanview.tui.widgets.prompt import Prompt
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 _check_rule = Stylesheet._check_rule
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.shortened
+@pytest.mark.parametrize("way", [pytest.param(WAYS[name], id=name) for name in sample([*WAYS], 7)])
 async def test_widgets_look_as_they_would_in_textual(way: tuple[str, ...]) -> None:
     """On each screen, opened twice, in another theme and by another focus too, and with the terminal's window left."""
     async with looking_at(*documents()) as look:

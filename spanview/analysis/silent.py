@@ -81,6 +81,7 @@ def _without_attempt(
     tell: Tell,
     reasons: Mapping[int, Why] | None,
 ) -> tuple[dict[int, SilentFailure], list[int]]:
+    from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.ray.calls import calls_of
     from spanview.analysis.ray.reasons import MAX_ASKED, Reason, reasons_of, without_attempt
 
@@ -97,7 +98,7 @@ def _without_attempt(
         if is_open:
             open_calls.append(row)
         elif is_open is not None:
-            label = why.label if why.has_failed else "no attempt"
+            label = why.label if why.certainty is Certainty.CERTAIN else "no attempt"
             failures[row] = SilentFailure(label, why.label, why.never_ran)
     return failures, open_calls
 

@@ -17,6 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
 TASK_KINDS: Final = ("", "NORMAL_TASK", "ACTOR_CREATION_TASK", "ACTOR_TASK", "DRIVER_TASK")
 """What Ray calls the kinds of tasks, by their numbers here; 0 is not known."""
 STATES: Final = {"1": "made", "2": "ready", "5": "sent", "8": "runs"}
@@ -30,7 +33,7 @@ runs      runs
 _FINISHED, _FAILED = "11", "12"
 FETCHING: Final = frozenset(("4", "6", "13"))
 """States in which arguments that exist are fetched."""
-_TASK_ID_BYTES: Final = 24
+TASK_ID_BYTES: Final = 24
 _MAX_TEXT: Final = 400
 """Characters of a message that are kept."""
 NO_STATE: Final = 2**63 - 1
@@ -84,17 +87,33 @@ class NodeUpdate(NamedTuple):
     resources: Mapping[str, float]
 
 
+class TaskLines(NamedTuple):
+    """What many lines say of attempts, most of which say the same but for tasks and times."""
+
+    says: Sequence[TaskUpdate]
+    """What they say besides, each once or more often."""
+    numbers: NDArray[np.int64]
+    """Which of these each line says."""
+    keys: NDArray[np.uint64]
+    """As `task_key` makes them."""
+    states: NDArray[np.int64]
+    """For each line the times of `STATES`."""
+
+
 class RayUpdates(NamedTuple):
     """What lines of events say."""
 
     tasks: Sequence[TaskUpdate] = ()
     actors: Sequence[ActorUpdate] = ()
     nodes: Sequence[NodeUpdate] = ()
+    scanned: TaskLines | None = None
+    """More of tasks, of which nothing is in `tasks`."""
 
     @property
     def lines(self) -> int:
         """How many lines say them."""
-        return len(self.tasks) + len(self.actors) + len(self.nodes)
+        scanned = 0 if self.scanned is None else len(self.scanned.numbers)
+        return len(self.tasks) + len(self.actors) + len(self.nodes) + scanned
 
 
 def is_event(value: Any) -> bool:
@@ -110,7 +129,7 @@ def updates_of(events: Iterable[Mapping[str, Any]]) -> RayUpdates:
         match event["source_type"]:
             case "EXPORT_TASK":
                 task = _id(data.get("task_id"))
-                if len(task) == _TASK_ID_BYTES:
+                if len(task) == TASK_ID_BYTES:
                     tasks.append(_task_update(task, data))
             case "EXPORT_ACTOR":
                 actors.append(_actor_update(data))

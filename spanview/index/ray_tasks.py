@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.formats.ray_events import NO_STATE, STATES
+from spanview.formats.ray_events import NO_STATE, STATES, TaskLines
 from spanview.index.table import Interned
 
 if TYPE_CHECKING:
@@ -100,6 +100,8 @@ class RayTasks:
             self._take_actor(number, actor)
         if updates.tasks:
             self._take_tasks(number, updates.tasks)
+        if updates.scanned is not None:
+            self._take_lines(number, updates.scanned)
 
     def _take_actor(self, folder: int, update: ActorUpdate) -> None:
         actor = self.actors.setdefault((folder, update.actor), Actor(update.class_name))
@@ -113,28 +115,32 @@ class RayTasks:
     def _take_tasks(self, folder: int, updates: Sequence[TaskUpdate]) -> None:
         keys = [task_key(update.task) for update in updates]
         for key, update in zip(keys, updates, strict=True):
-            if update.node:
-                self._folders_of_nodes.setdefault(update.node, set()).add(folder)
             if update.message:
                 self._messages[folder, key, update.attempt] = update.message
             if update.fetched_ns:
                 self._fetched[folder, key, update.attempt] = update.fetched_ns
+        states = np.array([update.states for update in updates], np.int64)
+        self._take_lines(folder, TaskLines(updates, np.arange(len(keys)), np.array(keys, np.uint64), states))
+
+    def _take_lines(self, folder: int, lines: TaskLines) -> None:
+        says = lines.says
+        for node in {update.node for update in says} - {b""}:
+            self._folders_of_nodes.setdefault(node, set()).add(folder)
         numbers = {
-            "folder": [folder] * len(updates),
-            "attempt": [update.attempt for update in updates],
-            "kind": [update.kind for update in updates],
-            "has_finished": [update.has_finished for update in updates],
-            "has_failed": [update.has_failed for update in updates],
-            "error": [self.errors[update.error] for update in updates],
-            "has_environment": [update.has_environment for update in updates],
-            "name": [self.names[update.name] for update in updates],
-            "resources": [self.resources[update.resources] for update in updates],
-            "worker": [self._workers[update.worker.hex()] for update in updates],
+            "folder": [folder] * len(says),
+            "attempt": [update.attempt for update in says],
+            "kind": [update.kind for update in says],
+            "has_finished": [update.has_finished for update in says],
+            "has_failed": [update.has_failed for update in says],
+            "error": [self.errors[update.error] for update in says],
+            "has_environment": [update.has_environment for update in says],
+            "name": [self.names[update.name] for update in says],
+            "resources": [self.resources[update.resources] for update in says],
+            "worker": [self._workers[update.worker.hex()] for update in says],
         }
-        columns: dict[str, NDArray[Any]] = {"key": np.array(keys, np.uint64)}
-        columns |= {name: np.array(values).astype(_NUMBERS[name]) for name, values in numbers.items()}
-        times = np.array([update.states for update in updates], np.int64)
-        columns |= {name: times[:, index] for index, name in enumerate(_TIMES)}
+        columns: dict[str, NDArray[Any]] = {"key": lines.keys}
+        columns |= {name: np.array(values).astype(_NUMBERS[name])[lines.numbers] for name, values in numbers.items()}
+        columns |= {name: lines.states[:, index] for index, name in enumerate(_TIMES)}
         self._pending.append(columns)
 
     # -- as columns --------------------------------------------------------------------------------------------------

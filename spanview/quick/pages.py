@@ -16,9 +16,12 @@ import orjson
 
 from spanview.formats.decoder import Decoder, batch_of, kept_of
 from spanview.formats.framing.frames import Frames
+from spanview.formats.ray_events import RayUpdates
+from spanview.formats.rows import Batch, join_columns
 from spanview.index.gather import places_of, word, words_at
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
+from spanview.quick.events import BEGIN, EventScanner
 from spanview.quick.heads import OtlpLines
 from spanview.quick.otlp import MIN_BYTES, OtlpScanner
 from spanview.quick.proof import agreeing
@@ -30,9 +33,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from spanview.formats.rows import Batch
     from spanview.index.arrays import Flags, Places
     from spanview.index.gather import Bytes
+    from spanview.quick.events import Told
     from spanview.quick.files import QuickFile, ScanOptions
     from spanview.quick.rows import ScannedRows
 
@@ -90,11 +93,19 @@ class Pages:
         self.processes.number("")
         self._scanner = LayoutScanner(self.names, self.services.number, cap=options.cap)
         self._otlp_scanner = OtlpScanner(self.names, self.services.number, self.processes.number, cap=options.cap)
+        self._event_scanner = EventScanner(cap=options.cap)
         self._data = bytearray(self._size + MARGIN_BYTES)
         self._buffer = np.frombuffer(self._data, np.uint8)
         self._flags = np.empty(len(self._data), np.bool_), np.empty(len(self._data), np.bool_)
         self._frames: dict[int, Frames] = {}
         self._batches: list[tuple[int, Batch]] = []
+        self._told = 0
+        """Lines of events in these."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether what was found must be taken out before the next page."""
+        return max(self.rows.count, self._told) + self.max_rows > self.rows.capacity
 
     def read(self, files: Iterator[QuickFile]) -> Iterator[tuple[QuickFile, list[QuickFile]]]:
         """Read files; yield after each page the one that it ends in, and those that were read to their ends."""
@@ -113,38 +124,49 @@ class Pages:
             yield pieces[-1].file, [piece.file for piece in pieces if piece.is_last]
 
     def _take(self, pieces: list[_Piece]) -> None:
-        columns = self._scan(pieces)
+        columns, told = self._scan(pieces)
         if self._options.decodes_all:
             columns = self._agreed(columns)
-        all_starts, all_ends = columns.pop("start"), columns.pop("end")
+        starts, ends = (
+            np.concatenate([columns.pop(name), of_told])
+            for name, of_told in (("start", told.starts), ("end", told.ends))
+        )
+        spans, order = len(columns["span_id"]), np.argsort(starts)
+        all_starts, all_ends = starts[order], ends[order]
         keep = np.ones(len(all_starts), np.bool_)
         offsets = np.empty(len(keep), np.int64)
         sources = np.empty(len(keep), np.uint32)
         bounds = np.searchsorted(all_starts, [piece.begin for piece in pieces] + [pieces[-1].end])
         for piece, first, last in zip(pieces, bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            offsets[first:last] = all_starts[first:last] + (piece.file.offset - piece.begin)
-            sources[first:last] = piece.file.source
+            own = order[first:last]
+            offsets[own] = all_starts[first:last] + (piece.file.offset - piece.begin)
+            sources[own] = piece.file.source
             walk = _Walk(self._data, piece, self._options.cap, all_starts[first:last], all_ends[first:last])
             begin = piece.file.offset
             walk.walk()
             if self._options.leaves_ends:
                 piece.file.note_ends(bytes(self._data[piece.begin : piece.begin + piece.file.offset - begin]), begin)
-            keep[first:last] = walk.keep
+            keep[own] = walk.keep
             if walk.frames != _NOTHING:
                 self._keep(piece.file.source, walk.frames)
+            lines = own[walk.keep & (own >= spans)] - spans
+            if len(lines):
+                self._told += len(lines)
+                updates = RayUpdates(scanned=told.at(lines))
+                self._batches.append((piece.file.source, Batch(join_columns(()), (), (), ray=updates)))
         columns |= {
-            "offset": offsets,
-            "length": all_ends - all_starts,
-            "source": sources,
-            "is_scanned": np.ones_like(keep),
+            "offset": offsets[:spans],
+            "length": (ends - starts)[:spans],
+            "source": sources[:spans],
+            "is_scanned": np.ones(spans, np.bool_),
         }
-        self.rows.append(columns, None if keep.all() else np.flatnonzero(keep))
+        self.rows.append(columns, None if keep[:spans].all() else np.flatnonzero(keep[:spans]))
 
     def batches(self) -> list[tuple[int, Batch]]:
         """Return what didn't fit since the last call, and the problems, each with the number of its file."""
         for source, frames in self._frames.items():
             self._take_decoded(source, frames)
-        batches, self._frames, self._batches = self._batches, {}, []
+        batches, self._frames, self._batches, self._told = self._batches, {}, [], 0
         return batches
 
     def _take_decoded(self, source: int, frames: Frames) -> None:
@@ -188,10 +210,11 @@ class Pages:
         if len(waiting.documents) >= _MAX_WAITING_DOCUMENTS:
             self._take_decoded(source, self._frames.pop(source))
 
-    def _scan(self, pieces: list[_Piece]) -> dict[str, NDArray[Any]]:
-        """Return the columns of the records that fit, in their order."""
+    def _scan(self, pieces: list[_Piece]) -> tuple[dict[str, NDArray[Any]], Told]:
+        """Return the columns of the records that fit, in their order, and what lines of events say."""
         candidates = _candidates(self._data, self._buffer, self._flags, pieces)
         starts, ends = candidates.starts, candidates.ends
+        told = self._event_scanner.take(self._data, self._buffer, *candidates.events)
         in_lines, lines = candidates.are_in_lines, candidates.otlp
         parts = [
             self._scanner.take(self._data, self._buffer, starts[selected], ends[selected], templates)
@@ -201,10 +224,10 @@ class Pages:
         if len(lines.starts):
             parts.append(self._otlp_scanner.take(self._data, self._buffer, lines))
         if len(parts) == 1:
-            return parts[0]
+            return parts[0], told
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         order = np.argsort(columns["start"])
-        return {name: values[order] for name, values in columns.items()}
+        return {name: values[order] for name, values in columns.items()}, told
 
     def _agreed(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Return the records that decode to the same."""
@@ -226,6 +249,8 @@ class _Candidates:
     are_in_lines: Flags
     """Which of them aren't indented."""
     otlp: OtlpLines
+    events: tuple[Places, Places]
+    """Where lines begin, and end, that may be Ray's events."""
 
 
 def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], pieces: list[_Piece]) -> _Candidates:
@@ -261,11 +286,15 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
         fits &= _counts(np.flatnonzero(buffer[:end] == 0), starts, ends) == 0
     if not fits.all():
         starts, ends, in_lines = starts[fits], ends[fits], in_lines[fits]
+    is_event = in_lines & (words_at(buffer, starts + len(b"{")) == word(BEGIN))
+    events = starts[is_event], ends[is_event]
+    if is_event.any():
+        starts, ends, in_lines = starts[~is_event], ends[~is_event], in_lines[~is_event]
     is_otlp = in_lines & (buffer[starts + len(b'{"')] == _RESOURCE)
     nowhere = starts[:0]
     otlp = OtlpLines(nowhere, nowhere, nowhere)
     if not len(starts):
-        return _Candidates(starts, ends, in_lines, otlp)
+        return _Candidates(starts, ends, in_lines, otlp, events)
     # Damage can join the front of one record to another, or leave a whole one of any format in it.
     fit, ids = _with_one(_trace_ids_in(buffer, flags, count), starts, ends)
     starts, ends, in_lines, is_otlp = starts[fit], ends[fit], in_lines[fit], is_otlp[fit]
@@ -275,7 +304,7 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
     if len(starts):
         fit, _ = _with_one(_positions_of(_KIND, 4, buffer, flags[1], count), starts, ends)
         starts, ends, in_lines = starts[fit], ends[fit], in_lines[fit]
-    return _Candidates(starts, ends, in_lines, otlp)
+    return _Candidates(starts, ends, in_lines, otlp, events)
 
 
 def _line_begins(buffer: Bytes, flags: tuple[Flags, Flags], file_starts: Places, count: int) -> tuple[Places, bool]:

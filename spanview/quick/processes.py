@@ -133,7 +133,7 @@ class _Work:
         read: list[QuickFile] = []
         for file, finished in pages.read(files):
             read += finished
-            if pages.rows.count + pages.max_rows > pages.rows.capacity:
+            if pages.is_full:
                 yield self._report(read, (file.source, file.reported_until))
                 read.clear()
         yield self._report(read)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from . import each_key, following, inside, peers, processes, pushing, receiving, trace_keys, viewer, writing
+from . import each_key, events, following, inside, peers, processes, pushing, receiving, trace_keys, viewer, writing
 from .figures import Figure, as_installed, table
 from .folders import PROCESSES, Form, Layout, Shape, folder_of
 from .key_scripts import LISTED, OPENED
@@ -26,7 +26,12 @@ _SMALL: Final = 10
 _PER_REQUEST: Final = 100
 """Spans for each request of Ray Serve, where every view is to have something to show."""
 _MANY_FILES: Final = 2_000
-_GOALS: Final = (*(f"P{number}" for number in range(1, 15)), "P17", "P18", "P19", "P22", "keys", "peers")
+_GOALS: Final = (
+    *(f"P{number}" for number in range(1, 15)),
+    *(f"P{number}" for number in (17, 18, 19, 21, 22)),
+    "keys",
+    "peers",
+)
 
 
 def main(words: Sequence[str]) -> int:
@@ -120,6 +125,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P18", lambda: receiving.receive(rounds)),
         ("P18", lambda: pushing.push(spans // 2, rounds)),
         ("P19", lambda: writing.a_span(rounds)),
+        ("P21", lambda: events.reading(folder_of(Shape(spans, layout=Layout.OTLP)), rounds)),
         ("P22", lambda: processes.page(_of_all_kinds(spans), rounds)),
         ("peers", lambda: peers.peers(folder_of(Shape(spans)), rounds)),
     ]

@@ -9,6 +9,7 @@ tails       the ends of the SDK's records, after their attributes
 scan        from the SDK's records to columns, without decoding
 heads       what lines of OTLP have before and after their spans
 otlp        from these lines to columns, without decoding
+events      lines of Ray's events of tasks to columns
 proof       what only a decoder sees
 rows        the columns of many spans in one buffer
 files       what is scanned, and with which options

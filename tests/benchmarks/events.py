@@ -9,14 +9,13 @@ worker that ran it             runs; later, what it spent its time on
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 from base64 import b64encode
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from .figures import KEPT, Figure, cpu_seconds_of, in_turns
+from .figures import Figure, cpu_seconds_of, in_turns
+from .folders import kept
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +36,7 @@ _DRIVER_TASK: Final = "//////////////////////////8BAAAA"
 def reading(folder: Path, rounds: int) -> list[Figure]:
     """P21: `spanview stats` of spans with Ray's events beside them, against the spans alone, in processor time."""
     words = ("-m", "spanview", "stats", "--json", "--no-cache", str(folder))
-    events = str(_events_of(folder))
+    events = str(kept(f"{folder.name}-events", lambda events: _write(events, folder)))
     alone, together, calls_alone, calls_together = in_turns(
         [partial(cpu_seconds_of, *words, *more) for more in ([], [events], ["--by", "ray"], [events, "--by", "ray"])],
         rounds,
@@ -46,20 +45,6 @@ def reading(folder: Path, rounds: int) -> list[Figure]:
         Figure("P21", "stats of tasks with Ray's events, processor time, against without", together, "s", alone, 2.0),
         Figure("P21", "the same --by ray", calls_together, "s", calls_alone, 2.0),
     ]
-
-
-def _events_of(spans: Path) -> Path:
-    """Return the events of a folder of spans in lines of OTLP, made where there are none yet."""
-    folder = KEPT / f"{spans.name}-events"
-    if not folder.exists():
-        half = KEPT / f"{folder.name}.{os.getpid()}"
-        half.mkdir(parents=True)
-        try:
-            _write(half, spans)
-            half.rename(folder)
-        finally:
-            shutil.rmtree(half, ignore_errors=True)
-    return folder
 
 
 def _write(folder: Path, spans: Path) -> None:

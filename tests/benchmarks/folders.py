@@ -43,6 +43,7 @@ from spanview.ray.lines import frame_of, line_of
 from .figures import KEPT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 VERSION: Final = 1
@@ -169,12 +170,17 @@ class _Written:
 
 def folder_of(shape: Shape) -> Path:
     """Return a folder of that shape, made where there is none yet."""
-    folder = KEPT / shape.name
+    return kept(shape.name, lambda folder: _write(folder, shape))
+
+
+def kept(name: str, write: Callable[[Path], None]) -> Path:
+    """Return a folder of a name, written where there is none yet."""
+    folder = KEPT / name
     if not folder.exists():
-        half = KEPT / f"{shape.name}.{os.getpid()}"
+        half = KEPT / f"{name}.{os.getpid()}"
         half.mkdir(parents=True)
         try:
-            _write(half, shape)
+            write(half)
             half.rename(folder)
         finally:
             shutil.rmtree(half, ignore_errors=True)

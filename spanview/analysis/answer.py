@@ -34,6 +34,8 @@ from spanview.analysis.percentiles import rank_of
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, call_names
+from spanview.analysis.ray.wait_causes import KINDS
+from spanview.analysis.ray.waited_for import MOST_HANDOVER_NS
 from spanview.analysis.ray.waits import lived_between
 from spanview.analysis.serve.requests import Part, numbers_of, part_of_name
 from spanview.analysis.telling import unheard
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from spanview.analysis.critical import Paths
     from spanview.analysis.forest_selftime import Times
     from spanview.analysis.ray.meanwhile import Meanwhile
+    from spanview.analysis.ray.wait_causes import WaitedFor
     from spanview.analysis.ray.waited_for import WaitReason
     from spanview.analysis.serve.nested import NestedQueue
     from spanview.analysis.telling import Tell
@@ -117,6 +120,9 @@ class AnswerPart(NamedTuple):
     """What that span waited for; None where it hardly waited, or isn't the first attempt of a Ray call."""
     meanwhile: Meanwhile | None = None
     """What went on while it waited for what isn't known; None where that says nothing."""
+    causes: tuple[tuple[WaitedFor, int], ...] = ()
+    """What all that waits was for and how long, where there are several causes and Ray's own events say all of it; in
+    the order of time."""
     queues: tuple[NestedQueue, ...] = ()
     """How long a request of Serve was in the queue of each deployment, the longest first, where there are several; they
     add up to the part."""
@@ -391,6 +397,7 @@ class _AlongPaths:
         self._pieces = _Pieces(store, trees, paths, wanted)
         self._bounds = np.searchsorted(trees.traces[: len(trees.tree.rows)], np.arange(trees.count + 1))
         """Where the spans of each trace begin."""
+        self._causes = {} if store.ray is None else self._find_causes()
         self._parts = self._find_parts()
         self._generators = self._find_generators()
 
@@ -461,8 +468,22 @@ class _AlongPaths:
             name = self._store.spans.name[rows[key]] if doing in _WAITS else key
             reason, meanwhile = self._waited_for(rows[key], since_ns) if doing is Doing.WAITING else (None, None)
             text = self._store.names.texts[name] if name != _NONE else ""
-            found[index].append(AnswerPart(doing, ns, nodes, of_nodes, text, longest_ns, reason, meanwhile))
+            causes = self._causes.get(index, ()) if doing is Doing.WAITING else ()
+            found[index].append(AnswerPart(doing, ns, nodes, of_nodes, text, longest_ns, reason, meanwhile, causes))
         return found
+
+    def _find_causes(self) -> dict[int, tuple[tuple[WaitedFor, int], ...]]:
+        """Return what all waiting on paths was for, by trace, where it has several causes, all certain."""
+        pieces, count = self._pieces, self._trees.count
+        chosen = np.flatnonzero(pieces.doings == _CODES[Doing.WAITING])
+        rows, traces = np.array(self._trees.tree.rows, np.int64)[pieces.nodes[chosen]], pieces.traces[chosen]
+        parts, are_likely = self._known.attempts.reasons_of(rows).last_parts(rows, pieces.ns[chosen])
+        sums = np.zeros((count, len(KINDS)), np.int64)
+        np.add.at(sums, traces, parts)
+        are_told = ~(np.bincount(traces[are_likely], minlength=count) > 0)
+        # What is but for a handover one cause is said of the longest, with what shows it.
+        told = np.flatnonzero(are_told & (sums.sum(axis=1) - sums.max(axis=1) > MOST_HANDOVER_NS))
+        return {index: tuple(zip(KINDS, sums[index].tolist(), strict=True)) for index in told.tolist()}
 
     def _waited_for(self, row: int, since_ns: int) -> tuple[WaitReason | None, Meanwhile | None]:
         """Return what an attempt waited for, and what went on since the path waits for it."""

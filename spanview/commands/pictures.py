@@ -69,10 +69,11 @@ def _folded(store: Store, trace: int) -> TraceModel:
 
 
 def _appearance_of(store: Store, model: TraceModel, known: KnownCalls) -> Appearance:
-    """Return what else is shown of a trace: why calls have no attempt, what has become of spans without an end."""
+    """Return what else is shown of a trace: why calls have no attempt, what they waited for, what has no end."""
     appearance = Appearance(store, model)
     appearance.reasons, appearance.open_calls = known.reasons_and_open(model.stitched.unjoined)
     appearance.take_unended(unended_in(store, model.trace))
+    appearance.waits = known.told_waits_in(model.trace)
     return appearance
 
 

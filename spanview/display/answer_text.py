@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.answer import Doing
 from spanview.analysis.ray.names import short_names
-from spanview.display.call_text import NOT_YET_SEEN, meanwhile_text
+from spanview.display.call_text import NOT_YET_SEEN, causes_text, meanwhile_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import queues_text
 from spanview.display.units import count, duration, last_digit, nearest, rounded
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _MAX_NAME_LENGTH: Final = 60
 _MOST_PARTS: Final = 4
+_MOST_CAUSES: Final = 3
 _BETWEEN: Final = "   "
 _OTHERWISE: Final = "otherwise"
 _WAITS: Final = frozenset((Doing.WAITING,))
@@ -307,8 +308,14 @@ class _Line:
         name, time = self._name(meanwhile.name), self._rounded(meanwhile.ns)
         return meanwhile_text(meanwhile, name, time, is_same=meanwhile.name == part.longest)
 
+    def _causes(self, part: AnswerPart, most: int) -> str:
+        """Return what all that waits was for, where several causes are certain; else empty."""
+        return causes_text(part.causes, self._step, most, is_certain=True)
+
     def _cause(self, part: AnswerPart) -> str:
-        """Return what went on while the longest of what waits did; empty where that says nothing."""
+        """Return what it waited for most, or went on while the longest did; empty where that says nothing."""
+        if causes := self._causes(part, 1):
+            return causes
         if (meanwhile := part.meanwhile) is None:
             return ""
         text = self._meanwhile(meanwhile, part)
@@ -318,6 +325,8 @@ class _Line:
         """Return what is known of the longest of what shares a part; empty where that says nothing more."""
         name, longest = self._name(part.longest), self._rounded(part.longest_ns)
         match part.doing:
+            case Doing.WAITING if causes := self._causes(part, _MOST_CAUSES):
+                return causes
             case Doing.WAITING:
                 of_several = f"longest {longest}" if part.names == 1 else f"longest: {name}, {longest}"
                 reasons = [part.reason.label] if part.reason is not None else []

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 _FULL: Final = 8
 _RIGHT_EIGHTH: Final = "▕"
+WAIT: Final = "┈"
+_FEWEST_WAITING: Final = 2
+"""Cells that a part of a wait needs for its letter: a dot follows."""
 OPENINGS: Final = "██▐▐▐▐▕▕"
 """What a bar begins with, by the eighths of its first cell that come before it."""
 
@@ -16,6 +22,20 @@ def bar(fraction: float, width: int) -> str:
     eighths = max(1, min(width * _FULL, round(fraction * width * _FULL)))
     whole, rest = divmod(eighths, _FULL)
     return (EIGHTHS[_FULL] * whole + (EIGHTHS[rest] if rest else "")).ljust(width)
+
+
+def wait_cells(first: int, end: int, parts: Iterable[tuple[str, float, float]]) -> str:
+    """Return a wait from one cell until before another: dots, and a letter where each part begins that has room.
+
+    Args:
+        parts: A letter, and the places between which each part lies, in cells.
+    """
+    cells = [WAIT] * max(0, end - first)
+    for letter, since, until in parts:
+        begin = max(first, round(since))
+        if min(end, round(until)) - begin >= _FEWEST_WAITING:
+            cells[begin - first] = letter
+    return "".join(cells)
 
 
 def span_cells(start: float, end: float, width: int) -> tuple[int, str]:

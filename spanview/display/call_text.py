@@ -8,7 +8,7 @@ from spanview.analysis.ray.exits import CUT_OFF, cut_off_by
 from spanview.analysis.ray.names import call_names
 from spanview.analysis.ray.waits import wait_of
 from spanview.analysis.ray.workers import driver_job_of, writer_of
-from spanview.display.units import count, duration
+from spanview.display.units import count, duration, nearest, rounded
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, PRODUCER
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.ray.functions import Function
     from spanview.analysis.ray.meanwhile import Meanwhile
+    from spanview.analysis.ray.wait_causes import WaitedFor
     from spanview.display.span_in_tree import SpanInTree
     from spanview.index.store import Store
 
@@ -25,6 +26,7 @@ NOT_YET_SEEN: Final = "not yet seen to run"
 """What is said of calls without an attempt that may still run, as far as processes show."""
 
 
+_FEWEST_CAUSES: Final = 2
 _LEAST_SHARE: Final = 0.005
 """Of waiting; less would be 0%."""
 
@@ -64,6 +66,21 @@ def waited_for_shares(function: Function) -> str:
         for waited_for, part in function.wait_parts
     ]
     return ", ".join(f"{text} {share:.0%}" for text, share in shares if share >= _LEAST_SHARE)
+
+
+def causes_text(causes: Iterable[tuple[WaitedFor, int]], step: int, most: int, *, is_certain: bool) -> str:
+    """Return what a wait was for, the longest known first, where there are several causes: `3 s for its arguments, …`.
+
+    Args:
+        causes: With how long each was, in nanoseconds.
+        step: What a time is rounded to; causes are left out of which that leaves nothing.
+        most: How many are named.
+    """
+    shown = sorted((not cause.is_known, -ns, cause) for cause, ns in causes if nearest(ns, step))
+    if len(shown) < _FEWEST_CAUSES:
+        return ""
+    texts = [f"{rounded(nearest(-ns, step))} {cause.label_of('', is_certain=is_certain)}" for _, ns, cause in shown]
+    return ", ".join([*texts[:most], *["…"] * (len(texts) > most)])
 
 
 def cold_starts_text(functions: Iterable[Function]) -> str:

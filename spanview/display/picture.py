@@ -34,6 +34,8 @@ class Row:
     """Where it is on the critical path, waiting included, by time."""
     waits: tuple[Stretch, ...] = ()
     """Where it waited before it ran; of similar siblings, where more of them wait than run, by time."""
+    wait_parts: tuple[tuple[str, float, float], ...] = ()
+    """What its wait was for, where that is certain: a letter for each part, and where it begins and ends."""
     inferred: Stretch | None = None
     """Where something was not seen, but must have been."""
     runs: Stretch | None = None

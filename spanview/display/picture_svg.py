@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
+from spanview.analysis.ray.wait_causes import LETTERS
 from spanview.display.cells import fitting, fixed
 from spanview.display.colors import COLORS
 from spanview.display.timeline import round_times
@@ -155,12 +156,20 @@ class _Sheet:
         # Dots stand above what runs of similar siblings, and leave room for it.
         hill = _BAR - (_DOTS if row.waits else 0)
         for kind, stretches, line in (
-            ("n" if row.is_open else "i", (row.inferred,), lines),
-            ("w", row.waits, y + _DOTS / 2 if row.density else lines),
+            ("n" if row.is_open else "i", [("", *row.inferred)] if row.inferred else [], lines),
+            (
+                "w",
+                row.wait_parts or [("", *wait) for wait in row.waits],
+                y + _DOTS / 2 if row.density else lines,
+            ),
         ):
-            for stretch in stretches:
-                if stretch is not None and (visible := self._clipped(stretch)):
-                    yield _path(kind, f"M{_number(visible[0])} {_number(line)}H{_number(visible[1])}")
+            for letter, *stretch in stretches:
+                first, end = self._clipped((stretch[0], stretch[1])) or (0, 0)
+                if letter and end - first > 2 * _CELL:
+                    yield _text(first, line + _DOTS, letter, "d")
+                    first += _CELL + 1
+                if end:
+                    yield _path(kind, f"M{_number(first)} {_number(line)}H{_number(end)}")
         if row.runs is not None and (visible := self._clipped(row.runs)):
             yield _path("l", _boxes([visible], y, _BAR), color)
             yield _path("s", _stripes(*visible, y), f'stroke="{COLORS[row.color % len(COLORS)]}"')
@@ -264,10 +273,12 @@ def _verticals(rows: Sequence[Row]) -> str:
 def _key(picture: Picture) -> str:
     """Return what the shapes that occur mean."""
     rows = picture.rows
+    letters = {letter for row in rows for letter, *_ in row.wait_parts}
     meanings = {
         "solid: the span itself, light: spans below run": any(row.bar for row in rows),
         "hill: how many similar siblings run": any(row.density for row in rows),
         "dots: waiting before it ran": any(row.waits for row in rows),
+        **{f"{letter} {cause.brief}": letter in letters for cause, letter in LETTERS.items()},
         "stripes: runs, until now": any(row.runs for row in rows),
         "dashes: inferred, not seen": any(row.inferred for row in rows),
         "◆ event": any(row.events for row in rows),

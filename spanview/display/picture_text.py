@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from spanview.display.bars import span_cells
+from spanview.analysis.ray.wait_causes import LETTERS
+from spanview.display.bars import WAIT, span_cells, wait_cells
 from spanview.display.cells import fitting, fixed, name_text, right
 from spanview.display.shades import ERROR, HEAD, QUIET, WARNING, plain, shade_of
 from spanview.display.timeline import ruler
@@ -20,20 +21,24 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 100
 """Columns, where nothing else is asked for."""
-_OWN, _LIGHT, _RUNNING, _WAIT, _INFERRED, _EVENT, _ERROR = "█▒▚┈╌◆✖"
+_OWN, _LIGHT, _RUNNING, _INFERRED, _EVENT, _ERROR = "█▒▚╌◆✖"
 _SHADES: Final = "░▒▓█"
 _MEANINGS: Final = {
     _OWN: "span",
     _LIGHT: "spans below run",
     _RUNNING: "runs, until now",
-    _WAIT: "waiting before it ran",
+    WAIT: "waiting before it ran",
+    **{letter: cause.brief for cause, letter in LETTERS.items()},
     _INFERRED: "inferred, not seen",
     _EVENT: "event",
     _ERROR: "error",
 }
-_SHADE_OF: Final = {_ERROR: ERROR, _WAIT: QUIET, _INFERRED: WARNING, _EVENT: HEAD}
-# `✖`, `┈┈┈`, `██▒▒▎`
-_SAME_SHADE: Final = re.compile(rf"{_ERROR}+|{_WAIT}+|{_INFERRED}+|{_EVENT}+|[^ {_ERROR}{_WAIT}{_INFERRED}{_EVENT}]+")
+_WAITS: Final = "".join((WAIT, *LETTERS.values()))
+_SHADE_OF: Final = {_ERROR: ERROR, _INFERRED: WARNING, _EVENT: HEAD, **dict.fromkeys(_WAITS, QUIET)}
+# `✖`, `a┈┈`, `██▒▒▎`
+_SAME_SHADE: Final = re.compile(
+    rf"{_ERROR}+|[{_WAITS}]+|{_INFERRED}+|{_EVENT}+|[^ {_ERROR}{_WAITS}{_INFERRED}{_EVENT}]+"
+)
 _DURATION: Final = 10
 _MIN_TIME_WIDTH: Final = 13
 """Both labels of the ruler, mostly."""
@@ -60,7 +65,7 @@ def picture_lines(picture: Picture, width: int = WIDTH, paint: Paint = plain) ->
     used: set[str] = set()
     for row in picture.rows:
         bar = _run(row, time) if row.density else _bar(row, time)
-        used |= {*bar} & {_ERROR, _WAIT} if row.density else {*bar}
+        used |= {*bar} & {_ERROR, WAIT} if row.density else {*bar}
         took = (right(fitting(texts, _DURATION - 1), _DURATION) for texts in (row.waited, row.lasted) if texts)
         yield f"{_label(row, name)}{''.join(took)}  {_painted(bar.rstrip(), row.color, paint)}".rstrip()
     if picture.left_out:
@@ -143,7 +148,7 @@ def _run(row: Row, width: int) -> str:
         share = max(row.density[first : max(first + 1, (cell + 1) * parts // width)])
         # What runs is to be seen between the dots.
         if waits[cell] >= _HALF and (not share or cell % 2):
-            cells.append(_WAIT)
+            cells.append(WAIT)
         else:
             cells.append(_SHADES[min(len(_SHADES) - 1, int(share * len(_SHADES)))] if share else " ")
     free = 0
@@ -157,10 +162,12 @@ def _run(row: Row, width: int) -> str:
 
 def _bar(row: Row, width: int) -> str:
     cells = [" "] * width
-    stretches = (row.inferred, _INFERRED), *((wait, _WAIT) for wait in row.waits), (row.runs, _RUNNING)
+    parts = [(letter, since * width, until * width) for letter, since, until in row.wait_parts]
+    stretches = (row.inferred, _INFERRED), *((wait, WAIT) for wait in row.waits), (row.runs, _RUNNING)
     for stretch, character in stretches:
         if stretch is not None:
-            _fill(cells, stretch, character)
+            first, end = _ends(stretch, width)
+            cells[first:end] = wait_cells(first, end, parts) if character == WAIT else character * (end - first)
     if row.bar is None:
         return "".join(cells)
     if row.bar[1] < 0 or row.bar[0] > 1:
@@ -177,12 +184,12 @@ def _bar(row: Row, width: int) -> str:
     return "".join(cells)
 
 
-def _fill(cells: list[str], stretch: Stretch, character: str) -> None:
-    first, last = int(stretch[0] * len(cells)), int(stretch[1] * len(cells))
+def _ends(stretch: Stretch, width: int) -> tuple[int, int]:
+    """Return the first cell of a stretch, and the one behind it."""
+    first, last = int(stretch[0] * width), int(stretch[1] * width)
     # What begins at the very end has the last cell.
-    first -= first == len(cells)
-    for cell in range(max(0, first), min(len(cells), last + 1)):
-        cells[cell] = character
+    first = max(0, first - (first == width))
+    return first, max(first, min(width, last + 1))
 
 
 def _shares(stretches: tuple[Stretch, ...], width: int) -> list[float]:

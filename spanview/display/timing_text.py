@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.names import RAN, SUBMITTED, short_names
 from spanview.analysis.ray.waits import wait_of
-from spanview.display.call_text import meanwhile_text
+from spanview.display.call_text import causes_text, meanwhile_text
 from spanview.display.histogram import SCALE, cell_of, histogram_text
 from spanview.display.parts import DetailPart, Tone
-from spanview.display.units import duration, moment
+from spanview.display.units import duration, last_digit, moment
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER
@@ -19,7 +19,7 @@ from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from spanview.analysis.diagnosis.finding import Certainty
     from spanview.analysis.ray.reasons import Why
@@ -52,8 +52,8 @@ class TimingFacts:
     """Why a call has no attempt; None for every other span."""
     generator: Certainty | None = None
     """How sure it is that an attempt is a generator's; None for every other span."""
-    wait_reason: str = ""
-    """What the first attempt of a call waited for; empty for every other span."""
+    wait_reasons: tuple[str, ...] = ()
+    """What the first attempt of a call waited for, and how long for each cause; nothing for every other span."""
 
 
 def timing_facts(subject: SpanInTree) -> TimingFacts:
@@ -73,18 +73,21 @@ def timing_facts(subject: SpanInTree) -> TimingFacts:
         from spanview.analysis.ray.generators import generators_of
 
         generator = generators_of(store).get(name.removesuffix(RAN))
-        return TimingFacts(own, among, None, generator, _wait_reason(subject))
+        return TimingFacts(own, among, None, generator, _wait_reasons(subject))
     return TimingFacts(own, among)
 
 
-def _wait_reason(subject: SpanInTree) -> str:
+def _wait_reasons(subject: SpanInTree) -> tuple[str, ...]:
     from spanview.analysis.ray.waited_for import AllAttempts
 
     attempts = AllAttempts(subject.store)
-    reason = attempts.reasons_of([subject.row]).get(subject.row)
+    reasons = attempts.reasons_of([subject.row])
+    reason, parts = reasons.get(subject.row), reasons.parts_of(subject.row)
     if reason is None:
-        return ""
-    return wait_text(subject.store, attempts, reason, subject.row)
+        return ()
+    step = last_digit(sum(parts.values()))
+    causes = causes_text(parts.items(), step, len(parts), is_certain=reason.is_certain)
+    return (wait_text(subject.store, attempts, reason, subject.row), *filter(None, [causes]))
 
 
 def wait_text(store: Store, attempts: AllAttempts, reason: WaitReason, attempt: int) -> str:
@@ -146,10 +149,10 @@ def _of_parts(subject: SpanInTree, facts: TimingFacts | None) -> Iterator[Detail
         from spanview.analysis.ray.generators import generator_text
 
         yield DetailPart("run time", generator_text(facts.generator), "")
-    yield from _of_wait(subject, "" if facts is None else facts.wait_reason)
+    yield from _of_wait(subject, () if facts is None else facts.wait_reasons)
 
 
-def _of_wait(subject: SpanInTree, reason: str) -> Iterator[DetailPart]:
+def _of_wait(subject: SpanInTree, reasons: Iterable[str]) -> Iterator[DetailPart]:
     """Say how long an attempt waited, and for what, as far as files say."""
     wait = wait_of(subject.store, subject.tree, subject.node)
     spans, start = subject.store.spans, subject.store.spans.start_ns[subject.row]
@@ -172,7 +175,7 @@ def _of_wait(subject: SpanInTree, reason: str) -> Iterator[DetailPart]:
         yield DetailPart("waited", f"{duration(retry)} after the previous attempt ended", str(retry))
         return
     yield DetailPart("waited", f"{duration(wait)} from its submission to its start", str(wait))
-    if reason:
+    for reason in reasons:
         yield DetailPart("", reason, reason)
 
 

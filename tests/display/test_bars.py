@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spanview.display.bars import EIGHTHS, bar, span_cells
+from spanview.display.bars import EIGHTHS, bar, span_cells, wait_cells
 
 BARS = [
     (0.0, 4, "▏   "),
@@ -81,3 +81,22 @@ def test_a_bar_is_inside_and_ends_where_the_span_ends(start: float, length: floa
     if len(drawn) > 1:
         last = drawn[-1]
         assert abs(cell + len(drawn) - 1 + EIGHTHS.index(last) / 8 - end) <= 1 / 16 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("parts", "drawn"),
+    [
+        ([], "┈┈┈┈┈┈┈┈"),
+        ([("a", 2, 6), ("r", 6, 10)], "a┈┈┈r┈┈┈"),
+        # what has no room for a dot behind its letter has none
+        ([("a", 2, 2.1), ("r", 2.1, 9), ("w", 9, 10)], "r┈┈┈┈┈┈┈"),
+        ([("a", 2, 8.4), ("w", 8.4, 10)], "a┈┈┈┈┈w┈"),
+        # what is out of sight begins at the edge, or isn't there
+        ([("t", -9, -3), ("a", -3, 4), ("r", 4, 99)], "a┈r┈┈┈┈┈"),
+        ([("a", -9, 99)], "a┈┈┈┈┈┈┈"),
+    ],
+)
+def test_waits(parts: list[tuple[str, float, float]], drawn: str) -> None:
+    """From cell 2 until before cell 10 there are dots, and a letter where each part begins that has room."""
+    assert wait_cells(2, 10, parts) == drawn
+    assert wait_cells(5, 4, parts) == ""

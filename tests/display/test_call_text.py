@@ -9,7 +9,7 @@ import pytest
 from builders import Builder, store_of
 from spanview.analysis.ray.functions import Function
 from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
-from spanview.display.call_text import call_text, cold_starts_text, waited_for_shares, waited_for_text
+from spanview.display.call_text import call_text, causes_text, cold_starts_text, waited_for_shares, waited_for_text
 from spanview.display.span_in_tree import SpanInTree
 
 if TYPE_CHECKING:
@@ -115,3 +115,30 @@ def test_all_that_calls_waited_for(sums: WaitSums, text: str, shares: str) -> No
     """What is known comes first, however much isn't; together it is all of their waiting."""
     function = Function("f", calls=18, total_wait_ns=192_000_000, waited_for=sums)
     assert (waited_for_text(function), waited_for_shares(function)) == (text, shares)
+
+
+@pytest.mark.parametrize(
+    ("causes", "is_certain", "text"),
+    [
+        ([(WaitedFor.ARGUMENTS, 3_000)], True, ""),
+        ([(WaitedFor.ARGUMENTS, 3_000), (WaitedFor.RESOURCES, 4)], True, ""),
+        (
+            [(WaitedFor.ARGUMENTS, 1_000), (WaitedFor.RESOURCES, 3_000)],
+            True,
+            "3 µs for a free worker, 1 µs for its arguments",
+        ),
+        (
+            [(WaitedFor.WORKER_START, 1_000), (WaitedFor.UNKNOWN, 3_000)],
+            False,
+            "1 µs likely for a worker to start, 3 µs cause unknown",
+        ),
+        (
+            [(cause, 1_000) for cause in WaitedFor],
+            True,
+            "1 µs for a free worker, 1 µs for a worker to start, 1 µs for an earlier attempt, …",
+        ),
+    ],
+)
+def test_causes(causes: list[tuple[WaitedFor, int]], is_certain: bool, text: str) -> None:  # noqa: FBT001 - a column
+    """The longest known cause is first and what isn't known last; what rounds to nothing is left out, too."""
+    assert causes_text(causes, 10, 3, is_certain=is_certain) == text

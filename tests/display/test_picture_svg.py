@@ -141,3 +141,15 @@ def test_any_text(text: str) -> None:
 def test_all_hostile_texts_at_once() -> None:
     """The same for one name that is all of them."""
     assert titles(drawn(picture(row(sanitise(ALL))))) == [sanitise(ALL)]
+
+
+def test_a_wait_of_several_causes() -> None:
+    """Each begins with its letter, where there is room, and dots go on behind it; the letters are explained."""
+    parts = ("a", 0.0, 0.25), ("r", 0.25, 0.255), ("w", 0.255, 0.5)
+    root = drawn(picture(row(bar=(0.5, 1.0), waits=((0.0, 0.5),), wait_parts=parts)))
+    assert [text for text in texts(root) if text in {"a", "r", "w"}][-2:] == ["a", "w"]
+    first, second, third = (dots.partition("H")[2] for dots in shapes(root, "w"))
+    assert [float(first), float(second), float(third)] == [
+        pytest.approx(LEFT + TIME * share, abs=0.1) for share in (0.25, 0.255, 0.5)
+    ]
+    assert " · dots: waiting before it ran · a arguments · r resources · w worker start" in texts(root)[-1]

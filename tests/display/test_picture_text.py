@@ -14,6 +14,7 @@ from rich.cells import cell_len
 
 from spanview.display.picture import Picture, Row
 from spanview.display.picture_text import picture_lines
+from spanview.display.shades import QUIET
 
 TITLE = "trace 1 · now · 100 ns · 2 spans · complete"
 
@@ -48,6 +49,15 @@ def bar_of(one: Row) -> str:
         (row_with(bar=(0.0, 1.0), own=((0.0, 1.0),)), "█" * 20),
         (row_with(bar=(0.5, 1.0), own=((0.75, 1.0),)), " " * 10 + "▒▒▒▒▒█████"),
         (row_with(bar=(0.5, 0.6), own=((0.5, 0.6),), waits=((0.25, 0.5),)), "     ┈┈┈┈┈██"),
+        (
+            row_with(
+                bar=(0.5, 0.6),
+                own=((0.5, 0.6),),
+                waits=((0.0, 0.5),),
+                wait_parts=(("a", 0.0, 0.3), ("r", 0.3, 0.31), ("w", 0.31, 0.5)),
+            ),
+            "a┈┈┈┈┈w┈┈┈██",
+        ),
         (row_with(bar=(0.0, 0.5), own=((0.0, 0.5),), events=(0.2, 1.0), is_error=True), "████◆█████✖        ◆"),
         (row_with(bar=(0.9, 1.0), own=((0.9, 1.0),), is_error=True), " " * 18 + "█✖"),
         (row_with(bar=(0.5, 0.5), own=((0.5, 0.5),)), " " * 10 + "▏"),
@@ -65,6 +75,7 @@ def bar_of(one: Row) -> str:
         "whole",
         "children",
         "wait",
+        "causes",
         "marks",
         "edge",
         "instant",
@@ -131,3 +142,11 @@ def test_no_line_is_wider(rows: list[Row], width: int) -> None:
     """Whatever the rows are, each stays within the columns that are asked for."""
     lines = [*picture_lines(picture(*rows), width)][1:]
     assert all(cell_len(line) <= width for line in lines[-1 - len(rows) : -1])
+
+
+def test_what_the_letters_of_a_wait_mean() -> None:
+    """Those are explained that stand there, and they step back with the dots."""
+    wait = row_with(bar=(0.5, 1.0), waits=((0.0, 0.5),), wait_parts=(("a", 0.0, 0.3), ("r", 0.3, 0.31)))
+    lines = [*picture_lines(picture(wait), 60, lambda text, shade: f"<{text}>" if shade == QUIET else text)]
+    assert "<a┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈>" in lines[2]
+    assert lines[3] == "▒ spans below run   ┈ waiting before it ran   a arguments"

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from builders import Builder
+from pictures import ROOT, viewer_of
+from spanview.tui.help.help_screen import KeyLines
 from spanview.tui.trace.waterfall import Split, Waterfall
-from viewers import Growing, looking_at
+from viewers import Growing, Look, looking_at
 
 if TYPE_CHECKING:
     from builders import Document
@@ -216,3 +218,33 @@ async def test_deep_traces_have_names() -> None:
         await look.press("enter", "G")
         await look.until(lambda: "level 399" in look.text)
         assert "399│" in look.text
+
+
+@pytest.mark.parametrize("size", [(80, 24), (110, 32), (200, 50)], ids=["small", "usual", "large"])
+async def test_what_ray_says_of_a_wait(size: tuple[int, int]) -> None:
+    """Nine tenths of one call's wait were for its arguments, the rest for a free worker; the help has the letters."""
+    app = viewer_of(str(ROOT / "fixtures" / "ray-events-hook"), query="name~main__.after")
+    async with app.run_test(size=size) as pilot:
+        look = Look(app, pilot, Growing())
+        await look.until(lambda: not app.feed_state.loading)
+        await look.press("enter")
+        await look.until_shown("a┈┈", "r┈┈")
+        before, _, after = times(look.screen.query_one(Waterfall))[0].partition("r")
+        assert len(before) / len(before + after.rstrip("▐█▕ ")) == pytest.approx(0.88, abs=0.07)
+        await look.press("question_mark")
+        await look.until_shown("traces grouped by root name")
+        signs = [text for _, shown, text in look.screen.query_one(KeyLines)._lines if "a┈┈r┈" in shown]
+        assert "what for: t retry" in signs[0]
+
+
+async def test_what_is_only_likely_stays_dots() -> None:
+    """Without Ray's own events there are no letters, whatever the line above has found out."""
+    app = viewer_of(str(ROOT / "fixtures" / "ray-events-hook" / "spans"), query="name~own_worker")
+    async with app.run_test(size=(110, 32)) as pilot:
+        look = Look(app, pilot, Growing())
+        await look.until(lambda: not app.feed_state.loading)
+        await look.press("enter")
+        await look.until_shown("waiting before own_worker ran (likely")
+        drawn = times(look.screen.query_one(Waterfall))[0]
+        assert "┈┈┈" in drawn
+        assert set(drawn).isdisjoint("tarcwq?")

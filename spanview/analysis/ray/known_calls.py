@@ -53,6 +53,15 @@ class KnownCalls:
         """What all attempts waited for, where many will be asked for; else None."""
         return self.attempts.reasons_of(self.attempts.rows) if self._traces else None
 
+    def told_waits_in(self, trace: int) -> WaitReasons | None:
+        """Return what the calls of a trace waited for, by their first attempts; None where Ray itself says nothing."""
+        if self._store.ray is None:
+            return None
+        from spanview.analysis.ray.calls import calls_of
+
+        calls = calls_of(self._store, [trace])
+        return self.attempts.reasons_of([call.attempts[0] for call in calls if call.attempts])
+
     @cached_property
     def reasons(self) -> Mapping[int, Why]:
         """Why calls have no attempt, by the rows of their PRODUCERs."""

@@ -10,19 +10,25 @@ if TYPE_CHECKING:
 
 
 class WaitedFor(StrEnum):
-    """What most of a wait was for, or what it ended with."""
+    """What most of a wait was for, or what it ended with; in the order of time."""
 
-    ARGUMENTS = "its arguments"
-    """Only Ray's own events show it."""
-    WORKER_START = "a worker to start"
-    RESOURCES = "a free worker"
-    """Or for what else it needs, which no node had left."""
-    ACTOR = "its actor"
-    """The actor ran something else."""
-    CREATION = "its actor to be ready"
     RETRY = "an earlier attempt"
     """Which left no span; only Ray's own events show it."""
+    ARGUMENTS = "its arguments"
+    """Only Ray's own events show it."""
+    RESOURCES = "a free worker"
+    """Or for what else it needs, which no node had left."""
+    CREATION = "its actor to be ready"
+    WORKER_START = "a worker to start"
+    ACTOR = "its actor"
+    """The actor ran something else."""
     UNKNOWN = "unknown"
+    """As handing over a call, at the end."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is known, certainly or likely, what was waited for."""
+        return self is not WaitedFor.UNKNOWN
 
     def label_of(self, extent: str, *, is_certain: bool) -> str:
         """Return the words for a part of a wait, as `likely mostly for a worker to start`.
@@ -50,6 +56,8 @@ class WaitedFor(StrEnum):
 KINDS: Final = (*WaitedFor,)
 UNKNOWN: Final = KINDS.index(WaitedFor.UNKNOWN)
 """The last one."""
+LETTERS: Final = dict(zip(KINDS, "tarcwq?", strict=True))
+"""What a waterfall's dots begin with that stand for each, where Ray's own events say so."""
 
 
 class WaitSum(NamedTuple):

@@ -58,7 +58,7 @@ _MOST_START_NS: Final = 10_000 * _MILLISECOND
 """An actor's worker that takes longer may have waited for room."""
 LEAST_SHARED_NS: Final = 50 * _MILLISECOND
 """In less, something else may have happened by chance."""
-_MOST_HANDOVER_NS: Final = 20 * _MILLISECOND
+MOST_HANDOVER_NS: Final = 20 * _MILLISECOND
 """So soon after a result is there, the call that takes it begins."""
 _MAX_RECORDS: Final = 20_000
 """Attempts whose records are read for their numbers, those that waited longest; further ones count as first ones."""
@@ -89,7 +89,7 @@ class WaitReason:
     @property
     def is_known(self) -> bool:
         """Whether it is known, certainly or likely, what was waited for."""
-        return self.waited_for is not WaitedFor.UNKNOWN
+        return self.waited_for.is_known
 
     @property
     def label(self) -> str:
@@ -129,7 +129,7 @@ class WaitReasons:
         kind, wait_ns, share_ns = KINDS[number], sum(parts), parts[number]
         if is_certain and parts[UNKNOWN] > share_ns:
             kind, share_ns = WaitedFor.UNKNOWN, parts[UNKNOWN]
-        is_whole, is_most = wait_ns - share_ns <= _MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
+        is_whole, is_most = wait_ns - share_ns <= MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
         asked = self._asked.get(row, "") if kind is WaitedFor.RESOURCES else ""
         return WaitReason(kind, int(self._shown_by[index]), is_whole, is_most, is_certain, asked)
 
@@ -143,6 +143,24 @@ class WaitReasons:
         """Tell whether Ray's own events explain the wait of an attempt."""
         index = self._indexes.get(row)
         return index is not None and bool(self._are_certain[index])
+
+    def last_parts(self, rows: Places, ns: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
+        """Return what the last stretches of attempts' waits were for, a row each, and where something is only likely.
+
+        Args:
+            ns: How long the stretches are. What lies before the wait is of unknown cause, and so is a short one.
+        """
+        parts, are_likely = np.zeros((len(rows), len(KINDS)), np.int64), np.zeros(len(rows), np.bool_)
+        index = np.searchsorted(self._rows, rows)
+        known = np.flatnonzero(index < len(self._rows))
+        known = known[self._rows[index[known]] == rows[known]]
+        parts[known], are_likely[known] = self._parts_ns[index[known]], ~self._are_certain[index[known]]
+        left = np.asarray(ns, np.int64)[:, None]
+        # Parts stand in the order of time: the last ones fill the stretch first.
+        filled = np.minimum(np.cumsum(parts[:, ::-1], axis=1), left)[:, ::-1]
+        parts = filled - np.append(filled[:, 1:], np.zeros_like(left), axis=1)
+        parts[:, UNKNOWN] += left[:, 0] - filled[:, 0]
+        return parts, are_likely
 
     @cached_property
     def _indexes(self) -> dict[int, int]:
@@ -281,7 +299,7 @@ class AllAttempts:
         self._most = int(Levels.of(starts, ends).counts.max(initial=0))
         # A worker that goes on within a handover was never free.
         goes_on = np.append(processes[1:] == processes[:-1], False)[: len(processes)]
-        lasts = np.where(goes_on, np.minimum(ends + _MOST_HANDOVER_NS, np.append(starts[1:], 0)[: len(starts)]), ends)
+        lasts = np.where(goes_on, np.minimum(ends + MOST_HANDOVER_NS, np.append(starts[1:], 0)[: len(starts)]), ends)
         levels = Levels.of(starts, np.maximum(lasts, ends))
         self._level_times, self._level_counts = levels.times, np.append(0, levels.counts)
         self._began = np.sort(starts[np.unique(processes, return_index=True)[1]])
@@ -338,7 +356,7 @@ class AllAttempts:
         is_first, is_created = chosen == firsts, is_method & (made >= 0) & (2 * starting >= waits)
         is_started = is_first & (starting >= _LEAST_START_NS) & (is_task | is_made)
         # Where it began a while after another one had ended there, it waited for something else at last.
-        follows = ~is_first & (starts - self._reached[previous] <= _MOST_HANDOVER_NS)
+        follows = ~is_first & (starts - self._reached[previous] <= MOST_HANDOVER_NS)
         is_behind = is_method & follows & ~self._concurrent[chosen] & (is_busy | (busy >= LEAST_SHARED_NS))
         has_many = previous > index + (self._reached[index] <= prepared)
         is_queued = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
@@ -347,7 +365,7 @@ class AllAttempts:
         ready = submitted.copy()
         ready[is_open] = self._last_results(chosen[is_open], submitted[is_open])
         alone = prepared - self._alone_since(chosen, ready, submitted, prepared)
-        is_last = (alone > 0) & (starts - prepared <= _MOST_HANDOVER_NS)
+        is_last = (alone > 0) & (starts - prepared <= MOST_HANDOVER_NS)
         there = starts - np.maximum(ready, prepared)
         behind = np.where(is_busy, there, np.minimum(busy, there))
         is_created &= is_last | (2 * alone >= waits)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from rich.cells import cell_len
 from rich.segment import Segment
 
+from spanview.analysis.ray.wait_causes import LETTERS
 from spanview.display.cells import in_lines
 from spanview.docs import PAGES, summary_of
 from spanview.tui.keys import KEYS, Key, KeyGroup, On, keys_on, spelt
@@ -40,6 +41,7 @@ class Sign:
     """What it stands for."""
 
 
+_CAUSES: Final = ", ".join(f"{letter} {cause.brief}" for cause, letter in LETTERS.items())
 HelpLine: TypeAlias = "Key | Page | Sign | str"
 """What a line of the help is of."""
 _SIGNS: Final = (
@@ -69,6 +71,7 @@ _SIGNS: Final = (
     (On.TRACE, Sign("████", "the span itself runs")),
     (On.TRACE, Sign("████", "dim: something below it runs; without colours, ░░░░")),
     (On.TRACE, Sign("┈┈┈┈", "submitted, waiting to start")),
+    (On.TRACE, Sign("a┈┈r┈", f"the same, if Ray's own events say what for: {_CAUSES}")),
     (On.TRACE, Sign("────", "being submitted")),
     (On.TRACE, Sign("╌╌╌╌", "not seen: a missing parent, or an end that was never written")),
     (On.TRACE, Sign("░▒▓█", "similar siblings in one row: how many of them are running")),

@@ -6,6 +6,7 @@ from collections import Counter
 from copy import copy
 from dataclasses import dataclass
 from enum import Enum
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.unended import Fate, known_until, ran_until
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.reasons import Why
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.ray.unseen import Guess
+    from spanview.analysis.ray.waited_for import WaitReasons
     from spanview.analysis.silent import SilentFailure
     from spanview.index.store import Store
     from spanview.tui.trace.stitched_trace import StitchedTrace
@@ -100,6 +102,8 @@ class Appearance:
         """The rows of calls without an attempt that may still run, as far as that was asked."""
         self.silent_positions: Sequence[int] = ()
         """The positions of these spans, and of parents that are lost, in order."""
+        self.waits: WaitReasons | None = None
+        """What calls waited for, where Ray's own events say so, as far as that was asked."""
         self.lit_path: LitPath | None = None
         """The critical path, where it is lit."""
         self._events: dict[int, list[int]] = {}
@@ -181,6 +185,17 @@ class Appearance:
     def path_of(self, stitched: StitchedTrace) -> LitPath:
         """Return the critical path of a trace; called in a thread."""
         return LitPath(self._store, stitched, known_until(self.unended, stitched.whole.end_ns))
+
+    def wait_parts(self, node: int) -> list[tuple[str, tuple[int, int]]]:
+        """Return what a node's wait was for, where that is certain: letters, with when each part begins and ends."""
+        if self.waits is None or self._model.tree.is_missing(node):
+            return []
+        from spanview.analysis.ray.wait_causes import LETTERS
+
+        row = self._model.tree.rows[node]
+        parts = self.waits.parts_of(row) if self.waits.is_certain(row) else {}
+        ends = [*accumulate(parts.values(), initial=self._model.tree.start_ns(node) - sum(parts.values()))]
+        return [*zip(map(LETTERS.__getitem__, parts), pairwise(ends), strict=True)]
 
     def events_of(self, row: int) -> list[int]:
         """Return the times of a span's events; of records that are no larger than most."""

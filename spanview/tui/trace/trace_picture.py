@@ -150,6 +150,7 @@ class _Rows:
             own=self._own(node, bar),
             lit=self._lit(node),
             waits=self._waits(node),
+            wait_parts=tuple((letter, *self._stretch(part)) for letter, part in self._appearance.wait_parts(node)),
             inferred=inferred,
             runs=runs,
             is_open=not is_missing,

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.answer import Answer
     from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.ray.waited_for import WaitReasons
     from spanview.analysis.telling import Tell
     from spanview.display.span_in_tree import SpanInTree
     from spanview.display.timing_text import TimingFacts
@@ -83,6 +84,8 @@ class _Answered(NamedTuple):
     """What had become of spans without an end, by row."""
     until_ns: int
     """When the last span ended, or was known to run."""
+    waits: WaitReasons | None
+    """What calls waited for, where Ray's own events say so."""
 
 
 class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
@@ -614,20 +617,29 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
     def _find_answer(self, _traces: Sequence[int] | None, _tell: Tell) -> _Answered:
         """Called in a thread: find the answer, as of the time until which all else is shown then."""
         from spanview.analysis.answer import answer_of
+        from spanview.analysis.ray.known_calls import KnownCalls
 
         stitched = self._model.stitched
         unended = self.viewer.running.unended((self.trace,)) if stitched.without_end else NO_UNENDED
         until = known_until(unended, stitched.whole.end_ns)
-        answer = answer_of(self._store, self.trace, stitched.unjoined, until)
-        return _Answered(answer, stitched.short_names, unended, max(stitched.whole.end_ns, *until.values(), 0))
+        known = KnownCalls(self._store)
+        answer = answer_of(self._store, self.trace, stitched.unjoined, until, known)
+        until_ns = max(stitched.whole.end_ns, *until.values(), 0)
+        return _Answered(answer, stitched.short_names, unended, until_ns, known.told_waits_in(self.trace))
 
-    def _answer_version(self) -> tuple[int, int, int, int]:
-        """Return what the answer depends on: how much of the trace is shown, and until when it is known to have run."""
-        stitched = self._model.stitched
-        return len(stitched.unjoined.rows), stitched.replaced, self._missing.asked_ns, self._model.ended_ns
+    def _answer_version(self) -> tuple[int, ...]:
+        """Return what the answer depends on: how much of the trace is shown, and until when it is known to have run.
+
+        Ray's own events may say more of it, too.
+        """
+        stitched, told = self._model.stitched, 0 if self._store.ray is None else self._store.ray.version
+        return len(stitched.unjoined.rows), stitched.replaced, self._missing.asked_ns, self._model.ended_ns, told
 
     def _take_answer(self, answered: _Answered) -> None:
         self._answered = answered
+        if (self._appearance.waits, answered.waits) != (None, None):
+            self._appearance.waits = answered.waits
+            self.rows.refresh()
         if answered.unended:
             self._missing.take_unended(answered.unended)
         self._say_answer()

@@ -1,6 +1,7 @@
 """Tree and waterfall: a line a span, its place in the tree on the left, its time on the right.
 
 ─┈┈██████▌✖      being submitted (where a call is one row), waiting, the span (light where a descendant runs), a failure
+a┈┈r┈┈████       waiting for arguments, then for resources, where Ray's own events say so
       ▒▒▒▒▒▒▒    a span that runs, until now
       ╌╌╌╌╌╌╌    a span without an end, of which nobody knows whether it runs, or that is lost
 ┈┈┈░┈▒█▓▒░       how many similar siblings run at each time, and dots where more of them wait
@@ -18,7 +19,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 from spanview.analysis.ray.unended import Fate
-from spanview.display.bars import span_cells
+from spanview.display.bars import WAIT, span_cells, wait_cells
 from spanview.display.cells import fitting, name_text
 from spanview.display.picture import heads_of_rows
 from spanview.model.codes import ERROR
@@ -54,7 +55,7 @@ _SHORTEST_NAME: Final = 14
 _Cells: TypeAlias = "list[tuple[str, Style | None]]"
 _LIGHT: Final = Style(dim=True)
 _EVENT, _FAILED = "◆", "✖"
-_SUBMITTED, _WAIT, _UNSEEN, _RUNNING = "─", "┈", "╌", "▒"
+_SUBMITTED, _UNSEEN, _RUNNING = "─", "╌", "▒"
 _SHADES: Final = "░▒▓█"
 
 
@@ -331,7 +332,7 @@ class Waterfall(LineList):
         for cell, (number, waits) in enumerate(zip(counts, waiting, strict=True)):
             # What runs is to be seen between the dots.
             if waits > number and (not number or cell % 2):
-                cells[cell] = (_WAIT, self.paint_style("dim"))
+                cells[cell] = (WAIT, self.paint_style("dim"))
             elif number:
                 cells[cell] = (_SHADES[-(-number * len(_SHADES) // most) - 1], color)
         for cell, is_marked in enumerate(marked(run.failures.profile(window, len(cells)))):
@@ -367,9 +368,13 @@ class Waterfall(LineList):
                 cells[cell] = (_SUBMITTED, self._color_of(node) + _LIGHT)
         wait = self.model.stitched.wait(node)
         if wait:
-            submitted = window.place(self.model.tree.start_ns(node) - wait, len(cells))
-            for cell in range(max(0, round(submitted)), behind):
-                cells[cell] = (_WAIT, self.paint_style("dim"))
+            first = max(0, round(window.place(self.model.tree.start_ns(node) - wait, len(cells))))
+            parts = [
+                (letter, window.place(since, len(cells)), window.place(until, len(cells)))
+                for letter, (since, until) in self.appearance.wait_parts(node)
+            ]
+            for cell, character in enumerate(wait_cells(first, behind, parts), first):
+                cells[cell] = (character, self.paint_style("dim"))
 
     def _draw_span(self, node: int, left: float, right_: float, cells: _Cells, window: Window) -> int:
         """Draw the bar, light where something below the span runs; return the cell behind it."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.known_calls import KnownCalls
     from spanview.analysis.ray.reasons import Why
     from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.ray.waited_for import WaitReasons
     from spanview.analysis.silent import SilentFailure
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance
@@ -56,6 +57,8 @@ class _Known(NamedTuple):
     """How spans failed without an error, by row."""
     open_calls: Collection[int] = ()
     """The rows of calls without an attempt that may still run."""
+    waits: WaitReasons | None = None
+    """What calls waited for, where Ray's own events say so."""
 
 
 class Preview(Vertical):
@@ -139,7 +142,8 @@ class Preview(Vertical):
         reasons = known.reasons_among(calls_of(store, [trace]).without_attempt)
         silent, open_calls = silent_failures(store, [trace], running.is_open, reasons=reasons)
         texts = answer_texts(answer, stitched.short_names, len(open_calls))
-        return _Known(unended, texts, reasons if stitched.has_calls else {}, silent, open_calls)
+        shown = reasons if stitched.has_calls else {}
+        return _Known(unended, texts, shown, silent, open_calls, known.told_waits_in(trace))
 
     def _show(self, made: tuple[TraceModel, Appearance, _Known]) -> None:
         from spanview.tui.trace.waterfall import RulerLine, Waterfall
@@ -177,6 +181,7 @@ class Preview(Vertical):
         appearance = rows.appearance
         appearance.take_unended(known.unended)
         appearance.reasons, appearance.silent, appearance.open_calls = known.reasons, known.silent, known.open_calls
+        appearance.waits = known.waits
         appearance.lay_out_silent()
         parts = [viewer.root_name(model.trace), lasted_text(self._store, model.trace, model.tree, known.unended)]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]

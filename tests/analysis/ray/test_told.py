@@ -7,15 +7,22 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from claims import differences, tasks_by_name
+from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
-from spanview.analysis.ray.waited_for import AllAttempts, wait_reasons
-from spanview.display.timing_text import wait_text
+from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN
+from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, wait_reasons
+from spanview.display.answer_text import answer_texts
+from spanview.display.span_in_tree import SpanInTree
+from spanview.display.timing_text import timing_facts, wait_text
 from spanview.sources.loading import load_store
 
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
@@ -142,3 +149,57 @@ def test_what_ray_calls_failed_counts_as_failed() -> None:
         "__main__.raises": (1, 0),
         "__main__.sleeper": (0, 1),
     }
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_the_line_above_a_trace_says_the_parts(recording: str) -> None:
+    """Where a call's whole wait is on the path and had several causes for certain, they are the call's, and add up."""
+    store = load_store(FIXTURES / recording)
+    calls = [call for call in calls_of(store) if call.attempts]
+    waits, seen = wait_reasons(store, [call.attempts[0] for call in calls]), 0
+    for call in calls:
+        parts = [part for part in answer_of(store, store.spans.trace[call.row]).parts if part.doing is Doing.WAITING]
+        causes = {cause: ns for part in parts for cause, ns in part.causes if ns}
+        told, wait_ns = waits.parts_of(call.attempts[0]), sum(part.ns for part in parts)
+        if len(calls_of(store, [store.spans.trace[call.row]])) > 1 or wait_ns != sum(told.values()):
+            continue
+        is_several = waits.is_certain(call.attempts[0]) and wait_ns - max(told.values()) > 20_000_000
+        assert causes == (told if is_several else {})
+        seen += is_several
+    assert seen >= 12
+
+
+def test_what_is_said_of_a_wait_s_parts() -> None:
+    """In the line above the trace, shorter where there is less room, and in the details; without events, as before."""
+    for told, folder in ((True, FIXTURES / "ray-events-hook"), (False, FIXTURES / "ray-events-hook" / "spans")):
+        store = load_store(folder)
+        calls = [call for call in calls_of(store) if call.function == "__main__.after"]
+        call = min(calls, key=lambda call: store.spans.start_ns[call.attempts[0]])
+        trace, row = store.spans.trace[call.row], call.attempts[0]
+        texts, tree = answer_texts(answer_of(store, trace)), store.tree(trace)
+        of_span = SpanInTree(store.span(row), store, trace, tree, tree.rows.index(row))
+        reasons = timing_facts(of_span).wait_reasons
+        if told:
+            lead = "2.25 s = 2.15 s waiting before after ran (1.52 s for its arguments"
+            assert texts[0] == f"{lead}, 620 ms for a free worker) + 100 ms running"
+            assert texts[1] == f"{lead}, …) + 100 ms running"
+            assert reasons == ("mostly for its arguments", "1.52 s for its arguments, 620 ms for a free worker")
+        else:
+            assert "arguments" not in "".join((*texts, *reasons))
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 5), min_size=len(KINDS), max_size=len(KINDS)), min_size=1, max_size=4),
+    st.lists(st.integers(0, 40), min_size=5, max_size=5),
+)
+def test_the_last_of_a_wait(parts: list[list[int]], lengths: list[int]) -> None:
+    """Its causes are those of the last nanoseconds, one by one; before the wait, and without one, nothing is known."""
+    rows = np.arange(len(parts)) * 2
+    waits = WaitReasons(rows, np.array(parts), rows, rows % 4 == 0, {})
+    asked = np.append(rows, 99)
+    found, are_likely = waits.last_parts(asked, np.array(lengths[: len(asked)]))
+    assert are_likely.tolist() == [*(row % 4 != 0 for row in rows.tolist()), False]
+    for of_row, ns, counted in zip([*parts, []], lengths, found.tolist(), strict=False):
+        each = [kind for kind, number in enumerate(of_row) for _ in range(number)]
+        each = ([UNKNOWN] * ns + each)[-ns:] if ns else []
+        assert counted == [each.count(kind) for kind in range(len(KINDS))]

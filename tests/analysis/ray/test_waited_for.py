@@ -386,7 +386,7 @@ def _says_what_went_on(store: Store, text: str) -> None:
     said = answer_texts(answer_of(store, trace))[0]
     assert f"waiting before {function_of(names[spans.name[row]])} ran ({text or open_text})" in said
     facts = timing_facts(SpanInTree(store.span(row), store, trace, tree, tree.rows.index(row)))
-    assert facts.wait_reason == "; ".join(filter(None, (open_text, text)))
+    assert facts.wait_reasons == ("; ".join(filter(None, (open_text, text))),)
 
 
 _QUEUED: Final = "1 A.f#1 < 10-11\n1 A.f#2 < 10-11\n1 A.f#3 < 11-12\n"

@@ -220,18 +220,18 @@ def test_more_files_than_descriptors(limit: str, writers: list[int], tmp_path: P
             printed = output.read_text()
             return {int(number) for number in re.findall(rf'"file-(\d+)-{time_of_it}\."', printed)}
 
-        def wait_for(time_of_it: int, count: int, seconds: float) -> set[int]:
-            deadline = time.monotonic() + seconds
+        def wait_for(time_of_it: int, count: int) -> set[int]:
+            deadline = time.monotonic() + 100
             while len(names(time_of_it)) < count and time.monotonic() < deadline:
                 time.sleep(0.05)
             return names(time_of_it)
 
         try:
-            assert len(wait_for(1, _WRITERS, 60)) == _WRITERS
+            assert len(wait_for(1, _WRITERS)) == _WRITERS
             # Not those that were read last.
             for number in range(_BUSY):
                 _write(writers[number], number, 2)
-            assert len(wait_for(2, _BUSY, 30)) == _BUSY
+            assert len(wait_for(2, _BUSY)) == _BUSY
             for path in folder.iterdir():
                 path.unlink()
             # Whoever is looked for next has been seen to be gone.
@@ -239,7 +239,7 @@ def test_more_files_than_descriptors(limit: str, writers: list[int], tmp_path: P
             for number, descriptor in enumerate(writers):
                 _write(descriptor, number, 3)
             has_room = "-H" in limit
-            found = wait_for(3, _WRITERS if has_room else _HELD, 12)
+            found = wait_for(3, _WRITERS if has_room else _HELD)
         finally:
             process.terminate()
             process.wait()

@@ -40,6 +40,8 @@ DEADLINE_S: Final = 60.0
 """Long enough for a busy machine; nothing waits for it to pass."""
 _APP_S: Final = 1.0
 """So long an app that does nothing more is waited for."""
+_HELD_S: Final = 5.0
+"""So long what a key has asked for is waited for before the next key."""
 CHARACTERS: Final = {
     "space": " ",
     "slash": "/",
@@ -156,12 +158,23 @@ class Look:
         return found[0]
 
     async def press(self, *keys: str) -> None:
-        """Press keys, each as Textual names it, and let them act one after the other."""
-        for key in keys:
+        """Press keys, each as Textual names it, and let them act one after the other, on what the one before brings."""
+        for number, key in enumerate(keys):
+            if number:
+                await self._bring()
             self._send(key)
             # Again for what the first round's messages have brought about: a new screen, or another focus.
             await self._settle()
         await self.pilot.pause()
+
+    async def _bring(self) -> None:
+        """Let what is worked on be there; not longer than a while, for a test may hold it up."""
+        deadline, was_at_rest = time.monotonic() + _HELD_S, True
+        while any(not worker.is_finished for worker in self.app.workers) and time.monotonic() < deadline:
+            was_at_rest = False
+            await asyncio.sleep(0.005)
+        if not was_at_rest:
+            await self._settle()
 
     async def _settle(self) -> None:
         """Let what was sent, and what comes of it, be done."""

@@ -21,6 +21,7 @@ from builders import Builder, file_of, span_id, store_of, time_text, trace_id
 from hostile import ALL, documents
 from hostile import shown as made_visible
 from programs import spanview
+from seeds import sample
 from spanview.analysis.answer import answer_of
 from spanview.analysis.ray.names import short_names
 from spanview.analysis.ray.unended import Fate, Unended
@@ -99,7 +100,8 @@ def drawing() -> list[Document]:
 # -- what it shows -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.shortened
+@pytest.mark.parametrize("name", sample(RECORDINGS, 9))
 def test_the_figures_are_those_of_the_commands(name: str, windows: Windows, tmp_path: Path) -> None:
     """The statistics, the traces, their answers and their rows are what Python says of a recording."""
     folder, path = FIXTURES / name / "spans", tmp_path / "page.html"

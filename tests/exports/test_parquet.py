@@ -17,7 +17,7 @@ from builders import Builder, MemoryReader, file_of, store_of, store_of_files
 from pages import ROOT
 from programs import spanview as run
 from quick.folders import make
-from seeds import seeds
+from seeds import sample, seeds
 from spanview.exports import arrow_spans, parquet, shares
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.losses import Losses
@@ -110,7 +110,8 @@ def check(store: Store) -> list[dict[str, Any]]:
     return rows
 
 
-@pytest.mark.parametrize("name", FIXTURES)
+@pytest.mark.shortened
+@pytest.mark.parametrize("name", sample(FIXTURES, 10))
 def test_recordings(name: str) -> None:
     """The recordings of all writers and layouts: each span is a row, and has what its line has."""
     assert check(load_store(ROOT / "fixtures" / name))

@@ -428,9 +428,8 @@ async def test_what_may_still_come_is_no_finding(host: FakeHost, monkeypatch: py
 async def test_what_runs_has_one_time_on_a_screen(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
     """The title, the root's row and the sentence say the same at each moment, also when more has come since."""
     assert host.alive
-    began_ns = time.time_ns()
-    clock = SimpleNamespace(time_ns=lambda: EPOCH_NS + 10**9 + time.time_ns() - began_ns)
-    monkeypatch.setattr(unended, "time", clock)
+    now_ns = [EPOCH_NS + 10**9]
+    monkeypatch.setattr(unended, "time", SimpleNamespace(time_ns=lambda: now_ns[0]))
     seen = set[str]()
     async with looking_at(data=begun(), size=(140, 40)) as look:
         await look.tell(FOLLOWING)
@@ -446,7 +445,10 @@ async def test_what_runs_has_one_time_on_a_screen(host: FakeHost, monkeypatch: p
 
         for _ in range(15):
             check()
+            now_ns[0] += 10**8
             await look.pilot.pause(0.1)
+        await look.until_shown("so far 2")
+        check()
         assert len(seen) > 1
         child = Builder().span("late", span=3, parent=1, start=0, duration=9 * 10**6)
         await look.grow(child, path="spans/8.jsonl")

@@ -5,13 +5,14 @@ task 1, attempt 0: made  ┐
 task 1, attempt 0: sent  ├▶ task 1, attempt 0   made, sent, runs, …
 task 1, attempt 0: runs  ┘
 
-Lines are added as they come, and merged when someone looks: attempts are in the order of their keys then.
+Lines are added as they come, and merged when many wait, or someone looks: attempts are in the order of their keys then.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from spanview.formats.ray_events import ActorUpdate, RayUpdates, TaskUpdate
     from spanview.index.arrays import Flags, Places
 
+_MOST_WAITING: Final = 500_000
+"""Lines that wait until they are merged with fewer than half as many attempts: 59 bytes each."""
 UNKNOWN_TASK: Final = -1
 """The number of an attempt that no line speaks of."""
 _SEPARATOR: Final = re.compile(r"[/\\][^/\\]*$")
@@ -75,6 +78,11 @@ class RayTasks:
         for texts in (self.names, self.errors, self.resources, self._workers):
             _ = texts[""]
         self._pending: list[dict[str, NDArray[Any]]] = []
+        self._waiting = 0
+        """Lines in these."""
+        self._is_merged = True
+        """Whether there are no such lines, and no folder has got another session since these were merged."""
+        self._merging = Lock()
         dtypes = {"key": np.uint64, **_NUMBERS, **dict.fromkeys(_TIMES, np.int64)}
         self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in dtypes.items()}
         self._messages = dict[tuple[int, int, int], str]()
@@ -94,7 +102,7 @@ class RayTasks:
         number = self._folders[_SEPARATOR.split(path)[0]]
         self.version += updates.lines
         for node in updates.nodes:
-            self._folders_of_nodes.setdefault(node.node, set()).add(number)
+            self._note_node(node.node, number)
             self.nodes[node.node] = node.resources
         for actor in updates.actors:
             self._take_actor(number, actor)
@@ -103,10 +111,16 @@ class RayTasks:
         if updates.scanned is not None:
             self._take_lines(number, updates.scanned)
 
+    def _note_node(self, node: bytes, folder: int) -> None:
+        """Take note that a folder knows a node; it may be of the session of other folders by that."""
+        folders = self._folders_of_nodes.setdefault(node, set())
+        self._is_merged &= folder in folders
+        folders.add(folder)
+
     def _take_actor(self, folder: int, update: ActorUpdate) -> None:
         actor = self.actors.setdefault((folder, update.actor), Actor(update.class_name))
         if update.node:
-            self._folders_of_nodes.setdefault(update.node, set()).add(folder)
+            self._note_node(update.node, folder)
         actor.state, actor.cause = update.state, update.cause or actor.cause
         actor.starts += update.state == "ALIVE"
         actor.pid = update.pid or actor.pid
@@ -125,7 +139,7 @@ class RayTasks:
     def _take_lines(self, folder: int, lines: TaskLines) -> None:
         says = lines.says
         for node in {update.node for update in says} - {b""}:
-            self._folders_of_nodes.setdefault(node, set()).add(folder)
+            self._note_node(node, folder)
         numbers = {
             "folder": [folder] * len(says),
             "attempt": [update.attempt for update in says],
@@ -141,7 +155,12 @@ class RayTasks:
         columns: dict[str, NDArray[Any]] = {"key": lines.keys}
         columns |= {name: np.array(values).astype(_NUMBERS[name])[lines.numbers] for name, values in numbers.items()}
         columns |= {name: lines.states[:, index] for index, name in enumerate(_TIMES)}
-        self._pending.append(columns)
+        with self._merging:
+            self._pending.append(columns)
+            self._is_merged = False
+            self._waiting += len(lines.keys)
+            if self._waiting > max(_MOST_WAITING, 2 * len(self._columns["key"])):
+                self._merge_waiting()
 
     # -- as columns --------------------------------------------------------------------------------------------------
 
@@ -150,19 +169,22 @@ class RayTasks:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return a column, in the order of the attempts: by key, session and attempt."""
-        pending = len(self._pending)
-        if pending:
-            self._merge([self._columns, *self._pending[:pending]])
-            del self._pending[:pending]
-        return self._columns[name]
+        with self._merging:
+            if not self._is_merged:
+                self._merge_waiting()
+            return self._columns[name]
 
-    def _merge(self, parts: Sequence[Mapping[str, NDArray[Any]]]) -> None:
-        """Make one row of all that speak of one attempt."""
+    def _merge_waiting(self) -> None:
+        self._columns = self._merged([self._columns, *self._pending])
+        self._pending, self._waiting, self._is_merged = [], 0, True
+
+    def _merged(self, parts: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+        """Return one row of all that speak of one attempt."""
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         sessions = self._sessions[columns["folder"]]
         order = np.lexsort((columns["attempt"], sessions, columns["key"]))
         same = [column[order] for column in (columns["key"], sessions, columns["attempt"])]
-        is_first = np.append(True, np.any([column[1:] != column[:-1] for column in same], axis=0))
+        is_first = np.append(True, np.any([column[1:] != column[:-1] for column in same], axis=0))[: len(order)]
         firsts = np.flatnonzero(is_first)
         merged: dict[str, NDArray[Any]] = {}
         for name, column in columns.items():
@@ -176,7 +198,7 @@ class RayTasks:
                 says = np.where(values != 0, np.arange(len(values)), len(values))
                 first = np.minimum.reduceat(says, firsts)
                 merged[name] = np.append(values, values.dtype.type(0))[first]
-        self._columns = merged
+        return merged
 
     @property
     def sessions(self) -> Places:

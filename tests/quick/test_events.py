@@ -11,9 +11,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import orjson
 import pytest
 
 from seeds import seeds
+from spanview.formats.ray_events import NodeUpdate, RayUpdates, updates_of
+from spanview.index import ray_tasks
 from spanview.index.ray_tasks import RayTasks
 from spanview.quick import events, known_rows, pages, processes
 
@@ -157,3 +160,35 @@ def test_recorded_lines_are_not_decoded(tmp_path: Path, counts: dict[str, int]) 
     (tmp_path / "a.log").write_bytes(b"".join(line + b"\n" for line in varied))
     load(tmp_path, quick_from=0)
     assert counts == {"decoded": 0, "all": 40 * len(shapes)}
+
+
+def test_few_lines_wait_to_be_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However often a task is spoken of, what is held is one row of each attempt, and as many lines as may wait."""
+    dice = random.Random(2)
+    lines = [line for line in _recorded() if b'"EXPORT_TASK"' in line]
+    data = b"".join(_POSITION.sub(b"\\g<1>%d" % dice.randrange(1_000), line) + b"\n" for line in lines * 40)
+    (tmp_path / "a.log").write_bytes(data)
+    monkeypatch.setattr(pages, "PAGE_BYTES", 60_000)
+    monkeypatch.setattr(processes, "BLOCK_ROWS", 700)
+    whole = load(tmp_path, quick_from=0).ray
+    monkeypatch.setattr(ray_tasks, "_MOST_WAITING", 1_000)
+    merged = load(tmp_path, quick_from=0).ray
+    assert whole is not None
+    assert merged is not None
+    assert sum(len(part["key"]) for part in whole._pending) == len(lines) * 40
+    assert sum(len(part["key"]) for part in merged._pending) <= 1_000
+    for name in (*ray_tasks._NUMBERS, *ray_tasks._TIMES):
+        assert whole[name].tolist() == merged[name].tolist(), name
+    assert sum(merged[name].itemsize for name in ("key", *ray_tasks._NUMBERS, *ray_tasks._TIMES)) <= 60
+
+
+def test_folders_that_turn_out_to_be_of_one_session() -> None:
+    """What two folders say of an attempt is one row, also where a node that both know comes last."""
+    tasks = ray_tasks.RayTasks()
+    update = next(iter(updates_of([orjson.loads(line) for line in _recorded() if b'"node_id"' not in line]).tasks))
+    for folder in ("a", "b"):
+        tasks.take(f"{folder}/events.log", RayUpdates([update]))
+    assert len(tasks) == 2
+    for folder in ("a", "b"):
+        tasks.take(f"{folder}/events.log", RayUpdates(nodes=[NodeUpdate(b"node", {})]))
+    assert len(tasks) == 1

@@ -36,6 +36,8 @@ _TOP: Final = 104
 _BAR: Final = 12
 _DOTS: Final = 4
 """Pixels of a line of dots above what runs of similar siblings."""
+_LEAST_LETTERED: Final = 2 * _CELL
+"""Pixels that a part of a wait needs for its letter, with dots behind it."""
 _STRIPE: Final = 6
 """Pixels from one stripe of what runs to the next."""
 _MIN_NAME_WIDTH, _MAX_NAME_WIDTH = 24, 64
@@ -165,7 +167,7 @@ class _Sheet:
         ):
             for letter, *stretch in stretches:
                 first, end = self._clipped((stretch[0], stretch[1])) or (0, 0)
-                if letter and end - first > 2 * _CELL:
+                if letter and end - first > _LEAST_LETTERED:
                     yield _text(first, line + _DOTS, letter, "d")
                     first += _CELL + 1
                 if end:
@@ -273,7 +275,8 @@ def _verticals(rows: Sequence[Row]) -> str:
 def _key(picture: Picture) -> str:
     """Return what the shapes that occur mean."""
     rows = picture.rows
-    letters = {letter for row in rows for letter, *_ in row.wait_parts}
+    parts = ((letter, min(1, end) - max(0, first)) for row in rows for letter, first, end in row.wait_parts)
+    letters = {letter for letter, share in parts if share * _TIME > _LEAST_LETTERED}
     meanings = {
         "solid: the span itself, light: spans below run": any(row.bar for row in rows),
         "hill: how many similar siblings run": any(row.density for row in rows),

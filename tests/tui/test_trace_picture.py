@@ -15,12 +15,16 @@ import pytest
 from hypothesis import given, settings
 
 from builders import EPOCH_NS, Builder, Document, store_of, time_text
+from pictures import ROOT
 from span_graphs import graphs
 from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.unended import Fate, Unended
+from spanview.commands.pictures import bar_lines
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
+from spanview.sources.loading import load_store
 from spanview.tui.trace.appearance import Appearance
 from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.stitched_trace import StitchedTrace
@@ -31,6 +35,7 @@ from svgs import parsed
 
 if TYPE_CHECKING:
     from spanview.display.picture import Picture
+    from spanview.index.store import Store
 
 
 def documents() -> list[Document]:
@@ -282,3 +287,23 @@ def test_any_trace_can_be_drawn(spans: list[Document]) -> None:
         assert len(picture.rows) == len(model.rows)
         parsed(b"".join(svg_chunks([picture])))
         assert len([*picture_lines(picture)]) >= len(model.rows) + 3
+
+
+@pytest.mark.parametrize("session", [True, False], ids=["with events", "without"])
+def test_what_ray_says_of_waits_is_in_pictures(*, session: bool) -> None:
+    """Letters begin the parts of waits where Ray's own events are beside the spans; only there."""
+    folder = ROOT / "fixtures" / "ray-events-hook"
+    store = load_store(folder if session else folder / "spans")
+    (attempt, *_) = (
+        row for row in range(len(store.spans)) if name_of(store, row) == "__main__.after ray.remote_worker"
+    )
+    lines = [*bar_lines(store, store.spans.trace[attempt], KnownCalls(store), 100)]
+    (drawn,) = (line for line in lines if line.startswith("  after"))
+    assert bool(re.search(" a┈{30,}r┈{10,}[▐█▕]", drawn)) is session
+    assert bool(re.search("  ┈{50,}[▐█▕]", drawn)) is not session
+    assert ("┈ waiting before it ran   a arguments   r resources" in lines[-1]) is session
+
+
+def name_of(store: Store, row: int) -> str:
+    """Return the name of a span."""
+    return store.names.texts[store.spans.name[row]]

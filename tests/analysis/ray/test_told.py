@@ -203,3 +203,22 @@ def test_the_last_of_a_wait(parts: list[list[int]], lengths: list[int]) -> None:
         each = [kind for kind, number in enumerate(of_row) for _ in range(number)]
         each = ([UNKNOWN] * ns + each)[-ns:] if ns else []
         assert counted == [each.count(kind) for kind in range(len(KINDS))]
+
+
+def test_clocks_that_are_centuries_apart(tmp_path: Path) -> None:
+    """A wait of more nanoseconds than a number of 64 bits holds is said as it is, without its causes."""
+    folder = tmp_path / "session"
+    shutil.copytree(FIXTURES / "ray-events-bundled", folder)
+    for path in (folder / "spans").glob("*.txt"):
+        text = path.read_text(encoding="utf-8")
+        for name, year in (("after ray.remote", 1678), ("after ray.remote_worker", 2261)):
+            for found in re.findall(rf'"name": "__main__\.{name}",.*?"end_time": "[^"]*"', text, re.DOTALL):
+                text = text.replace(found, re.sub(r'(_time": ")\d{4}', rf"\g<1>{year}", found))
+        path.write_text(text, encoding="utf-8")
+    store = load_store(folder)
+    calls = [call for call in calls_of(store) if call.function == "__main__.after"]
+    for call in calls:
+        (part,) = (part for part in answer_of(store, store.spans.trace[call.row]).parts if part.doing is Doing.WAITING)
+        assert part.ns > 2**63
+        assert not part.causes
+    assert len(calls) == 2

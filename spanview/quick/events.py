@@ -45,6 +45,8 @@ _MOST_NEW: Final = 4
 """Forms of one length that are learned from a page."""
 _MOST_FORMS: Final = 512
 """If there are more, all are forgotten."""
+_MOST_SAID: Final = 8 * 1024
+"""The same of what lines of one form say: a combination for each worker, or a few."""
 _NUMBERS: Final = re.compile(rb'"(?:std(?:err|out)_(?:start|end)|worker_pid|timestamp)":(\d+)')
 _TIMES: Final = re.compile(rb'"(?:\d+|start_time|end_time)":"(\d{19})"')
 _TEXTS: Final = re.compile(
@@ -160,7 +162,7 @@ class _Form:
 
     def take(self, buffer: Bytes, starts: Places) -> tuple[Places, Words, NDArray[np.int64], Places]:
         """Return which lines fit, the keys of their tasks, their times, and which of `says` each says."""
-        if len(self.says) > _MOST_FORMS:
+        if len(self.says) > _MOST_SAID:
             self.says, self._known = [], KnownRows(sum(end - begin for begin, end in self._said))
         rows, fits = self._template.take(buffer, starts)
         words = rows.view(np.uint64)

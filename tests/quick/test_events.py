@@ -129,6 +129,7 @@ def test_scanned_as_decoded(seed: int, tmp_path: Path, monkeypatch: pytest.Monke
     # However many lines are damaged, the others are scanned.
     monkeypatch.setattr(pages, "_MISFIT_SHARE", 1)
     monkeypatch.setattr(events, "_MOST_FORMS", dice.choice((3, events._MOST_FORMS)))
+    monkeypatch.setattr(events, "_MOST_SAID", dice.choice((3, events._MOST_SAID)))
     monkeypatch.setattr(known_rows, "_MAX_ROWS", dice.choice((2, known_rows._MAX_ROWS)))
     monkeypatch.setattr(processes, "BLOCK_ROWS", dice.choice((700, processes.BLOCK_ROWS)))
     recorded, broken = _recorded(), dice.choice((0, 0.02, 0.3))

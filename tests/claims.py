@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final
 from rays_word import attempts_in
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
-from spanview.analysis.ray.outcomes import outcomes_of
+from spanview.analysis.ray.outcomes import Became, outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
+from spanview.analysis.ray.told_outcomes import CallOutcome
 from spanview.analysis.ray.waited_for import wait_reasons
+from spanview.model.codes import ERROR
+from spanview.model.times import NO_TIME
 from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
@@ -104,7 +107,10 @@ def differences(store: Store, tasks: Mapping[int, Sequence[Attempt]]) -> list[st
     for call in calls:
         task, told = tasks[call.row], became[call.row]
         made = next((each for each in task if each.kind == "ACTOR_CREATION_TASK" and each.outcome == "finished"), None)
-        if task and (told.outcome.key, told.certainty) != ((made or task[0]).outcome, Certainty.CERTAIN):
+        expected_outcome = (made or task[0]).outcome if task else ""
+        # What Ray said last may be older than what spans prove.
+        is_proven = expected_outcome in {"pending", "running"} and told == _by_spans_alone(store, call)
+        if task and not is_proven and (told.outcome.key, told.certainty) != (expected_outcome, Certainty.CERTAIN):
             different.append(f"{call.function}: {told}, but {task[0].outcome}")
         if not (task and call.attempts and (call.wait_ns or 0) >= _HANDOVER_NS):
             continue
@@ -113,6 +119,18 @@ def differences(store: Store, tasks: Mapping[int, Sequence[Attempt]]) -> list[st
         if expected and parts != expected:
             different.append(f"{call.function}: {parts}, but {dict(expected)}")
     return different
+
+
+def _by_spans_alone(store: Store, call: Call) -> Became | None:
+    """Return what an attempt shows that has an end, or a constructor that failed; None where neither is there."""
+    if call.attempts and store.spans.end_ns[call.attempts[-1]] != NO_TIME:
+        has_failed = store.spans.status[call.attempts[-1]] == ERROR
+        return Became(CallOutcome.FAILED if has_failed else CallOutcome.FINISHED)
+    actor = f"{call.function.rpartition('.')[0]}.__init__"
+    made = [each for each in calls_of(store) if each.function == actor and each.attempts]
+    if made and all(store.spans.status[each.attempts[-1]] == ERROR for each in made):
+        return Became(CallOutcome.CONSTRUCTOR_FAILED)
+    return None
 
 
 def _expected_waits(store: Store, call: Call, task: Sequence[Attempt]) -> Mapping[str, int]:

@@ -80,10 +80,13 @@ class Attempt:
             parts["actor"] -= fetched.get("6", 0)
         else:
             is_made = self.is_first or self.kind == "ACTOR_CREATION_TASK"
+            # One that was there before, and took no time, was up.
+            is_made = is_made and (not began_ns or began_ns >= self.made_ns or sent - ready >= 50_000_000)
             starting = min(max(began_ns, ready), sent) if is_made else sent
             put("resources", ready, starting)
             put("worker_start", starting, sent)
-        if self.is_first or self.kind == "ACTOR_CREATION_TASK":
+        is_first = self.is_first or self.kind == "ACTOR_CREATION_TASK"
+        if is_first and (not began_ns or began_ns >= self.made_ns):
             put("worker_start", ran, started_ns)
         parts["arguments"] += sum(fetched.get(state, 0) for state in _FETCHING)
         parts["unknown"] = max(0, started_ns - since_ns - parts.total())

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 _EXIT: Final = "AsyncioActorExit"
+_CANCELLED: Final = frozenset(("CancelledError", "KeyboardInterrupt"))
+"""Exceptions by which Ray interrupts what is cancelled."""
 _MAX_RECORDS: Final = 20_000
 """Records of failed attempts that are read; further ones count as failed."""
 _KNOWN: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
@@ -70,6 +72,11 @@ def cut_off_by(store: Store, row: int) -> str:
         text = store.span(row).attributes.get(ENDED_BY) if has_any else ""
         known[row] = text if isinstance(text, str) and "exit_actor" not in text else ""
     return known[row]
+
+
+def is_cancelled(store: Store, row: int) -> bool:
+    """Tell whether an attempt was cut off as Ray interrupts what is cancelled, a task or a call of an async actor."""
+    return cut_off_by(store, row).partition(":")[0].rpartition(".")[2] in _CANCELLED
 
 
 def is_exit(description: str | None) -> bool:

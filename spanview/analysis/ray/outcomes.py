@@ -1,5 +1,6 @@
 """What became of calls: in Ray's own words where its events have them, else as far as spans show.
 
+an attempt that was interrupted  cancelled, likely, where Ray has it as finished or failed
 Ray's events                     finished, cancelled, worker died, …, as `told_outcomes` has it; certain
 else the last attempt            finished, or failed with an error; running, or worker died, as its process shows
 else no attempt, and a reason    as `reasons` has it: constructor failed, argument failed, finished without a trace
@@ -14,6 +15,7 @@ import numpy as np
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import Outcome
+from spanview.analysis.ray.exits import cut_off_by, is_cancelled
 from spanview.analysis.ray.reasons import Reason
 from spanview.analysis.ray.told_outcomes import CallOutcome, told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
@@ -62,9 +64,26 @@ def outcomes_of(
     """
     told = told_outcomes(store, np.array([call.row for call in calls], np.int64))
     return {
-        call.row: Became(told[call.row].outcome) if call.row in told else _by_spans(call, reasons, unended)
+        call.row: _by_ray(store, call, told[call.row].outcome, _by_spans(call, reasons, unended))
+        if call.row in told
+        else _by_spans(call, reasons, unended)
         for call in calls
     }
+
+
+def _by_ray(store: Store, call: Call, told: CallOutcome, shown: Became) -> Became:
+    """Return what Ray says, unless spans show something else: what isn't over there may be, and what ended was cut off.
+
+    Ray has a task as finished that was cancelled while it ran, and one of an async actor as failed.
+    """
+    if not told.is_over and shown.certainty is Certainty.CERTAIN and shown.outcome.is_over:
+        return shown
+    if call.attempts and told in {CallOutcome.FINISHED, CallOutcome.FAILED}:
+        if is_cancelled(store, call.attempts[-1]):
+            return Became(CallOutcome.CANCELLED, Certainty.LIKELY)
+        if told is CallOutcome.FINISHED and cut_off_by(store, call.attempts[-1]):
+            return _UNKNOWN
+    return Became(told)
 
 
 def _by_spans(call: Call, reasons: Mapping[int, Why], unended: Mapping[int, Unended]) -> Became:

@@ -471,7 +471,7 @@ class _Reasons:
         if self._store.spans.status[call.row] == ERROR:
             return _NOT_SUBMITTED
         told = self._of_ray(call.row)
-        if told is not None:
+        if told is not None and not told.may_run:
             return told
         if self._was_refused(call):
             return Why(Reason.REFUSED, "its replica refused it, being full: Ray Serve called a replica again")
@@ -481,8 +481,11 @@ class _Reasons:
         if actor is not None and call.is_constructor:
             text = "its actor has run calls, so it already existed, or its constructor's record isn't here"
             return Why(Reason.UNTRACED, text, Certainty.CERTAIN)
-        of_method = self._of_method(call, actor)
-        return of_method or self._of_argument(call) or self._of_log(call) or self._unknown(call, actor)
+        shown = self._of_method(call, actor) or self._of_argument(call) or self._of_log(call)
+        # What Ray said last may be old, but what spans make likely is no more than that.
+        if shown is None or (told is not None and shown.certainty is not Certainty.CERTAIN):
+            return told or shown or self._unknown(call, actor)
+        return shown
 
     def _told_outcomes(self, calls: Calls) -> Mapping[int, ToldOutcome]:
         """Return what Ray's own events say of calls without an attempt, by row."""

@@ -5,13 +5,14 @@ a task, an actor's creation    made ──arguments──▶ ready ──resourc
 a call of an actor             made ──arguments──▶ ready ──creation──▶ sent ──actor──▶ runs
 a second attempt               the first one made ──retry──▶ it ready ──▶ …, where no span shows the first one
 
-A worker that runs its first task loads the function, and what traces it, between `runs` and the span's start: that is
-its start, too. What is left, as handing over a call, is unknown.
+A worker that began for its first task loads the function, and what traces it, between `runs` and the span's start: that
+is its start, too. One that had begun before may still have been starting, or waited for room: that is likely only. What
+is left, as handing over a call, is unknown.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -30,13 +31,17 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 
+_LEAST_START_NS: Final = 50_000_000
+"""A worker that was there before the call was made, and took no longer, was up already."""
+
+
 class ToldWaits(NamedTuple):
     """What Ray says that attempts waited for."""
 
     are_told: Flags
     """Of which it says anything."""
     are_certain: Flags
-    """Of these, all but those whose worker may have waited for room as well, since nobody knows when it began."""
+    """Of these, all but those whose worker began before they were made, or nobody knows when."""
     parts_ns: NDArray[Any]
     """How long each waited for what, a column for each of `WaitedFor`, from its call's end to its start."""
     asked: Mapping[int, str]
@@ -62,7 +67,8 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     sent = np.where(sent == NO_STATE, runs, sent)
     is_method = kind == TASK_KINDS.index("ACTOR_TASK")
     is_first = tasks.are_first()[found] | (kind == TASK_KINDS.index("ACTOR_CREATION_TASK"))
-    starting = np.where(is_first & ~is_method, np.clip(began, ready, np.maximum(ready, sent)), sent)
+    is_started = is_first & ~is_method & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
+    starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
 
     def between(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
         """Return what of a stretch is a part of each wait."""
@@ -80,7 +86,8 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     put(WaitedFor.ACTOR, np.where(is_method, between(sent, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
     put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
-    put(WaitedFor.WORKER_START, np.where(is_first, between(runs, until), 0))
+    # What was there before it was called loads the function then, which is no start.
+    put(WaitedFor.WORKER_START, np.where(is_first & ((began == 0) | (began >= made)), between(runs, until), 0))
     if tasks.have_fetched:
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
         whole = WaitedFor.ACTOR, WaitedFor.RESOURCES
@@ -94,7 +101,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     texts, has_asked = tasks.resources.texts, parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0
     asked = np.flatnonzero(are_told & has_asked)
     resources = tasks["resources"][found[asked]].tolist()
-    are_certain = are_told & ~(is_first & ~is_method & (began == 0))
+    are_certain = are_told & ~(is_started & (began < made))
     return ToldWaits(
         are_told,
         are_certain,

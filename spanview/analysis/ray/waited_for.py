@@ -131,7 +131,8 @@ class WaitReasons:
             kind, share_ns = WaitedFor.UNKNOWN, parts[UNKNOWN]
         is_whole, is_most = wait_ns - share_ns <= MOST_HANDOVER_NS, 2 * share_ns >= wait_ns
         asked = self._asked.get(row, "") if kind is WaitedFor.RESOURCES else ""
-        return WaitReason(kind, int(self._shown_by[index]), is_whole, is_most, is_certain, asked)
+        shown_by = NO_ROW if kind is WaitedFor.UNKNOWN else int(self._shown_by[index])
+        return WaitReason(kind, shown_by, is_whole, is_most, is_certain, asked)
 
     def parts_of(self, row: int) -> dict[WaitedFor, int]:
         """Return how long an attempt waited for what, in nanoseconds; empty where it hardly waited."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from claims import differences, tasks_by_name
 from spanview.analysis.answer import Doing, answer_of
+from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.outcomes import outcomes_of
@@ -222,3 +223,23 @@ def test_clocks_that_are_centuries_apart(tmp_path: Path) -> None:
         assert part.ns > 2**63
         assert not part.causes
     assert len(calls) == 2
+
+
+def test_what_was_cancelled_while_it_ran_is_not_finished(tmp_path: Path) -> None:
+    """Ray has it as finished, or as failed; its span says by what it was cut off."""
+    folder = tmp_path / "session"
+    shutil.copytree(FIXTURES / "ray-events-hook", folder)
+    for path in (folder / "spans").glob("*.jsonl"):
+        text = path.read_text(encoding="utf-8")
+        ended = '{"key":"ray.ended_by","value":{"stringValue":"KeyboardInterrupt"}},'
+        lines = (
+            line.replace('"attributes":[{"key":"ray.remote"', f'"attributes":[{ended}{{"key":"ray.remote"')
+            if "__main__.wide ray.remote_worker" in line
+            else line
+            for line in text.splitlines(keepends=True)
+        )
+        path.write_text("".join(lines), encoding="utf-8")
+    store = load_store(folder)
+    calls = [call for call in calls_of(store) if call.function == "__main__.wide"]
+    became = outcomes_of(store, calls, {})
+    assert [(each.outcome.key, each.certainty) for each in became.values()] == [("cancelled", Certainty.LIKELY)] * 3

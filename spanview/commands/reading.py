@@ -14,7 +14,7 @@ from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.problems import NoSuchPathError
 from spanview.sources.details import RecordReader
 from spanview.sources.discover import STANDARD_INPUT
-from spanview.sources.places import default_places, event_folder, how_to_turn_tracing_on
+from spanview.sources.places import default_places, event_folder, events_beside, how_to_turn_tracing_on
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions, WorkerStart
 from spanview.sources.unended import let_ask
@@ -47,7 +47,7 @@ def read_options(options: Options, *, keep_details: bool = True, newest_first: b
     """Return how a session is to read."""
     return ReadOptions(
         places(options),
-        events=() if options.paths else (event_folder(options.environment),),
+        events=events_beside(options.paths) if options.paths else (event_folder(options.environment),),
         cap=options.cap,
         follow=options.follow,
         newest_first=newest_first,

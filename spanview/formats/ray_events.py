@@ -100,12 +100,21 @@ class TaskLines(NamedTuple):
     """For each line the times of `STATES`."""
 
 
+class JobUpdate(NamedTuple):
+    """What one line says of a job."""
+
+    job: bytes
+    is_over: bool
+    """Whether its driver has ended."""
+
+
 class RayUpdates(NamedTuple):
     """What lines of events say."""
 
     tasks: Sequence[TaskUpdate] = ()
     actors: Sequence[ActorUpdate] = ()
     nodes: Sequence[NodeUpdate] = ()
+    jobs: Sequence[JobUpdate] = ()
     scanned: TaskLines | None = None
     """More of tasks, of which nothing is in `tasks`."""
 
@@ -113,7 +122,7 @@ class RayUpdates(NamedTuple):
     def lines(self) -> int:
         """How many lines say them."""
         scanned = 0 if self.scanned is None else len(self.scanned.numbers)
-        return len(self.tasks) + len(self.actors) + len(self.nodes) + scanned
+        return len(self.tasks) + len(self.actors) + len(self.nodes) + len(self.jobs) + scanned
 
 
 def is_event(value: Any) -> bool:
@@ -122,8 +131,9 @@ def is_event(value: Any) -> bool:
 
 
 def updates_of(events: Iterable[Mapping[str, Any]]) -> RayUpdates:
-    """Return what events say of tasks, actors and nodes."""
+    """Return what events say of tasks, actors, nodes and jobs."""
     tasks, actors, nodes = list[TaskUpdate](), list[ActorUpdate](), list[NodeUpdate]()
+    jobs = list[JobUpdate]()
     for event in events:
         data = event["event_data"]
         match event["source_type"]:
@@ -140,7 +150,9 @@ def updates_of(events: Iterable[Mapping[str, Any]]) -> RayUpdates:
                     if isinstance(value, (int, float))
                 }
                 nodes.append(NodeUpdate(_id(data.get("node_id")), resources))
-    return RayUpdates(tasks, actors, nodes)
+            case "EXPORT_DRIVER_JOB":
+                jobs.append(JobUpdate(_id(data.get("job_id")), data.get("is_dead") is True))
+    return RayUpdates(tasks, actors, nodes, jobs)
 
 
 def _task_update(task: bytes, data: Mapping[str, Any]) -> TaskUpdate:

@@ -94,6 +94,8 @@ class RayTasks:
         """What nodes have, or had."""
         self._known_sessions: tuple[int, Places] = -1, np.empty(0, np.int64)
         """For a version, the session of each attempt."""
+        self._jobs = dict[tuple[int, bytes], bool]()
+        """Whether the driver of each job has ended, by folder and id."""
         self.version = 0
         """Grows with each line."""
 
@@ -104,6 +106,7 @@ class RayTasks:
         for node in updates.nodes:
             self._note_node(node.node, number)
             self.nodes[node.node] = node.resources
+        self._jobs |= {(number, job.job): job.is_over for job in updates.jobs}
         for actor in updates.actors:
             self._take_actor(number, actor)
         if updates.tasks:
@@ -220,6 +223,12 @@ class RayTasks:
         """Return the session of a node; -1 for one that no line names."""
         folders = self._folders_of_nodes.get(node)
         return -1 if not folders else int(self._sessions[min(folders)])
+
+    def is_over(self, session: int) -> bool:
+        """Tell whether the drivers of all jobs of a session have ended, as far as Ray says."""
+        sessions = self._sessions
+        of_session = [over for (folder, _), over in self._jobs.items() if sessions[folder] == session]
+        return bool(of_session) and all(of_session)
 
     def find(self, keys: NDArray[np.uint64], sessions: Places) -> tuple[Places, Places]:
         """Return where the attempts of some tasks begin among all, and end."""

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING
 from spanview.formats.framing.framer import DEFAULT_CAP
 from spanview.index.store import Store
 from spanview.sources.details import RecordReader
+from spanview.sources.places import events_beside
 from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions, WorkerStart
 from spanview.sources.unended import let_ask
@@ -35,7 +36,8 @@ def load_store(
     # A process that has threads isn't forked.
     processes = WorkerStart.FORKED if active_count() == 1 else WorkerStart.NONE
     names = (fspath(paths),) if isinstance(paths, str | PathLike) else tuple(fspath(path) for path in paths)
-    options = ReadOptions(names, cap=cap, processes=processes, use_cache=use_cache)
+    beside = events_beside(names)
+    options = ReadOptions(names, cap=cap, processes=processes, use_cache=use_cache, events=beside)
     session = Session(options, store, details, standard_input)
     for _ in session.load():
         pass

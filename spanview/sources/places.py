@@ -14,7 +14,8 @@ DEMO: Final = os.path.join(os.path.dirname(os.path.dirname(__file__)), "demo")
 _SESSION_SPANS: Final = os.path.join("logs", "spans")
 """Below a session of Ray, where spanview's own hook writes: what collects Ray's logs takes them along."""
 _SERVE_SPANS: Final = os.path.join("logs", "serve", "spans")
-_EVENTS: Final = os.path.join("logs", "export_events")
+_LOGS: Final = "logs"
+_EVENTS: Final = os.path.join(_LOGS, "export_events")
 """Below a session, where Ray writes its own events, if it is told to."""
 
 
@@ -30,6 +31,13 @@ def default_places(environment: Mapping[str, str]) -> list[str]:
 def event_folder(environment: Mapping[str, str]) -> str:
     """Return the folder of Ray's own events, which are read beside spans that are in the default places."""
     return os.path.join(latest_session(environment), _EVENTS)
+
+
+def events_beside(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return where Ray's own events are, if it writes any, of the sessions in whose `logs` some PATHs are."""
+    folders = (os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path)) for path in paths if path != "-")
+    beside = {os.path.dirname(folder): None for folder in folders}
+    return tuple(os.path.join(logs, os.path.basename(_EVENTS)) for logs in beside if os.path.basename(logs) == _LOGS)
 
 
 def in_words(places: Sequence[str]) -> str:

@@ -76,6 +76,8 @@ def _by_ray(store: Store, call: Call, told: CallOutcome, shown: Became) -> Becam
 
     Ray has a task as finished that was cancelled while it ran, and one of an async actor as failed.
     """
+    if told is CallOutcome.UNKNOWN:
+        return shown
     if not told.is_over and shown.certainty is Certainty.CERTAIN and shown.outcome.is_over:
         return shown
     if call.attempts and told in {CallOutcome.FINISHED, CallOutcome.FAILED}:

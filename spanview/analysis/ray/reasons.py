@@ -503,9 +503,10 @@ class _Reasons:
         reason = _OF_RAY.get(told.outcome.name)
         if reason is None:
             return Why(Reason.UNTRACED, "Ray says that it finished, and no span of it is here", Certainty.CERTAIN)
-        if told.outcome.is_over:
+        if told.outcome.has_failed:
             return Why(reason, f"Ray says: {told.text}", Certainty.CERTAIN)
-        return Why(reason, f"Ray said last that it {told.text}", Certainty.CERTAIN, may_run=True, brief=told.text)
+        text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
+        return Why(reason, text, Certainty.CERTAIN, may_run=not told.is_over, brief=told.text)
 
     def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function

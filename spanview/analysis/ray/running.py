@@ -451,7 +451,7 @@ class Running:
         from spanview.analysis.ray.told_outcomes import CallOutcome, told_outcomes
 
         told = told_outcomes(self._store, [row]).get(row)
-        if told is None or told.outcome.is_over:
+        if told is None or told.is_over:
             return None
         return Assessment(True, f"{told.text}, as Ray says", runs=told.outcome is CallOutcome.RUNNING)
 

@@ -47,7 +47,6 @@ class CallOutcome(StrEnum):
     RUNNING = "running"
     NOT_SUBMITTED = "not submitted"
     UNKNOWN = "unknown"
-    """Ray never says one of these two."""
 
     @property
     def key(self) -> str:
@@ -62,7 +61,7 @@ class CallOutcome(StrEnum):
     @property
     def has_failed(self) -> bool:
         """Whether it has failed, or was cancelled."""
-        return self.is_over and self is not CallOutcome.FINISHED
+        return self.is_over and self not in {CallOutcome.FINISHED, CallOutcome.UNKNOWN}
 
 
 class ToldOutcome(NamedTuple):
@@ -70,8 +69,10 @@ class ToldOutcome(NamedTuple):
 
     outcome: CallOutcome
     text: str
-    """In a clause, of what isn't over without its subject, `waits for 1 GPU`; with texts from files."""
+    """In a clause, of what waits or runs, or did, without its subject, `waits for 1 GPU`; with texts from files."""
     has_run: bool
+    is_over: bool = True
+    """Whether nothing more becomes of it; what waits, or runs, ends with its driver."""
 
 
 _BY_ERROR: Final = {
@@ -137,9 +138,14 @@ def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
         return _failed(tasks, index, has_run=has_run)
     if tasks["has_finished"][index]:
         return _FINISHED
+    # Its driver, or all of its session's.
+    is_over = tasks.is_over(int(tasks.sessions[index]))
     if has_run:
-        return ToldOutcome(CallOutcome.RUNNING, "runs", has_run=True)
-    return ToldOutcome(CallOutcome.PENDING, f"waits {_waits_for(tasks, index)}", has_run=False)
+        text = "ran until its driver ended" if is_over else "runs"
+        return ToldOutcome(CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING, text, has_run, is_over)
+    waits = _waits_for(tasks, index)
+    text = f"waited {waits} until its driver ended" if is_over else f"waits {waits}"
+    return ToldOutcome(CallOutcome.PENDING, text, has_run, is_over)
 
 
 def _failed(tasks: RayTasks, index: int, *, has_run: bool) -> ToldOutcome:

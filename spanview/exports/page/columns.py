@@ -253,7 +253,10 @@ class Columns:
             counted: list[int] = np.bincount(of_spans[chosen], minlength=len(traces)).tolist()
             return counted
 
-        starts = [table.start_ns[trace] for trace in traces.tolist()]
+        starts, ends = ([column[trace] for trace in traces.tolist()] for column in (table.start_ns, table.end_ns))
+        # What has no end lasted until something in it began, at least.
+        started = np.full(len(traces), NO_TIME)
+        np.maximum.at(started, of_spans, forest.of("start_ns"))
         missing = counts(forest.missing())
         cut = counts(forest.cut)
         lasts = ~np.isin(forest.rows, [*errors_made_good(self._store)])
@@ -268,7 +271,10 @@ class Columns:
             "first": self._firsts().tolist(),
             "second": [None if start == NO_TIME else max(0, start) // NS_PER_SECOND for start in starts],
             "nanosecond": [max(0, start) % NS_PER_SECOND for start in starts],
-            "length": [*map(table.duration_ns, traces.tolist())],
+            "length": [
+                None if NO_TIME in (start, end) else max(end, last) - start
+                for start, end, last in zip(starts, ends, started.tolist(), strict=True)
+            ],
             "spans": counts(slice(None)),
             "errors": counts(forest.of("status") == ERROR),
             "lasting": counts((forest.of("status") == ERROR) & lasts),

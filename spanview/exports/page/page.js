@@ -44,6 +44,12 @@ const count = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : /
 const known = number => number !== null && !Number.isNaN(number);
 
 /** Nanoseconds as spanview writes them everywhere: `17 µs`, `41.2 ms`, `2 m 05 s`. */
+// How long a trace took: of one with spans without an end, at least.
+function lengthOf(trace) {
+  const { length, unended } = data.traces;
+  return (unended[trace] && known(length[trace]) ? "≥ " : "") + duration(length[trace]);
+}
+
 function duration(ns) {
   if (!known(ns)) return "–";
   if (ns < 0) return "-" + duration(-ns);
@@ -467,7 +473,7 @@ class TracesView {
     const time_of = moment(traces.second[trace], traces.nanosecond[trace], this.has_days);
     // Where there is little room: without the year and fractions of a second.
     set(start, innerWidth <= 560 ? time_of.slice(this.has_days ? 5 : 0, -7) || "–" : time_of);
-    set(time.firstChild, duration(traces.length[trace]));
+    set(time.firstChild, lengthOf(trace));
     const share = known(traces.length[trace]) ? Math.max(0, traces.length[trace]) / this.longest : 0;
     time.lastChild.style.width = share ? `${Math.max(2, share * 110)}px` : "0";
     set(spans, whole(traces.spans[trace]));
@@ -726,7 +732,7 @@ class TraceView {
   open(main) {
     const traces = data.traces, trace = this.trace, id = traces.id[trace];
     const facts = [
-      moment(traces.second[trace], traces.nanosecond[trace]), duration(traces.length[trace]),
+      moment(traces.second[trace], traces.nanosecond[trace]), lengthOf(trace),
       count(traces.spans[trace], "span"), traces.processes[trace] === 1 ? "1 process" : `${whole(traces.processes[trace])} processes`,
     ];
     const line = make("p.dim", facts.join(" · "));

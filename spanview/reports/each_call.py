@@ -252,7 +252,7 @@ def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Ca
     def cause(call: Call) -> str | None:
         reason, why = known.wait_of(call), known.reasons.get(call.row)
         if why is not None:
-            return f"{why.label}: {why.text}"
+            return why.text if why.brief else f"{why.label}: {why.text}"
         return None if reason is None else reason_text(store, reason)
 
     return Table(

@@ -5,6 +5,7 @@ http.status_code>=500             none of 40 that have it     the gate is open
 http.status_cod>=500              no span has such a key      unknown: nothing could have matched
 name="GET /typo" duration>200ms   no span has this name       the same
 finding=no_attempt                no span is a Ray call       the same
+outcome=cancelled                 Ray wrote no events         the same
 
 A query is about the spans that its terms with = select, and tests them by the others. Names and services select by ~
 and by words, too, where something is tested. A status, sizes and exception events are always tests, and the number of
@@ -40,6 +41,8 @@ _TEXTS: Final = frozenset(
 """The language's own keys that select spans with =."""
 _NAMES: Final = frozenset(("", "name", "service", "trace.root", "file"))
 """The language's own keys that select spans with ~, too; bare words are of names."""
+_OF_EVENTS: Final = frozenset(("cancelled", "node_died", "out_of_memory", "pending"))
+"""Outcomes of calls that only Ray's own events tell."""
 _EXCEPTION: Final = "exception"
 """OpenTelemetry's name for the events of exceptions."""
 _OF_RAY: Final = f"({literally(SUBMITTED)}|{literally(RAN)})$"
@@ -81,6 +84,8 @@ def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
     if not _count(store, Query(""), traces):
         return Gate(query.text, 0, (), "")
     parts = parse_parts(query.text)
+    if store.ray is None and (untold := next(filter(_is_of_events, parts), None)) is not None:
+        return Gate(query.text, 0, (), f"{_written(untold)}, which only Ray's own events tell")
     for selecting in _selections(parts, is_tested=any(map(_tests, parts))):
         if not matches_any(store, query_of("", selecting), traces):
             misses = tuple(misses_of(store, query, traces))
@@ -110,6 +115,14 @@ def _tests(part: RawPart) -> bool:
     if isinstance(part, RawBelow):
         return _tests(part.part)
     return part.operator not in {"", "=", "~"} or (_key(part) is not None and not _selects(part, is_tested=True))
+
+
+def _is_of_events(part: RawPart) -> bool:
+    """Return whether a part, which isn't negated, can only hold where Ray's own events are."""
+    if not isinstance(part, RawTerm) or part.negated:
+        return False
+    key = _key(part)
+    return key in {"wait.arguments", "wait.retry"} or (key == "outcome" and part.value.lower() in _OF_EVENTS)
 
 
 def _selects(term: RawTerm, *, is_tested: bool) -> bool:
@@ -152,15 +165,18 @@ def _selection(term: RawTerm, *, is_tested: bool) -> list[RawPart]:
         return [term]
     if _key(term) is None:
         return [replace(term, operator="~", value="", written='""')]
-    if _key(term) == "finding" and term.operator == "=" and (about := _ABOUT.get(Kind(term.value.lower()))):
-        return [replace(term, operator="~", key="name", value=about)]
+    about = _ABOUT.get(Kind(term.value.lower())) if (_key(term), term.operator) == ("finding", "=") else None
+    if _key(term) == "outcome" or (_key(term) or "").startswith("wait"):
+        about = _OF_RAY
+    if about is not None:
+        return [replace(term, operator="~", key="name", value=about, written=_written(term))]
     return []
 
 
 def _written(part: RawPart) -> str:
     if isinstance(part, RawTerm):
-        if part.value in _IN_WORDS:
-            return f"finding={part.written}, which is about {_IN_WORDS[part.value]}"
+        if part.value in _IN_WORDS and part.key == "name":
+            return f"{part.written}, which is about {_IN_WORDS[part.value]}"
         value = part.written or written_value(part.value, is_pattern=False)
         return f"{quoted(part.key) if part.key_is_quoted else part.key}{part.operator}{value}"
     assert isinstance(part, RawGroup)  # noqa: S101 - what is below is selected apart

@@ -34,6 +34,8 @@ PASSING = (
     "http.status_code>=500",
     "-name=typo status=ERROR",
     "finding=generators",
+    "outcome=failed",
+    "wait>1h",
     "finding=bad_id",
     "timeout",
     "name~timeout",
@@ -59,6 +61,8 @@ SHUT_TO_ALL = (
     ("name=typo >> duration>1ms", "name=typo"),
     ("kind=CLIENT duration>1ms", "kind=CLIENT"),
     ("event=typo", "event=typo"),
+    ("outcome=cancelled", "outcome=cancelled, which only Ray's own events tell"),
+    ("wait.arguments>1s", "wait.arguments>1s, which only Ray's own events tell"),
     ("finding=lone_replicas", "finding=lone_replicas, which is about requests to Ray Serve"),
 )
 
@@ -105,3 +109,10 @@ def test_the_traces_that_are_asked_count(store: Store) -> None:
     assert ask(store, query, {0}) == Gate(query.text, 0)
     assert ask(store, query, {1}) == Gate(query.text, 0, (), "service=shop")
     assert ask(store, query, set()) == Gate(query.text, 0, (), "")
+
+
+def test_calls_of_ray_are_what_waits_and_outcomes_are_about() -> None:
+    """Where there are none, nothing could wait."""
+    store = store_of(Builder().span("GET /cart", kind="SERVER"))
+    for text in ("wait>1h", "outcome=failed"):
+        assert ask(store, parse_query(text), None).selects_none == f"{text}, which is about Ray calls"

@@ -7,10 +7,14 @@ import shlex
 import shutil
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
-from spanview.sources.places import how_to_turn_tracing_on
+from spanview.sources.places import events_beside, how_to_turn_tracing_on
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WIDTH = 80
 """Cells of a line on the empty screen of a terminal of 80 columns."""
@@ -43,3 +47,14 @@ def test_what_is_said_of_ray_can_be_pasted() -> None:
     (line,) = pasteable("to turn tracing on in a Ray program")
     assert "_tracing_startup_hook" in ast.unparse(ast.parse(line))
     assert max(map(len, how_to_turn_tracing_on(["spans"]))) <= WIDTH
+
+
+def test_events_beside_spans_of_a_session(tmp_path: Path) -> None:
+    """Those of a session in whose logs a PATH is, whether they are there yet or not; of no other folder."""
+    logs = tmp_path / "session_1" / "logs"
+    (logs / "spans").mkdir(parents=True)
+    (logs / "spans" / "7.jsonl").write_text("")
+    events = str(logs / "export_events")
+    assert events_beside([str(logs / "spans")]) == (events,)
+    assert events_beside([str(logs / "spans" / "7.jsonl"), str(logs / "spans")]) == (events,)
+    assert events_beside([str(tmp_path), "-", str(logs)]) == ()

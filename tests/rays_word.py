@@ -47,6 +47,8 @@ class Attempt:
     """When it entered each state, in nanoseconds since 1970."""
     name: str = ""
     number: int = 0
+    follows_run: bool = False
+    """Whether the attempt before it is known to have run."""
     error: str = ""
     message: str = ""
     worker: str = ""
@@ -71,7 +73,10 @@ class Attempt:
         if _HAS_ARGUMENTS not in states:
             return parts
         ready = states[_HAS_ARGUMENTS]
-        put("retry" if self.number else "arguments", since_ns if self.number else states.get(_MADE, ready), ready)
+        if not self.number:
+            put("arguments", states.get(_MADE, ready), ready)
+        elif self.follows_run or self.kind != "ACTOR_TASK":
+            put("retry", since_ns, ready)
         ran = states.get(_RUNS, max(started_ns, states.get(_SENT, ready)))
         sent = states.get(_SENT, ran)
         if self.kind == "ACTOR_TASK":
@@ -147,6 +152,9 @@ def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:
     for attempt in sorted(attempts.values(), key=begun):
         if begun(attempt) and attempt.worker:
             firsts.setdefault(attempt.worker, attempt).is_first = True
+    for (task, number), attempt in attempts.items():
+        before = attempts.get((task, number - 1))
+        attempt.follows_run = before is not None and _RUNS in before.states
     of_tasks: dict[str, list[Attempt]] = {}
     for task, number in sorted(attempts, reverse=True):
         of_tasks.setdefault(task, []).append(attempts[task, number])

@@ -15,6 +15,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -1187,3 +1188,11 @@ def test_statistics_by_an_attribute_that_some_have(tmp_path: Path) -> None:
     assert [line.split()[0] for line in table] == ["k", "x", "(none)", '""']
     groups = json.loads(spanview("stats", "--json", "--by", "k", path).output)["groups"]
     assert [group["key"] for group in groups] == ["x", None, ""]
+
+
+def test_events_without_spans_are_called_so(tmp_path: Path) -> None:
+    """Ray's own events alone are no spans, and no files of another kind either."""
+    shutil.copytree(FIXTURES / "ray-events-hook" / "logs" / "export_events", tmp_path / "export_events")
+    said = spanview("tree", tmp_path).notices
+    filled = sum(1 for path in tmp_path.rglob("*.log") if path.stat().st_size)
+    assert f"no spans; {filled} files of Ray's own events; the spans are in another folder" in said

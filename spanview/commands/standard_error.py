@@ -68,6 +68,8 @@ def nothing_in(tallies: Tallies, paths: Iterable[str]) -> str:
         )
     elif damaged:
         what = f"{count(damaged, 'file')} with damaged records, listed by spanview check"
+    elif all(file.events for file in files):
+        what = f"{count(len(files), 'file')} of Ray's own events; the spans are in another folder"
     else:
         what = f"{count(len(files), 'file')} of another kind, listed by spanview check"
         what += next((f": {lacks}" for file in files if (lacks := file.first_skipped[2])), "")

@@ -282,8 +282,11 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             elif len(self._store.spans):
                 lines = [*self.filter.why_nothing(), *self._silent_failures_beside()]
             else:
-                has_contents = sum(1 for _, file in self._store.tallies.each_file() if file.bytes)
+                files = [file for _, file in self._store.tallies.each_file()]
+                has_contents = sum(1 for file in files if file.bytes and not file.events)
                 spanless = f"; {count(has_contents, 'file')} of another kind, under Check" if has_contents else ""
+                if any(file.events for file in files):
+                    spanless += "; Ray's own events are, but the spans are in another folder"
                 lines = [f"no spans {'yet' if state.following else 'here'}{spanless}", "", *self._nothing]
             self._empty.update(Content("\n".join(map(sanitise, lines))))
 

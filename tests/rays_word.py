@@ -90,8 +90,7 @@ class Attempt:
             starting = min(max(began_ns, ready), sent) if is_made else sent
             put("resources", ready, starting)
             put("worker_start", starting, sent)
-        is_first = self.is_first or self.kind == "ACTOR_CREATION_TASK"
-        if is_first and (not began_ns or began_ns >= self.made_ns):
+        if self.is_first or self.kind == "ACTOR_CREATION_TASK":
             put("worker_start", ran, started_ns)
         parts["arguments"] += sum(fetched.get(state, 0) for state in _FETCHING)
         parts["unknown"] = max(0, started_ns - since_ns - parts.total())

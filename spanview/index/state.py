@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _SPANS: Final = [*sorted({*SpanTable.__slots__} - {"span_id"}), "span_id"]
 _TRACES: Final = [*sorted({*TraceTable.__slots__} - {"id_low"}), "id_low"]
 """Columns by which a reader sees how many rows there are come last."""
+_TOO_MANY: Final = 2**63
+"""Of bytes, and of what is counted in them."""
 
 
 def columns_of(intake: Intake) -> list[array[int]]:
@@ -88,8 +90,8 @@ def is_sound(state: Any, columns: Sequence[array[int]], sizes: Mapping[str, int]
     )
     return (
         all(type(text) is str for text in texts)
-        and all(type(number) is int and number >= 0 for number in numbers)
-        and all(type(file.has_text) is bool for file in files.values())
+        and all(type(number) is int and 0 <= number < _TOO_MANY for number in numbers)
+        and all(type(file.has_text) is bool and file.events == 0 for file in files.values())
         and all(len({len(getattr(table, name)) for name in names}) == 1 for table, names in tables)
         and all(_largest(column) < max(1, len(texts)) for column, texts in numbered)
         and all(_is_table_of(slots.table, slots.used, table) for slots, table in _slots_of(trial))
@@ -101,6 +103,7 @@ def is_sound(state: Any, columns: Sequence[array[int]], sizes: Mapping[str, int]
         and tallies.records >= len(rows) + tallies.duplicates
         and tallies.skipped == sum(file.skipped for file in files.values())
         and tallies.torn == sum(problem.kind is ProblemKind.TORN for problem in problems)
+        and all(sum(file.first_skipped[:-1]) <= sizes[path] for path, file in files.items())
         and all(problem.offset <= sizes[problem.file] for problem in problems)
         and {path for pair in trial.duplicates for path in pair} <= {*sizes}
         and (len(trial.duplicates) >= MAX_PAIRS or sum(trial.duplicates.values()) == tallies.duplicates)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -35,8 +36,12 @@ def event_folder(environment: Mapping[str, str]) -> str:
 
 def events_beside(paths: Sequence[str]) -> tuple[str, ...]:
     """Return where Ray's own events are, if it writes any, of the sessions in whose `logs` some PATHs are."""
-    folders = (os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path)) for path in paths if path != "-")
-    beside = {os.path.dirname(folder): None for folder in folders}
+    beside = dict[str, None]()
+    for path in paths:
+        # Of a current folder that was removed, nobody knows the path.
+        with suppress(OSError):
+            folder = os.path.abspath(path if os.path.isdir(path) else os.path.dirname(path))
+            beside[os.path.dirname(folder)] = None
     return tuple(os.path.join(logs, os.path.basename(_EVENTS)) for logs in beside if os.path.basename(logs) == _LOGS)
 
 

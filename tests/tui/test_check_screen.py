@@ -132,7 +132,7 @@ async def test_it_is_found_in_a_thread() -> None:
     """While it looks the header says how far it is; who has gone isn't called back."""
     begun = []
 
-    def slow(_store: object, tell: object, *_: object) -> Report:
+    def slow(_store: object, tell: object, *_: object, **__: object) -> Report:
         begun.append(tell)
         while True:
             tell(0.5)  # type: ignore[operator]

@@ -72,10 +72,10 @@ async def test_a_key_and_its_value() -> None:
         # The keys of the language, and four attributes.
         await look.until_shown(f"1 of {len(QUERY_KEYS) + 4}")
         await look.type("sta")
-        assert below(look) == "›status  start  any~sta"
+        assert below(look) == "›status  start  wait.worker_start  any~sta"
         assert behind(look) == "tus="
         assert "sta" in look.text
-        assert "1 of 3  ↑↓  Tab takes it" in look.text
+        assert "1 of 4  ↑↓  Tab takes it" in look.text
         await look.press("tab")
         assert line(look).value == "status="
         await look.until(lambda: below(look) == "›ERROR ×1  OK ×0  UNSET ×2  running  waiting  lost")

@@ -5,9 +5,9 @@ a task, an actor's creation    made ──arguments──▶ ready ──resourc
 a call of an actor             made ──arguments──▶ ready ──creation──▶ sent ──actor──▶ runs
 a second attempt               the first one made ──retry──▶ it ready ──▶ …, where no span shows the first one
 
-A worker that began for its first task loads the function, and what traces it, between `runs` and the span's start: that
-is its start, too. One that had begun before may still have been starting, or waited for room: that is likely only. What
-is left, as handing over a call, is unknown.
+A worker that runs its first task loads the function, and what traces it, between `runs` and the span's start: that is
+its start, too. One that had begun before the call may still have been starting, or waited for room: that is only
+likely. What is left, as handing over a call, is unknown.
 """
 
 from __future__ import annotations
@@ -88,8 +88,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     put(WaitedFor.ACTOR, np.where(is_method, between(sent, runs), 0))
     put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
     put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
-    # What was there before it was called loads the function then, which is no start.
-    put(WaitedFor.WORKER_START, np.where(is_first & ((began == 0) | (began >= made)), between(runs, until), 0))
+    put(WaitedFor.WORKER_START, np.where(is_first, between(runs, until), 0))
     if tasks.have_fetched:
         fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
         whole = WaitedFor.ACTOR, WaitedFor.RESOURCES
@@ -103,7 +102,7 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     texts, has_asked = tasks.resources.texts, parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0
     asked = np.flatnonzero(are_told & has_asked)
     resources = tasks["resources"][found[asked]].tolist()
-    are_certain = are_told & ~(is_started & (began < made))
+    are_certain = are_told & ~(is_first & (began < made))
     return ToldWaits(
         are_told,
         are_certain,

@@ -81,7 +81,9 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
     # What is tried again is made again before the time has come to do so.
     is_retried = tasks["attempt"][found] > 0
     # Of an actor that died, nobody knows whether the call had run, or waited for its turn.
-    has_run = ~is_method | (tasks["runs"][np.maximum(found - 1, 0)] != NO_STATE)
+    before, keys, attempts = np.maximum(found - 1, 0), tasks["key"], tasks["attempt"]
+    follows = (keys[before] == keys[found]) & (attempts[before] + 1 == attempts[found])
+    has_run = ~is_method | (follows & (tasks["runs"][before] != NO_STATE))
     put(WaitedFor.RETRY, np.where(is_retried & has_run, between(since, ready), 0))
     put(WaitedFor.ARGUMENTS, np.where(is_retried, 0, between(np.minimum(made, ready), ready)))
     put(WaitedFor.CREATION, np.where(is_method, between(ready, sent), 0))

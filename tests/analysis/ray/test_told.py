@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from base64 import b64encode
 from pathlib import Path
 from typing import Final
 
@@ -13,13 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claims import differences, tasks_by_name
+from rays_word import attempts_in
 from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
-from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN
+from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN, WaitedFor
 from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, wait_reasons
 from spanview.display.answer_text import answer_texts
 from spanview.display.span_in_tree import SpanInTree
@@ -243,3 +245,29 @@ def test_what_was_cancelled_while_it_ran_is_not_finished(tmp_path: Path) -> None
     calls = [call for call in calls_of(store) if call.function == "__main__.wide"]
     became = outcomes_of(store, calls, {})
     assert [(each.outcome.key, each.certainty) for each in became.values()] == [("cancelled", Certainty.LIKELY)] * 3
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_an_attempt_of_which_no_line_is_left_is_not_taken_for_another_tasks(recording: str, tmp_path: Path) -> None:
+    """Of a call that was tried again only the second attempt is told: nobody knows whether the first one ran."""
+    folder = tmp_path / "session"
+    shutil.copytree(FIXTURES / recording, folder)
+    events = folder / "logs" / "export_events"
+    (task,) = (
+        task
+        for task, each in attempts_in(sorted(events.glob("event_EXPORT_TASK_*"))).items()
+        if each[0].number and each[0].kind == "ACTOR_TASK"
+    )
+    for path in events.glob("event_EXPORT_TASK_*.log"):
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        left = (
+            line
+            for line in lines
+            if not ('"attempt_number":0' in line and b64encode(bytes.fromhex(task)).decode() in line)
+        )
+        path.write_text("".join(left), encoding="utf-8")
+    store = load_store(folder)
+    (call,) = (call for call in calls_of(store) if call.function == "Phoenix.die")
+    parts = wait_reasons(store, call.attempts[:1]).parts_of(call.attempts[0])
+    assert WaitedFor.RETRY not in parts
+    assert parts[WaitedFor.CREATION] > 0

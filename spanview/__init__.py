@@ -12,8 +12,9 @@ import typing as _typing
 from spanview.version import __version__
 
 if _typing.TYPE_CHECKING:
-    from spanview.api import Store, load
-    from spanview.index.trace import Node, Trace
+    from spanview.api.spans import from_spans
+    from spanview.api.store import Store, load
+    from spanview.api.trace import Node, Trace
     from spanview.model.problems import (
         CollectError,
         DiffError,
@@ -58,12 +59,14 @@ __all__ = [
     "TraceNotFoundError",
     "Warnings",
     "__version__",
+    "from_spans",
     "load",
 ]
 
 _HOMES = {
-    "spanview.api": ("Store", "load"),
-    "spanview.index.trace": ("Node", "Trace"),
+    "spanview.api.spans": ("from_spans",),
+    "spanview.api.store": ("Store", "load"),
+    "spanview.api.trace": ("Node", "Trace"),
     "spanview.model.problems": (
         *(
             "CollectError",

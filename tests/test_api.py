@@ -9,10 +9,16 @@ import pickle
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import pytest
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import Link, SpanKind
 
 import spanview
 from builders import Builder, file_of
@@ -28,7 +34,7 @@ PUBLIC: Final = {
     spanview.Store: {"traces", "trace", "summary", "problems"},
     spanview.Trace: {
         *("trace_id", "start_ns", "end_ns", "duration_ns", "span_count", "error_count", "services", "complete"),
-        *("roots", "walk"),
+        *("roots", "tree", "walk"),
     },
     spanview.Node: {"missing", "span_id", "span", "children", "warnings"},
 }
@@ -255,6 +261,65 @@ def test_nodes_are_equal_by_id_whatever_else_was_read(folder: Path, tmp_path_fac
     nodes = {node for node, _ in after.walk()}
     assert len(nodes) == after.span_count
     assert {node for node, _ in before.walk()} < nodes
+
+
+def test_spans_in_memory() -> None:
+    """What the SDK's exporter holds in memory becomes traces, with all that spans have, whether they ended or not."""
+    exporter, provider = InMemorySpanExporter(), TracerProvider(resource=Resource.create({"service.name": "shop"}))
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    tracer = provider.get_tracer("shop.views", "1.2")
+    with tracer.start_as_current_span("GET /", kind=SpanKind.SERVER, attributes={"http.status": 200, "tags": ["a"]}):
+        with tracer.start_as_current_span("auth") as auth:
+            auth.add_event("token", {"valid": True})
+        with (
+            suppress(ValueError),
+            tracer.start_as_current_span("query", links=[Link(auth.get_span_context())]),
+        ):
+            raise ValueError("no such table")
+    running = tracer.start_span("running")
+    assert isinstance(running, ReadableSpan)
+    store = spanview.from_spans([*exporter.get_finished_spans(), running])
+    assert (store.summary().spans, store.summary().traces, store.problems()) == (4, 2, [])
+    spans = spans_of(store)
+    root, query = spans["GET /"], spans["query"]
+    assert (root.attributes, root.kind, root.service) == ({"http.status": 200, "tags": ["a"]}, SpanKind.SERVER, "shop")
+    assert (root.scope and (root.scope.name, root.scope.version)) == ("shop.views", "1.2")
+    assert [(event.name, event.attributes) for event in spans["auth"].events] == [("token", {"valid": True})]
+    assert (query.links[0].span_id, query.status.description) == (spans["auth"].span_id, "ValueError: no such table")
+    made = {span.name: span for span in exporter.get_finished_spans()}
+    assert {name: (made[name].start_time, made[name].end_time) for name in made} == {
+        name: (spans[name].start_ns, spans[name].end_ns) for name in made
+    }
+    assert (spans["running"].end_ns, spans["running"].trace_id) == (
+        None,
+        f"{running.get_span_context().trace_id:032x}",
+    )
+    whole, alone = store.traces
+    assert whole.tree(times=False) == "GET /\n├─ auth\n└─ query  ✖ ValueError: no such table"
+    assert alone.tree(times=False) == "running  [no end]"
+    assert (len(spanview.from_spans([]).traces), spanview.from_spans(()).problems()) == (0, [])
+
+
+def test_trees_as_text(tmp_path: Path) -> None:
+    """A trace's text is that of the command; without times it is the same whatever ids and times there are."""
+    texts = []
+    for number in (1, 2):
+        build, path = Builder(), tmp_path / f"{number}.json"
+        times: dict[str, Any] = {"start": 10 * number, "duration": 5 * number, "trace": number}
+        documents = [
+            build.span("alpha", span=number, **times),
+            build.span("beta", parent=number, status="ERROR", span=10, **times),
+            build.span("f ray.remote", parent=number, kind="PRODUCER", span=11, **times),
+            build.span("f ray.remote_worker", parent=11, kind="CONSUMER", span=12, **times | {"start": 30 * number}),
+        ]
+        path.write_bytes(file_of(documents))
+        (trace,) = spanview.load(path).traces
+        words = [sys.executable, "-m", "spanview", "tree", str(path)]
+        printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+        assert printed == f"{trace.tree()}\n\n"
+        assert "(waited 15 µs)" in printed or number == 2
+        texts.append(trace.tree(times=False))
+    assert texts == 2 * ["alpha\n├─ beta  ✖ ERROR\n└─ f ray.remote\n   └─ f ray.remote_worker"]
 
 
 PAGE: Final = TEXTS["spanview/docs/python.md"]

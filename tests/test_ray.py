@@ -30,7 +30,7 @@ from ray_sessions import BUNDLED_FOLDER, SMALL, RaySession, need, with_hook
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview.index.trace import Node
+    from spanview.api.trace import Node
     from spanview.model.span import Span
 
 pytestmark = pytest.mark.ray

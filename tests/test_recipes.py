@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from subprocess import CompletedProcess
 
-    from spanview.index.trace import Node, Trace
+    from spanview.api.trace import Node, Trace
 
 THREAD: Final = """
 import threading

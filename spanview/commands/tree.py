@@ -11,7 +11,7 @@ from spanview.commands.coloring import paint_for
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import begin, places, read_all
 from spanview.commands.standard_error import notice, say_if_nothing_matches
-from spanview.display.tree_text import trace_title, tree_lines
+from spanview.display.tree_text import trace_lines
 from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
 from spanview.sources.places import latest_session
@@ -78,11 +78,8 @@ def _lines(store: Store, trace: int, known: KnownCalls, options: Options) -> Ite
 
         yield from bar_lines(store, trace, known, options.width or _DEFAULT_WIDTH, paint_for(options))
     else:
-        tree = store.tree(trace)
-        paint, unended = paint_for(options), unended_in(store, trace, latest_session(options.environment))
-        reasons, open_calls = known.reasons_and_open(tree)
-        yield trace_title(store, trace, tree, paint=paint, unended=unended, reasons=reasons, open_calls=open_calls)
-        yield from tree_lines(store, trace, tree, paint, unended)
+        unended = unended_in(store, trace, latest_session(options.environment))
+        yield from trace_lines(store, trace, known, unended, paint_for(options))
 
 
 class _FollowingPrinter:

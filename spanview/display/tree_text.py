@@ -28,6 +28,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
+    from spanview.analysis.ray.known_calls import KnownCalls
     from spanview.analysis.ray.reasons import Why
     from spanview.analysis.ray.unended import Unended
     from spanview.display.shades import Paint
@@ -101,14 +102,30 @@ def _start(ns: int, *, in_utc: bool) -> str:
     return f"{moment(ns, zone=UTC)} UTC" if in_utc else f"{moment(ns)} {zone_name(ns)}"
 
 
-def tree_lines(
+def trace_lines(
+    store: Store, trace: int, known: KnownCalls, unended: Mapping[int, Unended] = NO_UNENDED, paint: Paint = plain
+) -> Iterator[str]:
+    """Yield the line above a trace's tree, and those of the tree."""
+    tree = store.tree(trace)
+    reasons, open_calls = known.reasons_and_open(tree)
+    yield trace_title(store, trace, tree, paint=paint, unended=unended, reasons=reasons, open_calls=open_calls)
+    yield from tree_lines(store, trace, tree, paint, unended)
+
+
+def tree_lines(  # noqa: PLR0913 - what is printed, and how
     store: Store,
     trace: int,
     tree: TraceTree,
     paint: Paint = plain,
     unended: Mapping[int, Unended] = NO_UNENDED,
+    *,
+    times: bool = True,
 ) -> Iterator[str]:
-    """Yield the lines of a trace, coloured by `paint`: start after the trace's, duration, and the span in its place."""
+    """Yield the lines of a trace, coloured by `paint`: start after the trace's, duration, and the span in its place.
+
+    Args:
+        times: Without, only what is the same whenever the same program runs: the spans in their places.
+    """
     origin = store.trace_table.start_ns[trace]
     open_levels: list[bool] = []
     for node, depth in tree.walk():
@@ -117,8 +134,9 @@ def tree_lines(
         is_last = siblings[-1] == node
         branches = _branches(open_levels, is_last=is_last) if depth else ""
         open_levels.append(not is_last)
-        figures = _figures(store, tree, node, origin, paint, unended)
-        yield f"{figures}  {paint(branches, QUIET)}{_label(store, tree, node, paint, unended)}".rstrip()
+        figures = f"{_figures(store, tree, node, origin, paint, unended)}  " if times else ""
+        label = _label(store, tree, node, paint, unended, times=times)
+        yield f"{figures}{paint(branches, QUIET)}{label}".rstrip()
 
 
 def _branches(open_levels: list[bool], *, is_last: bool) -> str:
@@ -143,19 +161,25 @@ def _figures(  # noqa: PLR0913, PLR0917 - of a line, as its label
     return f"{paint(f'{after:>10}', QUIET)} {paint(f'{lasted:>9}', WARNING if end == NO_TIME else '')}"
 
 
-def _label(store: Store, tree: TraceTree, node: int, paint: Paint, unended: Mapping[int, Unended]) -> str:
+def _label(  # noqa: PLR0913 - of a line, as its figures
+    store: Store, tree: TraceTree, node: int, paint: Paint, unended: Mapping[int, Unended], *, times: bool
+) -> str:
     if tree.is_missing(node):
+        if not times:
+            return paint(PARENT_NOT_SEEN, WARNING)
         missing = f"{PARENT_NOT_SEEN} ({format_span_id(tree.span_id(node))}): not ended yet, or lost"
         return paint(missing, WARNING)
     row = tree.rows[node]
     parts = [sanitise(store.names.texts[store.spans.name[row]]) or "(no name)"]
-    wait = wait_of(store, tree, node)
+    wait = wait_of(store, tree, node) if times else 0
     if wait:
         parts.append(paint(f"({wait_word(store, row)} {duration(wait)})", QUIET))
     if store.spans.status[row] == ERROR:
         parts.append(paint(f"✖ {error_text(store, row)}".rstrip(), ERROR_SHADE))
     if cut_off := cut_off_text(store, row):
         parts.append(paint(f"[{sanitise(cut_off)}]", WARNING))
+    if not times and store.spans.end_ns[row] == NO_TIME:
+        parts.append(paint("[no end]", WARNING))
     if row in unended:
         parts.append(paint(f"[{sanitise(unended_text(unended[row]))}]", WARNING))
     warnings = (Warnings(store.spans.warnings[row]) | tree.warnings(node)) & _SHOWN_WARNINGS

@@ -5,6 +5,7 @@ processes      which process a span is of, by its file or its resource
 slots          hash tables from ids to rows
 tallies        counts of files, bytes and duplicates, and the problems of files
 documents      the way back to records, also to those within larger documents
+held_records   records in memory, of spans that no file holds
 blocks         records of many spans, read in large pieces
 intake         the way in: duplicates are dropped, the others are appended to the columns
 arrange        rows numbered by path and offset, whatever the order in which they came
@@ -13,7 +14,6 @@ ray_tasks      what Ray's own events say of tasks, actors and nodes, as columns
 lives          what processes tell of spans: which run, wait or are lost
 store          all of it together: what every question is asked of
 tree           one trace stitched: parents, missing parents, circles
-trace          traces and nodes as `import spanview` offers them
 arrays         columns as numpy arrays, hashes of ids, and orders
 memory         what the C library and Python's collector do with memory that was freed
 room           what only adding needs, given up and rebuilt

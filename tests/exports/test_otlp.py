@@ -21,12 +21,12 @@ from builders import Builder, file_of
 from otlp_messages import DOCUMENTS, message_of, parts_of
 from programs import spanview as run
 from seeds import sample
+from spanview.api.trace import traces_of
 from spanview.exports.jsonl import line_of
 from spanview.formats.jsontext import dumps_sorted
 from spanview.formats.otlp import read as otlp
 from spanview.formats.otlp.write import OtlpLines
 from spanview.index.summary import summary_of
-from spanview.index.trace import traces_of
 from spanview.model.problems import Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Scope, Source, Span, Status
 from spanview.sources.loading import load_store

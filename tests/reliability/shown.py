@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spanview.index.trace import traces_of
+from spanview.api.trace import traces_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from builders import EPOCH_NS, Builder, file_of, store_of, time_text
 from programs import spanview
+from spanview.api.trace import traces_of
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.index.summary import summary_of
-from spanview.index.trace import traces_of
 from terminals import ESCAPE, Terminal
 
 from .figures import Figures, Row

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from builders import Builder, Document, MemoryReader
 from slow_trees import Written, export_of, lines_of
+from spanview.api.trace import traces_of
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
 from spanview.index.summary import summary_of
-from spanview.index.trace import traces_of
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store
 from spanview.sources.session import Session

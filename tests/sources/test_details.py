@@ -11,7 +11,7 @@ import pytest
 
 from builders import Builder, file_of
 from programs import SPANVIEW
-from spanview.index.trace import traces_of
+from spanview.api.trace import traces_of
 from spanview.sources import details as module
 from spanview.sources.details import RecordReader
 from spanview.sources.loading import load_store

@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 from builders import EPOCH_NS, MICROSECOND, Builder, Document
 from span_graphs import graphs
 from spanview.analysis.failures import errors_made_good
+from spanview.api.trace import traces_of
 from spanview.exports.losses import Losses
 from spanview.exports.page.columns import Columns
-from spanview.index.trace import traces_of
 from spanview.model.times import NO_TIME
 from spanview.tui.app.feed import FeedState
 from spanview.tui.flame.flame_screen import FlameScreen

@@ -15,12 +15,12 @@ from builders import Builder, store_of
 from programs import spanview as run
 from seeds import sample
 from span_graphs import forests
+from spanview.api.trace import traces_of
 from spanview.exports.jsonl import line_of
 from spanview.formats.jsontext import loads_exact
 from spanview.formats.own import read as own
 from spanview.formats.own.write import span_value
 from spanview.index.summary import summary_of
-from spanview.index.trace import traces_of
 from spanview.model.problems import Warnings
 from spanview.model.span import BytesText, Event, Link, Resource, Scope, Source, Span, Status
 from spanview.sources.loading import load_store

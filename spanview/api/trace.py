@@ -1,12 +1,15 @@
-"""Traces and their nodes as the public API hands them out: thin views of a store."""
+"""One trace and its nodes: thin views of a store."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from spanview.analysis.ray.known_calls import KnownCalls
+from spanview.display.tree_text import trace_lines, tree_lines
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Warnings
 from spanview.model.times import known
+from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,6 +96,18 @@ class Trace:
         """Yield every node and its depth, parents before their children."""
         for node, depth in self._tree.walk():
             yield Node(self, node, self._store, self._tree), depth
+
+    def tree(self, *, times: bool = True) -> str:
+        """Return its trees as text, as `spanview tree` prints them.
+
+        Args:
+            times: Without, what differs from run to run is left out: the line with id and start above them, starts,
+                durations and waits, so that tests can compare them.
+        """
+        if not times:
+            return "\n".join(tree_lines(self._store, self._number, self._tree, times=False))
+        unended = unended_in(self._store, self._number)
+        return "\n".join(trace_lines(self._store, self._number, KnownCalls(self._store), unended))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Trace) and self._identity == other._identity

@@ -1,4 +1,4 @@
-"""What `import spanview` offers to notebooks and tests: read span files, and look at their traces."""
+"""What was read, and its traces."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from os import PathLike, fsdecode
 from typing import IO, TYPE_CHECKING
 
+from spanview.api.trace import Trace, traces_of
 from spanview.formats.framing.framer import DEFAULT_CAP
-from spanview.index.trace import Trace, traces_of
 from spanview.model.problems import NoSuchPathError
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.loading import load_store

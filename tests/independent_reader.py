@@ -15,6 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+import independent_go
 from independent_otlp import records_of
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def _read_lines(text: str) -> Iterator[tuple[int, Record]]:
         else:
             if _is_span(value):
                 yield at, _record(value)
+            elif independent_go.is_span(value):
+                yield at, independent_go.record_of(value)
             elif isinstance(value, dict) and "resourceSpans" in value:
                 yield from ((at, record) for record in records_of(value))
             elif at and text[at - 1] != "\n":

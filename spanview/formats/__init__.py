@@ -13,6 +13,7 @@ otlp/       OTLP's JSON
 ray_events  Ray's own events, of which it writes a line each
 unwritten   lines between spans that count those which could not be written
 tags        what Jaeger and Zipkin have in common
+go          what Go's `stdouttrace`, BuildKit and Docker write
 jaeger/     Jaeger's JSON
 zipkin/     Zipkin's JSON
 chrome      Chrome's trace events, written only

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spanview.formats.console.columns import as_text
+from spanview.model.times import known, parse_time
 
 
 class Careful:
@@ -19,6 +20,12 @@ class Careful:
         """Return a text; any other value as text."""
         self.is_malformed |= not isinstance(value, str | None)
         return as_text(value)
+
+    def time(self, value: Any) -> int | None:
+        """Return the nanoseconds since 1970 of an ISO time; None for none."""
+        ns = known(parse_time(value))
+        self.is_malformed |= ns is None and value is not None
+        return ns
 
     def objects(self, value: Any) -> list[dict[str, Any]]:
         """Return the objects of a list; none for any other value."""

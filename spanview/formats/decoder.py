@@ -317,9 +317,10 @@ def _foreign_span_of(document: Any, source: Source) -> Span | None:
 
         spans = otlp.spans_of(document, source)
         return spans[0] if len(spans) == 1 else None
-    from spanview.formats.own import read as own
+    from spanview.formats.foreign import format_alone
 
-    return own.span_of(document, source) if own.is_span(document) else None
+    format_ = format_alone(document)
+    return None if format_ is None else format_.span_of(document, source)
 
 
 def digest_of(record: bytes, span: Span) -> bytes:

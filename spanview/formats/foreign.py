@@ -39,10 +39,13 @@ _BY_KEY: Final = {
     "data": "jaeger.rows",
     "traceID": "jaeger.rows",
     "traceId": "zipkin.rows",
+    "SpanContext": "go",
 }
 """Keys at the top of documents by which their formats are recognized."""
 _QUICK: Final = {"trace_id": "own.rows", "traceId": "zipkin.rows", "resourceSpans": "otlp.rows"}
 """By the first keys of documents with one span the modules that know whether they are just that."""
+_ALONE: Final = {"trace_id": "own.rows", "SpanContext": "go"}
+"""By a key of it the modules of formats whose spans are documents of their own, which tell whether one is that."""
 _WANTED: Final = {
     "OpenTelemetry SDK": ("context",),
     "OTLP": ("resourceSpans",),
@@ -67,6 +70,13 @@ class Format(Protocol):
 
     def rows_of(self, value: Any, pass_over: Callable[[Any], None] = ignore_part) -> list[Row]:
         """Return the rows of its spans."""
+
+
+class FormatAlone(Protocol):
+    """What the module of a format has whose spans are documents of their own."""
+
+    def span_of(self, value: Any, source: Source) -> Span:
+        """Return the span that a decoded value is."""
 
 
 def format_of(value: Any) -> Format | None:
@@ -99,10 +109,17 @@ def kept_of(document: Any) -> Any:
 
 
 def is_record(document: Any) -> bool:
-    """Tell whether a document is the record of its span, where it has exactly one: a line of OTLP's, or of ours."""
-    if type(document) is not dict:
-        return False
-    return "resourceSpans" in document or ("trace_id" in document and _module("own.rows").is_span(document))
+    """Tell whether a document is the record of its span, where it has exactly one: a line of OTLP's, ours or Go's."""
+    return type(document) is dict and ("resourceSpans" in document or format_alone(document) is not None)
+
+
+def format_alone(value: Any) -> FormatAlone | None:
+    """Return the format of a decoded value that is one span; None for one that is none, or is the SDK's."""
+    for key, name in _ALONE.items() if type(value) is dict else ():
+        if key in value and _module(name).is_span(value):
+            module: FormatAlone = _module(name)
+            return module
+    return None
 
 
 @cache

@@ -17,6 +17,7 @@ from textwrap import indent as indented
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from builders import Builder, file_of, store_of_files
+from go_stubs import stub_of
 from spanview.exports.jaeger import jaeger_chunks
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.otlp import otlp_chunks
@@ -198,6 +199,9 @@ def values(form: str, first: int = 1) -> tuple[tuple[tuple[Any, frozenset[Key]],
     found: list[tuple[Any, list[Key]]] = []
     if form == "sdk":
         found = [(each, [_key(each["context"]["trace_id"], each["context"]["span_id"])]) for each in documents]
+    elif form == "go":
+        stubs = [stub_of(store.span(row)) for row in store.rows_in_order()]
+        found = [(each, [_key(*map(each["SpanContext"].get, ("TraceID", "SpanID")))]) for each in stubs]
     elif form == "lines":
         lines = b"".join(jsonl_chunks(store, store.rows_in_order())).splitlines()
         found = [(each, [_key(each["trace_id"], each["span_id"])]) for each in map(json.loads, lines)]
@@ -240,6 +244,9 @@ LAYOUTS: Final[dict[str, tuple[str, Layout]]] = {
     "SDK, indented": ("sdk", Layout(None, _STEP)),
     "SDK, a list": ("sdk", Layout("")),
     "SDK, in a log": ("sdk", Layout(None, is_log=True)),
+    "Go, lines": ("go", Layout(None)),
+    "Go, indented": ("go", Layout(None, _STEP)),
+    "Go, a list": ("go", Layout("")),
     "spanview's lines": ("lines", Layout(None)),
     "trace tree": ("tree", Layout("traces")),
     "trace tree, indented": ("tree", Layout("traces", 2)),

@@ -42,14 +42,14 @@ _LINE_OR_RECORD: Final = re.compile(
     + _OPENING
     + rb"|\[(?="
     + _FIRST_VALUE
-    + rb'))|\{[ \t\r\n]*+"name"[ \t\r\n]*+:|'
+    + rb'))|\{[ \t\r\n]*+"[nN]ame"[ \t\r\n]*+:|'
     + _PART
     + rb"|"
     + _FRONT
     + rb"|"
     + _LIST
 )
-_FIRST_KEYS: Final = b"name|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
+_FIRST_KEYS: Final = b"[nN]ame|trace_id|traceI[dD]|resource|scope(?:S|_s)pans"
 """Of a span, a trace, or the spans of a resource, in whatever format."""
 # In a gap: `\n{`, `\0{`, and `{"name":`, `{"trace_id":` anywhere.
 # Each alternative begins with a bracket, so that all other bytes are skipped quickly.

@@ -15,7 +15,6 @@ from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, UNUSABLE, format_span_id, format_trace_id, parse_id
 from spanview.model.problems import NO_WARNINGS, Warnings
 from spanview.model.span import Event, Link, Resource, Scope, Span, Status
-from spanview.model.times import known, parse_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -112,8 +111,8 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
         parent_id=format_span_id(parent_id) if parent_id != UNUSABLE else None,
         name=reader.text(value.get("name")),
         kind_value=KIND_NAMES.index(kind) if kind in KIND_NAMES else None,
-        start_ns=_time(reader, value.get("start_time")),
-        end_ns=_time(reader, value.get("end_time")),
+        start_ns=reader.time(value.get("start_time")),
+        end_ns=reader.time(value.get("end_time")),
         status=Status(
             STATUS_NAMES.index(code) if code in STATUS_NAMES else 0, _text_or_none(reader, status.get("description"))
         ),
@@ -134,12 +133,6 @@ def span_of(value: Mapping[str, Any], source: Source) -> Span:
     return replace(span, warnings=warnings | (Warnings.ODD_VALUE if is_malformed else NO_WARNINGS))
 
 
-def _time(reader: Careful, value: Any) -> int | None:
-    time = known(parse_time(value))
-    reader.is_malformed |= time is None and value is not None
-    return time
-
-
 def _text_or_none(reader: Careful, value: Any) -> str | None:
     return None if value is None else reader.text(value)
 
@@ -151,7 +144,7 @@ def _texts(reader: Careful, value: Any) -> dict[str, str]:
 def _event(reader: Careful, event: Mapping[str, Any]) -> Event:
     return Event(
         reader.text(event.get("name")),
-        _time(reader, event.get("timestamp")),
+        reader.time(event.get("timestamp")),
         reader.object(event.get("attributes")),
         reader.object(event.get("extra")),
     )

@@ -12,6 +12,7 @@ import typing as _typing
 from spanview.version import __version__
 
 if _typing.TYPE_CHECKING:
+    from spanview.api.captured import CapturedSpans
     from spanview.api.spans import from_spans
     from spanview.api.store import Store, load
     from spanview.api.trace import Node, Trace
@@ -34,6 +35,7 @@ if _typing.TYPE_CHECKING:
     from spanview.model.span import Event, Link, Resource, Scope, Source, Span, Status
 
 __all__ = [
+    "CapturedSpans",
     "CollectError",
     "DiffError",
     "Event",
@@ -64,6 +66,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "spanview.api.captured": ("CapturedSpans",),
     "spanview.api.spans": ("from_spans",),
     "spanview.api.store": ("Store", "load"),
     "spanview.api.trace": ("Node", "Trace"),

@@ -2,6 +2,7 @@
 
 <!-- recipe: my_tracing.py -->                    the block below is run as it is, by test_recipes.py
 <!-- prints: spanview stats /tmp/spans --json -->  the block below has the names that this command prints
+<!-- pytest: test_shop.py -->                     the block below is a file of tests, which pass
 <!-- keys --> … <!-- /keys -->                     a table, made here
 """
 

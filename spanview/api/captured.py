@@ -1,0 +1,108 @@
+"""What the pytest plugin's fixture `spans` is: the spans that a test makes, in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from spanview.analysis.query.selection import Selection
+from spanview.api.spans import from_spans
+from spanview.display.sanitise import sanitise
+from spanview.display.units import count, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+
+    from spanview.api.store import Store
+    from spanview.api.trace import Trace
+    from spanview.model.span import Span
+
+SpanKey: TypeAlias = tuple[int, int]
+"""Trace id and span id."""
+_MAX_NAMED: Final = 10
+"""Spans that a failed assertion names."""
+_MAX_NAME_LENGTH: Final = 80
+
+
+class CapturedSpans:
+    """The spans that a test has made so far, in all threads and tasks; those that run have no end.
+
+    Args:
+        spans: By trace id and span id, in the order in which they started; there may be more each time.
+        watch: Lets the spans of a provider be captured.
+    """
+
+    def __init__(self, spans: dict[SpanKey, ReadableSpan], watch: Callable[[TracerProvider], None]) -> None:
+        self._spans = spans
+        self._watch = watch
+
+    @property
+    def store(self) -> Store:
+        """What was captured so far, as a store."""
+        return from_spans([*self._spans.values()])
+
+    @property
+    def traces(self) -> list[Trace]:
+        """The traces captured so far, by start."""
+        return self.store.traces
+
+    def capture(self, provider: TracerProvider) -> None:
+        """Take the spans of another provider, too, which isn't the one that is set up globally."""
+        self._watch(provider)
+
+    def clear(self) -> None:
+        """Forget the spans captured so far."""
+        self._spans.clear()
+
+    def tree(self, *, times: bool = False) -> str:
+        """Return all traces as text, by start, with an empty line between two; the same in each run without times."""
+        return "\n\n".join(trace.tree(times=times) for trace in self.traces)
+
+    def select(self, query: str) -> list[Span]:
+        """Return the spans that match a query, in the order in which they started.
+
+        Raises:
+            QueryError: There is a mistake in the query.
+        """
+        store = self.store._store  # noqa: SLF001 - a part of the same
+        return [store.span(row) for row in Selection((query,)).rows(store)]
+
+    def count(self, query: str) -> int:
+        """Return how many spans match a query."""
+        return len(self.select(query))
+
+    def durations_ns(self, query: str) -> list[int]:
+        """Return the durations of those spans that match a query and have ended, in nanoseconds, by start."""
+        return [span.duration_ns for span in self.select(query) if span.duration_ns is not None]
+
+    def assert_none(self, query: str) -> None:
+        """Fail if a span matches a query."""
+        __tracebackhide__ = True
+        spans = self.select(query)
+        if spans:
+            shown = ", ".join(map(_shown, spans[:_MAX_NAMED])) + (", …" if len(spans) > _MAX_NAMED else "")
+            raise AssertionError(f"{count(len(spans), 'span')} matched {query}, expected none: {shown}")
+
+    def assert_some(self, query: str) -> None:
+        """Fail unless a span matches a query."""
+        __tracebackhide__ = True
+        if not self.count(query):
+            from spanview.analysis.query.misses import misses_of
+            from spanview.analysis.query.query import parse_query
+            from spanview.display.miss_text import miss_lines
+
+            store = self.store._store  # noqa: SLF001
+            reasons = miss_lines(misses_of(store, parse_query(query)))
+            raise AssertionError("; ".join([f"no span of {len(self):,} matched {query}", *reasons]))
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __repr__(self) -> str:
+        return f"<CapturedSpans {len(self):,}>"
+
+
+def _shown(span: Span) -> str:
+    name = sanitise(span.name, _MAX_NAME_LENGTH)
+    return name if span.duration_ns is None else f"{name} ({duration(span.duration_ns)})"

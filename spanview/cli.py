@@ -32,6 +32,8 @@ _RESERVED: Final = frozenset(("html", "explain", "mcp"))
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html", "parquet")
 TABLE_FORMATS: Final = ("text", "json", "csv", "markdown")
+GATE_FORMATS: Final = (*TABLE_FORMATS, "github", "junit")
+_SEVERITIES: Final = ("info", "warning", "error", "none")
 _BY: Final = (
     "name",
     "service",
@@ -190,10 +192,14 @@ def _run(options: Options) -> int:
     # gRPC's library logs to standard error what it returns as well.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from spanview.commands import run
-    from spanview.model.problems import SpanviewError
+    from spanview.model.problems import QueryError, SpanviewError
 
     try:
         return run(options)
+    except QueryError as error:
+        from spanview.display.caret_text import caret_lines
+
+        return _complain(str(error), *([] if error.position is None else caret_lines(error.text, error.position)))
     except SpanviewError as error:
         return _complain(*str(error).split("\n"))
 
@@ -653,19 +659,39 @@ _OPTIONS: Final = (
         choices=("path", "name", "ray"),
     ),
     _option(
-        "stats check diff",
-        "--format",
+        "stats",
+        "--format FORMAT",
         f"print the table as {_any_of(TABLE_FORMATS)} (default {TABLE_FORMATS[0]})",
         default="text",
         choices=TABLE_FORMATS,
     ),
+    _option(
+        "check diff",
+        "--format FORMAT",
+        f"print tables as {_any_of(TABLE_FORMATS)} (default {TABLE_FORMATS[0]}); or what passed and what failed as "
+        "github (annotations) or junit (XML)",
+        default="text",
+        choices=GATE_FORMATS,
+    ),
     _option("stats check diff", "--json", "short for --format json", dest="format", action="store_const", const="json"),
-    _option("check", "--fail-on QUERY", "exit with status 1 if a span matches; repeat to fail on any"),
+    _option(
+        "check",
+        "--fail-on GATE",
+        "exit with status 1 if a span matches a query, or a figure is over a limit, as in 'p95(name=\"GET /\")>200ms'; "
+        "repeat to fail on any",
+    ),
     _option(
         "check",
         "--allow-empty",
         "let --fail-on pass where no span could match: no spans, or none that its terms with = select",
     ),
+    _option(
+        "check",
+        "--severity LEVEL",
+        f"least severity of what was found for status 1: {_any_of(_SEVERITIES)} (default warning)",
+        choices=_SEVERITIES,
+    ),
+    _option("check", "--ignore KIND", "leave out findings and problems of a kind, such as clock_skew; repeatable"),
     _option(_READING, "--max-span-size N", "maximum size of a record in bytes (default 16MiB)", dest="cap", type=_size),
     _option(_READING, "--demo", "show a recording that ships with spanview, instead of a PATH"),
     _option(_READING, "--no-cache", "neither read nor write the cached index", dest="use_cache", action="store_false"),

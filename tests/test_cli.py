@@ -85,8 +85,10 @@ def call(command: str, *paths: str | Path) -> list[str]:
 
 
 def is_one_line(outcome: Outcome) -> bool:
-    """Tell whether standard error is one line from spanview."""
-    return len(outcome.lines) == 1 and outcome.lines[0].startswith("spanview: ")
+    """Tell whether standard error is one line from spanview, with a query and a caret where its place is named."""
+    first, *more = outcome.lines
+    is_placed = re.search(r"query, character \d+: ", first) is not None
+    return first.startswith("spanview: ") and ((len(more) == 2 and more[1].strip() == "^") if is_placed else not more)
 
 
 # -- what can't be carried out -----------------------------------------------------------------------------------------
@@ -105,6 +107,12 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["spans", "-q", "duration>soon", "1.json"], ["duration"]),
     (["check", "--fail-on", "name=", "1.json"], ["character 6"]),
     (["check", "--fail-on", "", "1.json"], ["--fail-on needs a query"]),
+    (["check", "--fail-on", "p95(nam", "1.json"], ["character 4", "expected a ) to close", "\n    p95(nam\n       ^"]),
+    (["check", "--fail-on", "p59x(name=a)>1s", "1.json"], ["character 1", "expected one of p50, p95"]),
+    (["check", "--ignore", "clock_skw", "1.json"], ["no such kind", "did you mean clock_skew?"]),
+    (["check", "--ignore", "sunshine", "1.json"], ["no such kind of finding or problem; the page check lists them"]),
+    (["check", "--severity", "bad", "1.json"], ["bad: expected info, warning, error or none"]),
+    (["stats", "--format", "junit", "1.json"], ["junit: expected text, json, csv or markdown"]),
     (["spans", "-q", "=5", "1.json"], ["character 1"]),
     (["stats", "nowhere"], ["nowhere: no such file or folder\n"]),
     (["tree", "--since", "someday", "1.json"], ["'someday'", "10m", "last"]),
@@ -509,6 +517,14 @@ def verdict_of(folder: Path, *words: str) -> tuple[int, dict[str, Any], str]:
         (["--fail-on", "gamma", "--trace", f"{1:032x}"], []),
         (["--fail-on", "gamma", "--since", "2020-01-01"], ["--fail-on gamma: 1 span matched"]),
         (["--fail-on", "gamma", "-q", "name=delta", "--allow-empty"], []),
+        (["--fail-on", "max(name=alpha)>9us"], ["--fail-on max(name=alpha)>9us: 10 µs, 1 span"]),
+        (["--fail-on", "max(name=alpha)>10us"], []),
+        (["--fail-on", "count(status=ERROR)>0"], ["--fail-on count(status=ERROR)>0: 1"]),
+        (["--fail-on", "count(status=OK)>0"], []),
+        (["--fail-on", "rate(status=ERROR)>33%"], ["--fail-on rate(status=ERROR)>33%: 33.3%, 3 spans"]),
+        (["--fail-on", "rate(status=ERROR)>34%"], []),
+        (["--fail-on", "p95(name=odd)>1s", "--allow-empty"], []),
+        (["--fail-on", "max(name~^al)>1us", "--trace", f"{2:032x}", "--allow-empty"], []),
     ],
 )
 def test_verdicts(folder: Path, words: Sequence[str], reasons: Sequence[str]) -> None:
@@ -533,6 +549,11 @@ def test_verdicts(folder: Path, words: Sequence[str], reasons: Sequence[str]) ->
         (["--fail-on", "finding=no_attempt"], "no span matches finding=no_attempt, which is about Ray calls"),
         (["--fail-on", "name=alpah status=ERROR"], "no span matches name=alpah; did you mean name=alpha?"),
         (["--fail-on", "name=alph status=ERROR"], "no span matches name=alph; = is exact, name~alph looks inside"),
+        (["--fail-on", "p95(name=alph)>1s"], "no span matches name=alph; = is exact, name~alph looks inside"),
+        (["--fail-on", "max(wait)>1s"], "no span has wait"),
+        (["--fail-on", "max(durration)>1"], "no span has durration (did you mean duration?)"),
+        (["--fail-on", "rate(status=ERROR, service=odd)>1%"], "no span matches service=odd"),
+        (["--fail-on", "count(finding=no_attempt)>0"], "no span matches finding=no_attempt, which is about Ray calls"),
     ],
 )
 def test_a_gate_that_nothing_could_match_is_no_pass(folder: Path, words: Sequence[str], why: str) -> None:
@@ -543,6 +564,58 @@ def test_a_gate_that_nothing_could_match_is_no_pass(folder: Path, words: Sequenc
     assert verdict["reasons"] == [f"--fail-on {gate}: nothing to test: {why}"]
     assert f"{verdict['reasons'][0]} (if that is intended, add --allow-empty)\n" in notices
     assert verdict_of(folder, *words, "--allow-empty")[:2] == (0, {"status": 0, "reasons": []})
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        ([], 1),
+        (["--severity", "error"], 0),
+        (["--severity", "none"], 0),
+        (["--ignore", "torn"], 1),
+        (["--ignore", "torn", "--ignore", "torn_tail"], 0),
+        (["--ignore", "torn", "--ignore", "torn_tail", "--severity", "info"], 1),
+    ],
+)
+def test_what_counts(folder: Path, words: Sequence[str], status: int) -> None:
+    """`--severity` says from which severity on, and `--ignore` leaves kinds out, of every format."""
+    more = Builder()
+    documents = [more.span("late", trace=7), more.span("early", trace=7, duration=None)]
+    (folder / "1.json").write_bytes(file_of(documents) + b'{"name": "torn", "context": {')
+    for format_ in ("text", "json", "csv", "markdown", "github", "junit"):
+        done = spanview("check", *words, "--format", format_, "1.json", folder=folder)
+        assert done.status == status, format_
+        assert (b"torn_tail" in done.output.replace(b'name="torn_tail" time="0"/>', b"")) == ("torn_tail" not in words)
+    assert (
+        bool(strictly(spanview("check", *words, "--json", "1.json", folder=folder).output)["verdict"]["reasons"])
+        == status
+    )
+
+
+def test_gates_in_every_format(folder: Path) -> None:
+    """Markdown has a table of the gates, GitHub's and JUnit's formats have those that failed, and JSON all of them."""
+    gates = ("max(name=alpha)>9us", "status=OK", "p95(name=odd)>1s")
+    words = ("check", *(word for gate in gates for word in ("--fail-on", gate)), "1.json")
+    printed = {
+        name: spanview(*words, "--format", name, folder=folder)
+        for name in ("text", "json", "markdown", "github", "junit")
+    }
+    assert {done.status for done in printed.values()} == {1}
+    rows = strictly(printed["json"].output)["gates"]
+    assert [(row["gate"], row["outcome"], row["value"], row["spans"]) for row in rows] == [
+        (gates[0], "failed", 10_000, 1),
+        (gates[1], "passed", 0, 0),
+        (gates[2], "no_spans", None, 0),
+    ]
+    assert "| failed | max(name=alpha)>9us | 10 µs, 1 span |" in printed["markdown"].text.splitlines()
+    assert re.search(r"^failed +max\(name=alpha\)>9us +10 µs, 1 span$", printed["text"].text, re.MULTILINE)
+    assert printed["github"].text.splitlines() == [
+        "::error title=spanview%3A max(name=alpha)>9us::10 µs, 1 span",
+        "::error title=spanview%3A p95(name=odd)>1s::nothing to test: no span matches name=odd",
+    ]
+    assert 'failures="2"' in printed["junit"].text
+    allowed = spanview(*words, "--allow-empty", "--format", "junit", folder=folder)
+    assert (allowed.status, 'failures="1"' in allowed.text) == (1, True)
 
 
 def test_a_gate_of_an_empty_folder(tmp_path: Path) -> None:

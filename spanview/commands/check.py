@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 
 from spanview.analysis.diagnosis.finding import Kind
 from spanview.analysis.diagnosis.report import diagnose
-from spanview.analysis.query.gate import ask
+from spanview.analysis.query.aggregate import COUNT, is_aggregate, parse_limited
+from spanview.analysis.query.gate import ask, compare
 from spanview.analysis.query.misses import NoAttribute
-from spanview.analysis.query.query import parse_query
+from spanview.analysis.query.query import Query, parse_query
+from spanview.analysis.query.terms import near_text
 from spanview.commands.coloring import paint_for
+from spanview.commands.options import NO_SEVERITY
 from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
-from spanview.commands.tables import JSON, TEXT, print_report
+from spanview.commands.tables import FOR_CI, JSON, MARKDOWN, TEXT, gate_case, last_end, print_for_ci, print_report
 from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.finding_text import SEVERITIES, finding_lines
 from spanview.display.miss_text import miss_lines
@@ -25,24 +28,28 @@ from spanview.display.shades import WARNING
 from spanview.display.units import count, size
 from spanview.formats.jsontext import dumps_strict
 from spanview.index.part import part_of
-from spanview.model.problems import QueryError, Severity, Warnings
+from spanview.model.problems import ProblemKind, QueryError, Severity, Warnings
+from spanview.reports.ci import Case, Level
 from spanview.reports.findings import findings_report
+from spanview.reports.gates import GateOutcome, GateRow, amount_text, gates_report
 from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.analysis.diagnosis.report import Report
+    from spanview.analysis.query.aggregate import Limited
     from spanview.analysis.query.gate import Gate
-    from spanview.analysis.query.query import Query
     from spanview.commands.options import Options
     from spanview.display.shades import Paint
     from spanview.index.store import Store
     from spanview.model.problems import Problem
+    from spanview.reports.report import Report as TableReport
 
 _NOTHING_TO_MATCH = 2
 """The exit status where no query of `--fail-on` could match a span."""
+_LEVELS = {Severity.INFO: Level.NOTICE, Severity.WARNING: Level.WARNING, Severity.ERROR: Level.ERROR}
 _MAX_PROBLEM_LINES = 200
 _WIDTH = 100
 """Cells of a line that doesn't go to a terminal."""
@@ -52,10 +59,11 @@ def run(options: Options) -> int:
     """Print the counts, the findings and the problems; every record was decoded whole to find them.
 
     Returns:
-        0 where all is well, 1 where something was found or a span matches `--fail-on`, else 2 where none could match.
+        0 where all is well, 1 where something was found or `--fail-on` holds, else 2 where it could not have held.
     """
     selection = options.selection()
     gates = [_gate(text) for text in options.fail_on]
+    ignored = _kinds(options.ignore)
     store = read_all(options, decodes_all=True)
     if selection.is_everything:
         traces, part = None, store
@@ -66,23 +74,20 @@ def run(options: Options) -> int:
     report = diagnose(part, session=session, unended=unended_in(part, session=session), given=options.paths)
     if traces is not None:
         # That few requests are left says nothing of how many were traced.
-        report = replace(report, findings=[finding for finding in report.findings if finding.kind is not Kind.SAMPLING])
-    asked = [ask(store, gate, traces) for gate in gates]
-    verdict = _verdict(report, asked, allow_empty=options.allow_empty)
-    findings = findings_report(report.findings)
-    if options.format == JSON:
-        document = {
-            "schema": "spanview/check/v1",
-            "verdict": asdict(verdict),
-            "summary": asdict(report.summary),
-            "problems": [problem.to_json() for problem in report.problems],
-            "findings": findings.document()["rows"],
-        }
-        write_to_standard_output([dumps_strict(document) + b"\n"])
-    elif options.format != TEXT:
-        print_report(findings, options)
+        ignored |= {Kind.SAMPLING.value}
+    report = replace(
+        report,
+        findings=[finding for finding in report.findings if finding.kind not in ignored],
+        problems=[problem for problem in report.problems if problem.kind not in ignored],
+    )
+    asked = [ask(store, gate, traces) if isinstance(gate, Query) else compare(store, gate, traces) for gate in gates]
+    verdict = _verdict(report, asked, options)
+    rows = [_row(gate, allow_empty=options.allow_empty) for gate in asked]
+    if options.format in FOR_CI:
+        cases = [*map(gate_case, rows), *_cases(report, options.severity)]
+        print_for_ci(options, cases, last_end(store))
     else:
-        _print_report(part, report, paint_for(options))
+        _print(part, report, verdict, gates_report(rows), options)
     if not len(store.spans):
         notice(store.tallies, places(options))
     elif traces is not None:
@@ -102,25 +107,88 @@ class Verdict:
     """What it rests on, a line each; empty where all is well."""
 
 
-def _gate(text: str) -> Query:
+def _gate(text: str) -> Query | Limited:
+    if is_aggregate(text):
+        return parse_limited(text)
     query = parse_query(text)
     if query.is_empty:
         raise QueryError("--fail-on needs a query, as in --fail-on status=ERROR")
     return query
 
 
-def _verdict(report: Report, gates: Sequence[Gate], *, allow_empty: bool) -> Verdict:
+def _kinds(ignored: Sequence[str]) -> set[str]:
+    """Return the kinds of findings and problems that don't count.
+
+    Raises:
+        QueryError: There is no such kind.
+    """
+    known: list[str] = [*Kind, *ProblemKind]
+    for kind in ignored:
+        if kind not in known:
+            near = near_text(kind, known)
+            hint = "the page check lists them" if near is None else f"did you mean {near}?"
+            raise QueryError(f"--ignore {kind}: there is no such kind of finding or problem; {hint}")
+    return {*ignored}
+
+
+def _counts(severity: Severity, least: str) -> bool:
+    """Return whether a severity is at least as bad as one; none is as bad as `none`."""
+    return least != NO_SEVERITY and [*Severity].index(severity) >= [*Severity].index(Severity(least))
+
+
+def _verdict(report: Report, gates: Sequence[Gate], options: Options) -> Verdict:
+    found = [(finding.severity, finding.kind.value) for finding in report.findings]
+    found += dict.fromkeys((problem.severity, problem.kind.value) for problem in report.problems)
     bad = [
-        *(f"{finding.severity}: {finding.kind}" for finding in report.findings if finding.severity != Severity.INFO),
-        *dict.fromkeys(
-            f"{problem.severity}: {problem.kind}" for problem in report.problems if problem.severity != Severity.INFO
-        ),
-        *(f"--fail-on {gate.text}: {count(gate.matches, 'span')} matched" for gate in gates if gate.matches),
+        *(f"{severity}: {kind}" for severity, kind in found if _counts(severity, options.severity)),
+        *(f"--fail-on {gate.text}: {_figure(gate)}" for gate in gates if gate.is_shut),
     ]
-    unmatchable = [] if allow_empty else [_why_none(gate) for gate in gates if not gate.is_open_to_any]
+    empty = [] if options.allow_empty else [_why_none(gate) for gate in gates if _is_empty(gate)]
     # What was found is certain, whatever else nothing could match.
-    status = 1 if bad else _NOTHING_TO_MATCH if unmatchable else 0
-    return Verdict(status, (*bad, *unmatchable))
+    status = 1 if bad else _NOTHING_TO_MATCH if empty else 0
+    return Verdict(status, (*bad, *empty))
+
+
+def _is_empty(gate: Gate) -> bool:
+    return not gate.is_shut and not gate.is_open_to_any
+
+
+def _figure(gate: Gate) -> str:
+    """Return what a gate found, in words."""
+    if gate.limited is None:
+        return f"{count(gate.matches, 'span') if gate.matches else 'no span'} matched"
+    aggregate = gate.limited.aggregate
+    of = "" if aggregate.function == COUNT else f", {count(gate.matches, 'span')}"
+    return f"{amount_text(aggregate, gate.value)}{of}"
+
+
+def _row(gate: Gate, *, allow_empty: bool) -> GateRow:
+    is_empty = _is_empty(gate)
+    outcome = GateOutcome.FAILED if gate.is_shut else GateOutcome.PASSED
+    if is_empty and not allow_empty:
+        outcome = GateOutcome.NO_SPANS
+    detail = _why_none(gate).removeprefix(f"--fail-on {gate.text}: ") if is_empty else _figure(gate)
+    value = gate.matches if gate.limited is None else gate.value
+    return GateRow(
+        gate.text, GateOutcome.NO_SPANS if is_empty and not allow_empty else outcome, detail, gate.matches, value
+    )
+
+
+def _cases(report: Report, least: str) -> Iterator[Case]:
+    """Yield all that may be found, and what was."""
+    found = {finding.kind: finding for finding in report.findings}
+    for kind in Kind:
+        if kind not in found:
+            yield Case("finding", kind)
+            continue
+        finding = found[kind]
+        file = next((place.file for place in finding.evidence if place.file), "")
+        text = f"{finding.detail} {finding.advice}"
+        yield Case("finding", kind, text, _LEVELS[finding.severity], _counts(finding.severity, least), file)
+    for problem in report.problems:
+        name = f"{problem.kind} {problem.file} @ {problem.offset}"
+        fails = _counts(problem.severity, least)
+        yield Case("problem", name, problem.detail, _LEVELS[problem.severity], fails, problem.file)
 
 
 def _why_none(gate: Gate) -> str:
@@ -131,15 +199,38 @@ def _why_none(gate: Gate) -> str:
 
 
 def _say(gate: Gate, *, allow_empty: bool) -> None:
-    if gate.matches:
-        matched = count(gate.matches, "span")
-        say(f"--fail-on {gate.text}: {matched} matched, as spanview spans -q would print them")
+    if gate.is_shut:
+        say(f"--fail-on {gate.text}: {_figure(gate)}{', as spanview spans -q would print them' * (not gate.limited)}")
     elif allow_empty:
         return
     elif not gate.is_open_to_any:
         say(f"{_why_none(gate)} (if that is intended, add --allow-empty)")
     elif gate.misses:
         say(f"--fail-on {gate.text}: {'; '.join(miss_lines(gate.misses))}")
+
+
+def _print(part: Store, report: Report, verdict: Verdict, gates: TableReport[GateRow], options: Options) -> None:
+    findings = findings_report(report.findings)
+    if options.format == JSON:
+        document = {
+            "schema": "spanview/check/v1",
+            "verdict": asdict(verdict),
+            "summary": asdict(report.summary),
+            "gates": gates.document()["rows"],
+            "problems": [problem.to_json() for problem in report.problems],
+            "findings": findings.document()["rows"],
+        }
+        write_to_standard_output([dumps_strict(document) + b"\n"])
+    elif options.format == TEXT:
+        _print_report(part, report, paint_for(options))
+        if gates.rows:
+            sys.stdout.write("\n")
+            print_report(gates, options)
+    else:
+        if gates.rows and options.format == MARKDOWN:
+            print_report(gates, options)
+            sys.stdout.write("\n")
+        print_report(findings, options)
 
 
 def _print_report(store: Store, report: Report, paint: Paint) -> None:

@@ -159,7 +159,7 @@ def _query(letter: str, text: str) -> Query:
     try:
         return parse_query(text)
     except QueryError as error:
-        raise QueryError(f"{letter}: {error}") from None
+        raise QueryError(f"{letter}: {error}", error.text, error.position) from None
 
 
 def _side(options: Options, store: Store, letter: str, query: Query) -> DiffSide:

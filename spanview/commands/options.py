@@ -15,6 +15,9 @@ SERVED: Final = "SPANVIEW_SERVED"
 INTERNAL_ERROR: Final = 70
 """The exit status of an error of spanview's own; 1 says that `check` found something."""
 
+NO_SEVERITY: Final = "none"
+"""What stands for no severity."""
+
 
 class Options(NamedTuple):
     """What the command line says; `cli` has what each option means."""
@@ -44,7 +47,11 @@ class Options(NamedTuple):
     """`auto`, `always` or `never`."""
     by: str = "name"
     fail_on: tuple[str, ...] = ()
-    """Queries, of which none may match a span."""
+    """Queries, of which none may match a span, and figures with limits; of `diff`, changes of figures."""
+    severity: str = "warning"
+    """The severity from which on what was found counts; `NO_SEVERITY` for none."""
+    ignore: tuple[str, ...] = ()
+    """Kinds of findings and problems that are left out."""
     allow_empty: bool = False
     namesake: str | None = None
     """A file or folder that is called like the command, where no PATH is given; None if there is none."""

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from spanview.commands.coloring import paint_for
 from spanview.commands.output import terminal_width, write_to_standard_output
 from spanview.commands.standard_error import say
+from spanview.model.times import NO_TIME
+from spanview.reports.ci import Case, Level, github_lines, junit_lines
+from spanview.reports.gates import STYLES
 from spanview.reports.lines import markdown_lines, table_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from spanview.commands.options import Options
+    from spanview.index.store import Store
+    from spanview.reports.gates import GateRow
     from spanview.reports.report import Report
 
-TEXT, JSON, CSV, MARKDOWN = "text", "json", "csv", "markdown"
+TEXT, JSON, CSV, MARKDOWN, GITHUB, JUNIT = "text", "json", "csv", "markdown", "github", "junit"
 """What tables are printed as."""
+FOR_CI: Final = frozenset((GITHUB, JUNIT))
+"""What has no tables in it, but what passed and what failed."""
 
 
 def print_report(report: Report[Any], options: Options) -> None:
@@ -32,6 +41,25 @@ def print_report(report: Report[Any], options: Options) -> None:
     else:
         lines = table_lines(report.table, report.rows, paint_for(options), terminal_width())
         sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def print_for_ci(options: Options, cases: Sequence[Case], end_ns: int) -> None:
+    """Print what was checked, for a CI system."""
+    suite = f"spanview {options.command}"
+    lines = github_lines(cases) if options.format == GITHUB else junit_lines(suite, cases, end_ns)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def gate_case(row: GateRow) -> Case:
+    """Return a gate as something that was checked."""
+    name = f"{row.gate}: {row.group}" if row.group else row.gate
+    level = {"error": Level.ERROR, "warning": Level.WARNING}.get(STYLES.get(row.outcome, ""))
+    return Case("gate", name, row.detail, level, level is Level.ERROR)
+
+
+def last_end(store: Store) -> int:
+    """Return when the last span of a store ended, in nanoseconds since 1970; 0 where none has."""
+    return max((end for end in store.trace_table.end_ns[: len(store.trace_table)] if end != NO_TIME), default=0)
 
 
 def say_what_was_renamed(report: Report[Any]) -> None:

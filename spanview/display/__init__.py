@@ -31,5 +31,6 @@ finding_text  findings, and what to do about them
 notices       problems in one line
 unnamed       words of a query that no name has
 miss_text     why else a query matches nothing
+caret_text    where in a text a mistake is
 page_text     a page of the documentation, set for a terminal
 """

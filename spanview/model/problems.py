@@ -117,7 +117,17 @@ class NoSuchPathError(SpanviewError):
 
 
 class QueryError(SpanviewError):
-    """A query, a time or an id that can't be understood."""
+    """A query, a time or an id that can't be understood.
+
+    Args:
+        text: What the mistake is in, where that is one text.
+        position: Its character in that text, from 0.
+    """
+
+    def __init__(self, message: str, text: str = "", position: int | None = None) -> None:
+        super().__init__(message)
+        self.text = text
+        self.position = position
 
 
 class TraceNotFoundError(SpanviewError):

@@ -8,6 +8,8 @@ calls        Ray's calls by function, actor, node or job
 comparison   two sides held against each other
 each_call    these calls one by one
 findings     what `check` finds
+gates        what gates found
+ci           what was checked as CI systems read it
 serve        Ray Serve's requests, by route and one by one
 statistics   counts, errors and times of spans by something that they have in common
 """

@@ -12,6 +12,7 @@ from spanview.reports.calls import calls_table
 from spanview.reports.comparison import comparison_report
 from spanview.reports.each_call import each_call_report
 from spanview.reports.findings import findings_report
+from spanview.reports.gates import gates_report
 from spanview.reports.report import Report
 from spanview.reports.serve import requests_table, serve_table
 from spanview.reports.statistics import ON_PATH, report_of
@@ -28,6 +29,7 @@ COMMANDS: Final = {
     "requests-by-route": "spanview stats --by serve",
     "requests": "spanview stats --by serve-request",
     "findings": "spanview check",
+    "gates": "spanview check --fail-on status=ERROR",
     "comparison": "spanview diff",
 }
 """What prints each kind of report."""
@@ -44,5 +46,6 @@ def empty_reports(store: Store) -> list[AnyReport]:
         Report("requests-by-route", serve_table({}), [], {"by": "serve"}, "requests"),
         Report("requests", requests_table(store), []),
         findings_report([]),
+        gates_report([]),
         comparison_report(diff(nothing, nothing), [], DiffBy.PATH, {"a": {}, "b": {}}),
     ]

@@ -12,11 +12,12 @@ query       a query as a whole
 written     texts quoted so that a query takes them literally
 bytesearch  what the bytes of records say about an attribute, without decoding
 matches     which spans of a store match, and which traces
-gate        `--fail-on`: what matches, and whether anything could
 since       `--since`: a time, or the newest run
 select      traces and spans by id, by query and by time
 selection   those that options ask for
 words       names, attributes and values of a store, for completion
 misses      why a query matches nothing
+aggregate   figures of many spans
+gate        `--fail-on`: what matches, and whether anything could
 complete    what the term under the cursor may become
 """

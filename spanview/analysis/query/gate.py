@@ -6,6 +6,8 @@ http.status_cod>=500              no span has such a key      unknown: nothing c
 name="GET /typo" duration>200ms   no span has this name       the same
 finding=no_attempt                no span is a Ray call       the same
 outcome=cancelled                 Ray wrote no events         the same
+p95(name="GET /")>200ms           no span has this name       the same: it has no P95
+count(status=ERROR)>0             3 spans match               the gate is shut
 
 A query is about the spans that its terms with = select, and tests them by the others. Names and services select by ~
 and by words, too, where something is tested. A status, sizes and exception events are always tests, and the number of
@@ -18,10 +20,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import Kind
+from spanview.analysis.query.aggregate import COUNT, figure_of, rows_among, values_in
 from spanview.analysis.query.misses import NoAttribute, absent_attributes, matches_any, misses_of
 from spanview.analysis.query.parse import OWN_KEYS, RawBelow, RawGroup, RawPart, RawTerm, parse_parts
-from spanview.analysis.query.query import Query, query_of
-from spanview.analysis.query.select import selected_rows
+from spanview.analysis.query.query import Query, parse_query, query_of
 from spanview.analysis.query.values import number_of
 from spanview.analysis.query.written import literally, quoted, written_value
 from spanview.analysis.ray.names import RAN, SUBMITTED
@@ -29,7 +31,9 @@ from spanview.analysis.ray.names import RAN, SUBMITTED
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from spanview.analysis.query.aggregate import Aggregate, Limited
     from spanview.analysis.query.misses import Miss
+    from spanview.analysis.query.values import Number
     from spanview.index.store import Store
 
 _TEXTS: Final = frozenset(
@@ -59,16 +63,27 @@ _IN_WORDS: Final = {_OF_RAY: "Ray calls", _OF_SERVE: "requests to Ray Serve"}
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The result of a query that no span may match."""
+    """The result of a query that no span may match, or of a figure that may not be as its limit says."""
 
     text: str
-    """The query as it was given."""
+    """The query, or the figure with its limit, as it was given."""
     matches: int
-    """Spans that match."""
+    """Spans that match, or that have what the figure is of."""
     misses: tuple[Miss, ...] = ()
     """Why none could, as far as terms explain it; of one that some could match, only attributes that no span has."""
     selects_none: str | None = None
     """None where a span could have matched; else the terms that select none, or nothing if there are no spans."""
+    limited: Limited | None = None
+    """The figure with its limit; None for a query."""
+    value: Number | None = None
+    """What the figure is; None for a query, and where no span has what it is of."""
+
+    @property
+    def is_shut(self) -> bool:
+        """Whether it fails: a span matches, or the figure is as its limit says."""
+        if self.limited is None:
+            return self.matches > 0
+        return self.value is not None and self.limited.is_met_by(self.value)
 
     @property
     def is_open_to_any(self) -> bool:
@@ -93,9 +108,36 @@ def ask(store: Store, query: Query, traces: Collection[int] | None) -> Gate:
     return Gate(query.text, 0, tuple(NoAttribute(key, None) for key in absent_attributes(store, query, traces)))
 
 
+def compare(store: Store, limited: Limited, traces: Collection[int] | None) -> Gate:
+    """Return a figure of some traces, None for all, beside its limit; and if it is of none, whether any could be."""
+    aggregate = limited.aggregate
+    values = values_in(store, aggregate, traces)
+    gate = Gate(limited.text, len(values), limited=limited, value=figure_of(aggregate.function, values))
+    if values and (aggregate.counted is None or any(values)):
+        return gate
+    # Of a rate, none may count where others are there.
+    is_rate = bool(values)
+    about = aggregate.counted if is_rate and aggregate.counted is not None else aggregate.among
+    asked = ask(store, about, traces)
+    if asked.matches:
+        return gate if is_rate else replace(gate, misses=_lacking(store, aggregate, traces), selects_none="")
+    selects_none = asked.selects_none
+    if selects_none is None and aggregate.function != COUNT and not is_rate:
+        selects_none = about.text
+    return replace(gate, misses=asked.misses, selects_none=selects_none)
+
+
+def _lacking(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> tuple[Miss, ...]:
+    """Return that spans lack what a figure is of, with the attribute that was probably meant."""
+    key = aggregate.measure
+    if not aggregate.is_attribute:
+        return (NoAttribute(key, None),)
+    misses = misses_of(store, parse_query(f"{quoted(key)}~." if '"' in key or " " in key else f"{key}~."), traces)
+    return tuple(miss for miss in misses if isinstance(miss, NoAttribute)) or (NoAttribute(f"{key} as a number", None),)
+
+
 def _count(store: Store, query: Query, traces: Collection[int] | None) -> int:
-    of_row = store.spans.trace
-    return sum(1 for row in selected_rows(store, query=query) if traces is None or of_row[row] in traces)
+    return len(rows_among(store, query, traces))
 
 
 def _key(term: RawTerm) -> str | None:

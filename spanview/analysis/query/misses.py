@@ -141,10 +141,10 @@ def absent_attributes(
 ) -> tuple[str, ...]:
     """Return the attributes that a query asks for and no span has; every record that may have them is read."""
     keys = dict.fromkeys(key for term in query.span_terms for key in attributes_of(term))
-    return tuple(key for key in keys if not matches_any(store, _having(key), traces, tell))
+    return tuple(key for key in keys if not matches_any(store, having(key), traces, tell))
 
 
-def _having(key: str) -> Query:
+def having(key: str) -> Query:
     """Return the query for the spans that have an attribute, whatever its value."""
     every = OfAttribute(key, None, lambda _: True)
     having = Term(False, Cost.DETAIL, lambda subject: values_of(subject.span, key) is not None, every)

@@ -110,7 +110,7 @@ def fail(position: int, message: str) -> NoReturn:
     Raises:
         QueryError: Always.
     """
-    raise QueryError(f"query, character {position + 1}: {message}")
+    raise QueryError(f"query, character {position + 1}: {message}", position=position)
 
 
 def parse_parts(text: str) -> list[RawPart]:

@@ -14,6 +14,7 @@ a > b                         an a with a child b; a >> b: with a descendant b
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,10 @@ from spanview.analysis.query.base import of_now
 from spanview.analysis.query.parse import parse_parts, words_in
 from spanview.analysis.query.subject import Subject, TreeFacts
 from spanview.analysis.query.terms import in_order
+from spanview.model.problems import QueryError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.analysis.query.base import OfNumber, OfState, Term
     from spanview.analysis.query.parse import RawPart
@@ -81,7 +83,18 @@ def parse_query(text: str) -> Query:
         QueryError: There is a mistake in it; one line with its position, in characters from 1, and what was
             expected there.
     """
-    return query_of(text, parse_parts(text))
+    with mistakes_in(text):
+        return query_of(text, parse_parts(text))
+
+
+@contextmanager
+def mistakes_in(text: str) -> Iterator[None]:
+    """Let the error of a mistake say which text it is in."""
+    try:
+        yield
+    except QueryError as error:
+        error.text = text
+        raise
 
 
 def query_of(text: str, parts: Sequence[RawPart]) -> Query:

@@ -12,7 +12,7 @@ from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.outcomes import Became, outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
-from spanview.analysis.ray.told_outcomes import CallOutcome
+from spanview.analysis.ray.told import CallOutcome
 from spanview.analysis.ray.waited_for import wait_reasons
 from spanview.model.codes import ERROR
 from spanview.model.times import NO_TIME

@@ -15,7 +15,7 @@ from spanview.analysis.ray.calls import Outcome, calls_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
-from spanview.analysis.ray.told_outcomes import CallOutcome
+from spanview.analysis.ray.told import CallOutcome
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.ray.waited_for import NO_REASONS, AllAttempts, reason_text
 from spanview.display.call_text import NOT_YET_SEEN

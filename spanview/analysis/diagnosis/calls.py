@@ -24,6 +24,7 @@ from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, SUBMITTED
 from spanview.analysis.ray.reasons import OPEN_TEXT, Reason, without_attempt
+from spanview.analysis.ray.told import CallOutcome
 from spanview.model.codes import ERROR
 from spanview.model.problems import Severity
 from spanview.model.times import NO_TIME
@@ -90,7 +91,7 @@ def no_attempt(facts: Facts) -> Finding:
 
 def _refused_after(facts: Facts, rows: Sequence[int]) -> tuple[str, int]:
     """Return the call that a process failed to submit last, and how many of some calls it had submitted before it."""
-    refused = [row for row, why in facts.reasons.items() if why.reason is Reason.NOT_SUBMITTED]
+    refused = [row for row, why in facts.reasons.items() if why.reason is CallOutcome.NOT_SUBMITTED]
     last = {facts.sources[row]: row for row in sorted(refused, key=facts.starts.__getitem__)}
     later = [last.get(facts.sources[row], row) for row in rows]
     ends = [end for row, end in zip(rows, later, strict=True) if facts.starts[end] > facts.starts[row]]

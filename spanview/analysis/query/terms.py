@@ -46,7 +46,7 @@ OUTCOMES: Final = (
     *("finished", "failed", "cancelled", "worker_died", "node_died", "out_of_memory", "actor_died"),
     *("constructor_failed", "dependency_failed", "pending", "running", "not_submitted", "unknown"),
 )
-"""What may have become of a call, as `analysis.ray.told_outcomes.CallOutcome` has it."""
+"""What may have become of a call, as `analysis.ray.told.CallOutcome` has it."""
 _LEAST_BEGINNING: Final = 3
 """Characters of a key that is cut short."""
 MIN_SIMILARITY: Final = 0.75

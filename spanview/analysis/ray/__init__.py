@@ -8,14 +8,12 @@ joined            a trace in which each Ray call is one node
 exits             actors that left by `exit_actor`
 generators        functions whose spans end when a generator is made
 failed_arguments  calls that never ran because a task whose result they take had failed
+outcomes          what became of calls, by Ray's own events or else as far as spans show
 reasons           why a call has no attempt, as far as files show
 waits             waiting before a span ran
 wait_causes       what a call may wait for
 waited_for        what Ray calls waited for, as far as spans show
-told_tasks        which of Ray's own tasks a call is, by the events that Ray writes
-told_waits        what calls waited for, by these
-told_outcomes     what became of calls, by these
-outcomes          what became of calls, by these or else as far as spans show
+told              Ray's own word on calls, by its events
 meanwhile         what went on while one waited, where that isn't known
 known_calls       what is known of all calls, found once for whoever asks of one trace after the other
 workers           who a process is: pid, node, actor or replica

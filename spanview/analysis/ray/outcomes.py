@@ -1,9 +1,9 @@
 """What became of calls: in Ray's own words where its events have them, else as far as spans show.
 
 an attempt that was interrupted  cancelled, likely, where Ray has it as finished or failed
-Ray's events                     finished, cancelled, worker died, …, as `told_outcomes` has it; certain
+Ray's events                     finished, cancelled, worker died, …, as `told` has it; certain
 else the last attempt            finished, or failed with an error; running, or worker died, as its process shows
-else no attempt, and a reason    as `reasons` has it: constructor failed, argument failed, finished without a trace
+else no attempt, and a reason    as `reasons` has it: constructor failed, argument failed
 else                             unknown
 """
 
@@ -11,13 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import Outcome
 from spanview.analysis.ray.exits import cut_off_by, is_cancelled
-from spanview.analysis.ray.reasons import Reason
-from spanview.analysis.ray.told_outcomes import CallOutcome, told_outcomes
+from spanview.analysis.ray.told import CallOutcome, told_outcomes
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 
 if TYPE_CHECKING:
@@ -45,12 +42,6 @@ _BY_SPANS: Final = {
     Outcome.ERROR: CallOutcome.FAILED,
     Outcome.SUBMIT_ERROR: CallOutcome.NOT_SUBMITTED,
 }
-_BY_REASON: Final = {
-    Reason.NOT_SUBMITTED: CallOutcome.NOT_SUBMITTED,
-    Reason.CONSTRUCTOR_FAILED: CallOutcome.CONSTRUCTOR_FAILED,
-    Reason.ACTOR_EXITED: CallOutcome.ACTOR_DIED,
-    Reason.ARGUMENT_FAILED: CallOutcome.DEPENDENCY_FAILED,
-}
 
 
 def outcomes_of(
@@ -62,7 +53,7 @@ def outcomes_of(
         reasons: Why calls have no attempt.
         unended: What has become of attempts without an end, as far as that was asked.
     """
-    told = told_outcomes(store, np.array([call.row for call in calls], np.int64))
+    told = told_outcomes(store, [call.row for call in calls])
     return {
         call.row: _by_ray(store, call, told[call.row].outcome, _by_spans(call, reasons, unended))
         if call.row in told
@@ -93,8 +84,7 @@ def _by_spans(call: Call, reasons: Mapping[int, Why], unended: Mapping[int, Unen
         return Became(_BY_SPANS[call.outcome])
     if not call.attempts:
         why = reasons.get(call.row)
-        outcome = None if why is None else _BY_REASON.get(why.reason)
-        return _UNKNOWN if why is None or outcome is None else Became(outcome, why.certainty)
+        return _UNKNOWN if why is None or why.outcome is None else Became(why.outcome, why.certainty)
     last = unended.get(call.attempts[-1])
     if last is None or last.fate not in {Fate.RUNS, Fate.LOST}:
         return _UNKNOWN

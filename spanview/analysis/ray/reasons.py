@@ -35,6 +35,7 @@ from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.failed_arguments import with_failed_arguments
 from spanview.analysis.ray.names import CONSTRUCTED, RAN, SUBMITTED, started_attempts
+from spanview.analysis.ray.told import CallOutcome, told_outcomes
 from spanview.analysis.serve.calls import is_serve_call
 from spanview.analysis.serve.requests import Part, part_of_name
 from spanview.index.arrays import copy_of
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.analysis.ray.calls import Calls
-    from spanview.analysis.ray.told_outcomes import ToldOutcome
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
@@ -71,33 +71,19 @@ _STARTUP: Final = f"{_CONTROLLER}{CONSTRUCTED}"
 
 
 class Reason(StrEnum):
-    """Why a call has no attempt."""
+    """Why a call has no attempt, where that isn't what became of it."""
 
     EXISTING = "already existed"
     """It isn't a call: `get_if_exists` found the actor."""
     CREATED = "created the actor"
     """It isn't a call: `get_if_exists` found no actor, and made the call below."""
-    NOT_SUBMITTED = "submit failed"
-    """Submitting it failed."""
-    CONSTRUCTOR_FAILED = "constructor failed"
     ACTOR_EXITED = "actor exited"
-    ARGUMENT_FAILED = "argument failed"
-    """A task whose result it takes failed."""
     UNTRACED = "not traced"
     """It ran, or runs, but tracing leaves out its method."""
     REFUSED = "replica full"
     """A replica of Ray Serve refused it, and Serve called one again."""
     SHUT_DOWN = "shut down"
     """Ray Serve called its own actors while it shut down."""
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    WORKER_DIED = "worker died"
-    NODE_DIED = "node died"
-    OUT_OF_MEMORY = "out of memory"
-    ACTOR_DIED = "actor died"
-    WAITING = "waiting"
-    RUNNING = "running"
-    """Those since `FAILED` are told by Ray's own events alone; it waited, or ran, when Ray wrote last."""
     LOST_IN_LOG = "lost in the log"
     """Ray's log de-duplication left out lines of spans."""
     UNKNOWN = "no attempt seen"
@@ -107,7 +93,7 @@ class Reason(StrEnum):
 class Why:
     """Why one call has no attempt."""
 
-    reason: Reason
+    reason: Reason | CallOutcome
     text: str
     """The evidence, in a sentence without its full stop; it may contain names from files."""
     certainty: Certainty = Certainty.LIKELY
@@ -127,12 +113,19 @@ class Why:
     @property
     def never_ran(self) -> bool:
         """Whether it never ran, certainly or likely."""
-        return self.reason in {Reason.CONSTRUCTOR_FAILED, Reason.ACTOR_EXITED, Reason.ARGUMENT_FAILED}
+        return self.reason in _NEVER_RAN
 
     @property
     def has_failed(self) -> bool:
         """Whether it failed, as Ray's own events say."""
         return self.reason in _FAILED
+
+    @property
+    def outcome(self) -> CallOutcome | None:
+        """What became of it; None where only the reason is known why it has no attempt."""
+        if isinstance(self.reason, CallOutcome):
+            return self.reason
+        return CallOutcome.ACTOR_DIED if self.reason is Reason.ACTOR_EXITED else None
 
     @property
     def is_call(self) -> bool:
@@ -146,21 +139,22 @@ class Why:
 
 
 _FAILED: Final = frozenset(
-    (*(Reason.FAILED, Reason.WORKER_DIED, Reason.NODE_DIED), *(Reason.OUT_OF_MEMORY, Reason.ACTOR_DIED))
+    {
+        CallOutcome.FAILED,
+        CallOutcome.WORKER_DIED,
+        CallOutcome.NODE_DIED,
+        CallOutcome.OUT_OF_MEMORY,
+        CallOutcome.ACTOR_DIED,
+    }
 )
+_NEVER_RAN: Final = frozenset({CallOutcome.CONSTRUCTOR_FAILED, CallOutcome.DEPENDENCY_FAILED, Reason.ACTOR_EXITED})
 OPEN_TEXT: Final = "it waited or ran when the files were written, died, was cancelled, or could never start"
 """What may have happened to a call about which nothing more is known."""
-_OF_RAY: Final = {
-    **{reason.name: reason for reason in Reason},
-    "DEPENDENCY_FAILED": Reason.ARGUMENT_FAILED,
-    "PENDING": Reason.WAITING,
-}
-"""The reasons by the names of what became of tasks; what finished has none."""
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
 _CREATED: Final = Why(
     Reason.CREATED, "not a call: get_if_exists found no actor, so the call below creates it", Certainty.CERTAIN
 )
-_NOT_SUBMITTED: Final = Why(Reason.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
+_NOT_SUBMITTED: Final = Why(CallOutcome.NOT_SUBMITTED, "submitting it failed, so it never ran", Certainty.CERTAIN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +290,8 @@ class _Reasons:
         self._has_routes = any(part_of_name(text) is Part.ROUTE for text in store.names.texts)
         """Whether Serve's exporter is on where requests are routed: the replica's span is to be beside the call."""
         logs = {path for path, file in store.tallies.each_file() if file.repeated and file.fragments}
-        self._told = self._told_outcomes(calls)
+        self._told = told_outcomes(store, calls.without_attempt)
+        """What Ray's own events say of calls without an attempt, by row."""
         self._logs = {number for number, source in enumerate(store.sources) if source.path in logs}
         unexplained = {*calls.without_attempt}
         self.answers = {call.row: self._why(call) for call in lone_calls if call.row in unexplained}
@@ -487,31 +482,25 @@ class _Reasons:
             return told or shown or self._unknown(call, actor)
         return shown
 
-    def _told_outcomes(self, calls: Calls) -> Mapping[int, ToldOutcome]:
-        """Return what Ray's own events say of calls without an attempt, by row."""
-        if self._store.ray is None:
-            return {}
-        from spanview.analysis.ray.told_outcomes import told_outcomes
-
-        return told_outcomes(self._store, calls.without_attempt)
-
     def _of_ray(self, row: int) -> Why | None:
         """Return what Ray itself says of a call; None where it says nothing, or only that the call finished."""
         told = self._told.get(row)
         if told is None:
             return None
-        reason = _OF_RAY.get(told.outcome.name)
-        if reason is None:
+        if told.outcome is CallOutcome.FINISHED:
             return Why(Reason.UNTRACED, "Ray says that it finished, and no span of it is here", Certainty.CERTAIN)
         if told.outcome.has_failed:
-            return Why(reason, f"Ray says: {told.text}", Certainty.CERTAIN)
+            return Why(told.outcome, f"Ray says: {told.text}", Certainty.CERTAIN)
         text = f"Ray says that it {told.text}" if told.is_over else f"Ray said last that it {told.text}"
+        reason = Reason.UNKNOWN if told.outcome is CallOutcome.UNKNOWN else told.outcome
         return Why(reason, text, Certainty.CERTAIN, may_run=not told.is_over, brief=told.text)
 
     def _of_method(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why | None:
         function = call.function
         if actor is not None and actor.has_failed:
-            return Why(Reason.CONSTRUCTOR_FAILED, "its actor's constructor failed, so it never ran", Certainty.CERTAIN)
+            return Why(
+                CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed, so it never ran", Certainty.CERTAIN
+            )
         if actor is not None and NO_TIME != actor.exit_ns <= self._store.spans.start_ns[call.row]:
             return Why(Reason.ACTOR_EXITED, "it was submitted after exit_actor had ended its actor", Certainty.CERTAIN)
         text = ""
@@ -532,7 +521,7 @@ class _Reasons:
         if call.row not in self._failed_arguments:
             return None
         text = "its caller's exception says that an argument of it failed"
-        return Why(Reason.ARGUMENT_FAILED, text, Certainty.CERTAIN)
+        return Why(CallOutcome.DEPENDENCY_FAILED, text, Certainty.CERTAIN)
 
     def _of_log(self, call: _CallWithoutAttempt) -> Why | None:
         if self._store.spans.source[call.row] not in self._logs:

@@ -448,7 +448,7 @@ class Running:
         caller = None if self._store.ray is None else self._writers.facts_of(row).writer
         if caller is None or not self._writers.life(row, caller).is_alive or not self._has_no_attempt(row):
             return None
-        from spanview.analysis.ray.told_outcomes import CallOutcome, told_outcomes
+        from spanview.analysis.ray.told import CallOutcome, told_outcomes
 
         told = told_outcomes(self._store, [row]).get(row)
         if told is None or told.is_over:

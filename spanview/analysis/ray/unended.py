@@ -203,7 +203,7 @@ class UnendedSpans:
         """Return what Ray's own events say became of an attempt that didn't finish; None where they say nothing."""
         if self._store.ray is None or self._store.spans.kind[row] != CONSUMER:
             return None
-        from spanview.analysis.ray.told_outcomes import CallOutcome, outcome_of_attempt
+        from spanview.analysis.ray.told import CallOutcome, outcome_of_attempt
 
         told = outcome_of_attempt(self._store, row)
         if told is None or not told.outcome.has_failed:

@@ -30,7 +30,7 @@ from spanview.analysis.intervals import Covered, Levels
 from spanview.analysis.ray.executions import is_retry
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
-from spanview.analysis.ray.told_tasks import told_tasks
+from spanview.analysis.ray.told import told_tasks, told_waits
 from spanview.analysis.ray.wait_causes import KINDS, UNKNOWN, WaitedFor, WaitSum
 from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
@@ -404,8 +404,6 @@ class AllAttempts:
         tasks, are_certain = told_tasks(self._store), np.zeros(len(chosen), np.bool_)
         asked: Mapping[int, str] = {}
         if tasks is not None:
-            from spanview.analysis.ray.told_waits import told_waits
-
             rows = self._rows[chosen]
             told = told_waits(self._store, tasks, rows, self._callers[chosen], self._began_ns(chosen))
             parts[told.are_told] = told.parts_ns[told.are_told]

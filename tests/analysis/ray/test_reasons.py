@@ -23,6 +23,7 @@ from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.reasons import Reason, Why, reason_of, reasons_of, without_attempt
+from spanview.analysis.ray.told import CallOutcome
 from spanview.analysis.silent import silent_failures
 from spanview.sources.loading import load_store
 
@@ -38,10 +39,10 @@ HEALTHY: Final = ("ray-data", "ray-existing-actors", "ray-restarted-actor", "con
 MAY_BE: Final = {
     Reason.EXISTING: {Truth.NO_CALL},
     Reason.CREATED: {Truth.NO_CALL},
-    Reason.NOT_SUBMITTED: {Truth.NO_CALL},
+    CallOutcome.NOT_SUBMITTED: {Truth.NO_CALL},
     Reason.UNTRACED: {Truth.FINISHED, Truth.FAILED_RUNNING},
     # Ray counts the time in which a task gets its arguments as running.
-    Reason.ARGUMENT_FAILED: {Truth.FAILED_RUNNING, Truth.FAILED_BEFORE},
+    CallOutcome.DEPENDENCY_FAILED: {Truth.FAILED_RUNNING, Truth.FAILED_BEFORE},
     Reason.UNKNOWN: {Truth.OPEN, Truth.FAILED_RUNNING, Truth.FAILED_BEFORE},
 }
 """What Ray may say of calls for which a reason is given."""
@@ -121,7 +122,7 @@ class Program:
         return {store.spans.span_id[row]: why for row, why in found.items()}
 
 
-def only(program: Program) -> tuple[Reason, Certainty, bool]:
+def only(program: Program) -> tuple[Reason | CallOutcome, Certainty, bool]:
     """Return the reason of the only call without an attempt, how sure it is, and whether the call may still run."""
     (why,) = program.reasons().values()
     return why.reason, why.certainty, why.may_run
@@ -186,14 +187,14 @@ def test_the_recorded_odd_actors() -> None:
     assert found == {
         ("Exits.ping", Reason.UNKNOWN): 1,
         ("AsyncExits.ping", Reason.ACTOR_EXITED): 1,
-        ("BadInit.ping", Reason.CONSTRUCTOR_FAILED): 1,
+        ("BadInit.ping", CallOutcome.CONSTRUCTOR_FAILED): 1,
         ("Crash.crash", Reason.UNKNOWN): 1,
         ("Crash.ping", Reason.UNKNOWN): 1,
         ("Crash.hang", Reason.UNKNOWN): 1,
         ("Async.run", Reason.UNKNOWN): 1,
         ("Groups.cpu", Reason.UNKNOWN): 1,
         ("Gen.gen", Reason.UNTRACED): 1,
-        ("Gen.plaingen", Reason.NOT_SUBMITTED): 1,
+        ("Gen.plaingen", CallOutcome.NOT_SUBMITTED): 1,
         ("Gen.st", Reason.UNTRACED): 1,
         ("Seq.w", Reason.UNKNOWN): 3,
         ("Seq.__init__", Reason.EXISTING): 2,
@@ -253,7 +254,7 @@ def test_a_task_is_known_by_its_record() -> None:
     later = program.call("A.__init__", 20, "a")
     task = program.call("f", 30, attributes={"ray.remote": "function"})
     reasons = {call: why.reason for call, why in program.reasons().items()}
-    assert reasons == {failed: Reason.NOT_SUBMITTED, later: Reason.EXISTING, task: Reason.UNKNOWN}
+    assert reasons == {failed: CallOutcome.NOT_SUBMITTED, later: Reason.EXISTING, task: Reason.UNKNOWN}
 
 
 def test_an_actor_of_another_run() -> None:
@@ -401,13 +402,13 @@ RAN: Final = (Reason.UNTRACED, Certainty.LIKELY, False)
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
-        (failed_submission, (Reason.NOT_SUBMITTED, Certainty.CERTAIN, False)),
-        (failed_constructor, (Reason.CONSTRUCTOR_FAILED, Certainty.CERTAIN, False)),
+        (failed_submission, (CallOutcome.NOT_SUBMITTED, Certainty.CERTAIN, False)),
+        (failed_constructor, (CallOutcome.CONSTRUCTOR_FAILED, Certainty.CERTAIN, False)),
         (left_actor, (Reason.ACTOR_EXITED, Certainty.CERTAIN, False)),
         (before_leaving, RAN),
         (failed_restart, UNKNOWN),
         (behind_a_failure, UNKNOWN),
-        (told, (Reason.ARGUMENT_FAILED, Certainty.CERTAIN, False)),
+        (told, (CallOutcome.DEPENDENCY_FAILED, Certainty.CERTAIN, False)),
         (passed, RAN),
         (passed_by_another, UNKNOWN),
         (passed_at_once, UNKNOWN),

@@ -1,0 +1,467 @@
+"""Ray's own word on calls, by its events: which of its tasks a call is, what it waited for, and what became of it.
+
+span                                         a task of Ray's
+-------------------------------------------  ------------------------------------------------------------------------
+an attempt that has its id                   that one, in the session of the span's node
+a call that has both ids                     the same; with one, that is the task that submits it, as Ray writes it
+another call                                 the only one with its name that was made while the call was submitted
+
+Ids of tasks repeat from session to session, so the node that the record names counts, too. An attempt of a call is the
+last one of the task that had begun when its span started.
+
+a task, an actor's creation    made ──arguments──▶ ready ──resources──▶|──worker start──▶ sent ─▶ runs
+                                                                       its process begins
+a call of an actor             made ──arguments──▶ ready ──creation──▶ sent ──actor──▶ runs
+a second attempt               the first one made ──retry──▶ it ready ──▶ …, where no span shows the first one
+
+A worker that runs its first task loads the function, and what traces it, between `runs` and the span's start: that is
+its start, too. One that had begun before the call may still have been starting, or waited for room: that is only
+likely. What is left, as handing over a call, is unknown. What has not run yet waits for what comes next; what has
+neither finished nor failed runs, as far as Ray has written.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+
+from spanview.analysis.ray.names import SUBMITTED
+from spanview.analysis.ray.wait_causes import KINDS, WaitedFor
+from spanview.formats.ray_events import NO_STATE, TASK_KINDS
+from spanview.index.arrays import copy_of
+from spanview.index.ray_tasks import UNKNOWN_TASK, task_key
+from spanview.index.records import batches, read_records
+from spanview.model.codes import PRODUCER
+from spanview.model.times import NO_TIME
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from spanview.index.arrays import Flags, Places
+    from spanview.index.ray_tasks import RayTasks
+    from spanview.index.store import Store
+
+_TASK: Final = re.compile(rb'ray\.task_id".{1,40}?"([0-9a-f]{48})"', re.DOTALL)
+_NODE: Final = re.compile(rb'ray\.node_id".{1,40}?"([0-9a-f]{56})"', re.DOTALL)
+_SUBMITTER: Final = "ray.submitter_task_id"
+_RECORDS: Final = 4096
+"""Records that are read at once."""
+_CREATION: Final = TASK_KINDS.index("ACTOR_CREATION_TASK")
+_METHOD: Final = TASK_KINDS.index("ACTOR_TASK")
+_NO_NODE: Final = -1
+_MOST_AT_ONCE: Final = 1_000
+"""Tasks that were made while a call was submitted, among which its own is searched for."""
+
+
+def told_tasks(store: Store) -> ToldTasks | None:
+    """Return what Ray says of the calls of a store as it is now; None where it says nothing."""
+    if store.ray is None:
+        return None
+    known = _TOLD.get(store)
+    if known is None or known.version != store.ray.version:
+        known = _TOLD[store] = ToldTasks(store, store.ray)
+    return known
+
+
+class ToldTasks:
+    """What Ray says of the calls of a store, as long as it says no more."""
+
+    def __init__(self, store: Store, tasks: RayTasks) -> None:
+        self._find_store = ref(store)
+        self.tasks, self.version = tasks, tasks.version
+        self._ids = _IDS.setdefault(store, _Ids())
+
+    @property
+    def _store(self) -> Store:
+        store = self._find_store()
+        if store is None:
+            raise ReferenceError("its store is gone")
+        return store
+
+    def of_attempts(self, rows: Places, calls: Places) -> Places:
+        """Return which attempt of a task each of some attempts is; `UNKNOWN_TASK` where Ray says nothing of it.
+
+        Args:
+            calls: The rows of their calls; a negative number for one that no file holds.
+        """
+        first, last = self._with_id(rows)
+        lacks = (first == last) & (calls >= 0)
+        first[lacks], last[lacks] = self._of_calls(calls[lacks])
+        tasks, starts = self.tasks, copy_of(self._store.spans.start_ns)[rows]
+        begun = np.min([tasks[name] for name in ("made", "ready", "sent", "runs")], axis=0)
+        found = np.where(first < last, first, UNKNOWN_TASK)
+        for step in range(1, int((last - first).max(initial=0))):
+            later = first + step
+            fits = later < last
+            fits[fits] = begun[later[fits]] <= starts[fits]
+            found[fits] = later[fits]
+        return found
+
+    def of_calls(self, rows: Places) -> Places:
+        """Return the last attempt of the task that each of some calls submitted; `UNKNOWN_TASK` where none is known.
+
+        Of an actor's creation it is the first one, where that finished: a later one is a restart.
+        """
+        first, last = self._of_calls(rows)
+        found = np.where(first < last, last - 1, UNKNOWN_TASK)
+        several = np.flatnonzero(last - first > 1)
+        is_made = self.tasks["kind"][first[several]] == _CREATION
+        is_made &= self.tasks["has_finished"][first[several]]
+        found[several[is_made]] = first[several[is_made]]
+        return found
+
+    def _of_calls(self, rows: Places) -> tuple[Places, Places]:
+        """Return where the attempts of the tasks of calls begin among all, and end; nothing lies between for none."""
+        first, last = self._with_id(rows)
+        lacks = np.flatnonzero(first == last)
+        first[lacks], last[lacks] = self._by_time(rows[lacks])
+        return first, last
+
+    def _with_id(self, rows: Places) -> tuple[Places, Places]:
+        keys, sessions = self._ids.of(self._store, self.tasks, rows)
+        first, last = self.tasks.find(keys, sessions)
+        return first, np.where(keys == 0, first, last)
+
+    def _by_time(self, rows: Places) -> tuple[Places, Places]:
+        """Return where the only tasks begin, and end, that can be those of calls whose records don't have the id."""
+        spans, tasks = self._store.spans, self.tasks
+        _, sessions = self._ids.of(self._store, tasks, rows)
+        order, made = self._by_made
+        starts, ends = (copy_of(column)[rows] for column in (spans.start_ns, spans.end_ns))
+        first, last = np.searchsorted(made, starts, "left"), np.searchsorted(made, ends, "right")
+        # Among more, one is hardly the only one.
+        last = np.where((starts == NO_TIME) | (last - first > _MOST_AT_ONCE), first, last)
+        names, of_rows = np.unique(copy_of(spans.name)[rows], return_inverse=True)
+        are_called = self._are_called(names.tolist())
+        counts, found = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+        for step in range(int((last - first).max(initial=0))):
+            fits = np.flatnonzero(first + step < last)
+            candidates = order[first[fits] + step]
+            is_it = are_called[of_rows[fits], tasks["name"][candidates]]
+            is_it &= tasks.sessions[candidates] == sessions[fits]
+            counts[fits[is_it]] += 1
+            found[fits[is_it]] = candidates[is_it]
+        keys = np.where(counts == 1, tasks["key"][found] if len(tasks) else np.uint64(0), np.uint64(0))
+        first, last = tasks.find(keys.astype(np.uint64), sessions)
+        return first, np.where(counts == 1, last, first)
+
+    def _are_called(self, names: Sequence[int]) -> Flags:
+        """Tell which names of calls can be those of which names of tasks.
+
+        Ray names a task after its function there, a method after its class alone.
+        """
+        of_tasks = self.tasks.names.texts
+        functions = ["." + self._store.names.texts[name].removesuffix(SUBMITTED) for name in names]
+        return np.array([[text != "" and name.endswith("." + text) for text in of_tasks] for name in functions])
+
+    @cached_property
+    def _by_made(self) -> tuple[Places, NDArray[Any]]:
+        """The first attempts of tasks by when they were made, and these times."""
+        made = self.tasks["made"]
+        known = np.flatnonzero((self.tasks["attempt"] == 0) & (made != NO_STATE))
+        order = known[np.argsort(made[known], kind="stable")]
+        return order, made[order]
+
+
+_TOLD: Final[WeakKeyDictionary[Store, ToldTasks]] = WeakKeyDictionary()
+
+
+class _Ids:
+    """What records say of the tasks of spans: their keys, and the nodes; each is read once."""
+
+    def __init__(self) -> None:
+        self._known: Flags = np.zeros(0, np.bool_)
+        self._keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
+        self._nodes: Places = np.zeros(0, np.int64)
+        self._numbers: dict[bytes, int] = {}
+
+    def of(self, store: Store, tasks: RayTasks, rows: Places) -> tuple[NDArray[np.uint64], Places]:
+        """Return the keys of the tasks of spans, 0 for none, and the sessions of their nodes."""
+        size = len(store.spans.next_row)
+        if size > len(self._known):
+            more = size - len(self._known)
+            self._known = np.append(self._known, np.zeros(more, np.bool_))
+            self._keys = np.append(self._keys, np.zeros(more, np.uint64))
+            self._nodes = np.append(self._nodes, np.full(more, _NO_NODE))
+        new = rows[~self._known[rows]].tolist()
+        for key, node, row in self._read(store, new):
+            self._known[row], self._keys[row] = True, key
+            self._nodes[row] = self._numbers.setdefault(node, len(self._numbers)) if node else _NO_NODE
+        sessions = np.array([*map(tasks.session_of, self._numbers), _NO_NODE])
+        return self._keys[rows], sessions[self._nodes[rows]]
+
+    def _read(self, store: Store, rows: Sequence[int]) -> Iterator[tuple[int, bytes, int]]:
+        for part in batches(store, rows, _RECORDS):
+            for row, record in zip(rows[part], read_records(store, rows[part]), strict=True):
+                is_call = store.spans.kind[row] == PRODUCER
+                if record is None:
+                    attributes = store.span(row).attributes
+                    task, node = (_of_text(attributes.get(key)) for key in ("ray.task_id", "ray.node_id"))
+                    names_it = not is_call or _SUBMITTER in attributes
+                else:
+                    task, node = _hex(_TASK, record), _hex(_NODE, record)
+                    names_it = not is_call or _SUBMITTER.encode() in record
+                yield task_key(task) if task and names_it else 0, node, row
+
+
+_IDS: Final[WeakKeyDictionary[Store, _Ids]] = WeakKeyDictionary()
+"""By store: records don't change."""
+
+
+def _hex(pattern: re.Pattern[bytes], record: bytes) -> bytes:
+    match = pattern.search(record)
+    return bytes.fromhex(match[1].decode()) if match else b""
+
+
+def _of_text(value: object) -> bytes:
+    try:
+        return bytes.fromhex(value) if isinstance(value, str) else b""
+    except ValueError:
+        return b""
+
+
+_LEAST_START_NS: Final = 50_000_000
+"""A worker that was there before the call was made, and took no longer, was up already."""
+
+
+class ToldWaits(NamedTuple):
+    """What Ray says that attempts waited for."""
+
+    are_told: Flags
+    """Of which it says anything."""
+    are_certain: Flags
+    """Of these, all but those whose worker began before they were made, or nobody knows when."""
+    parts_ns: NDArray[Any]
+    """How long each waited for what, a column for each of `WaitedFor`, from its call's end to its start."""
+    asked: Mapping[int, str]
+    """What those asked for that waited for a worker, by row."""
+
+
+def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began: NDArray[Any]) -> ToldWaits:
+    """Return what Ray says that attempts waited for, each the first of its call that left a span.
+
+    Args:
+        calls: The rows of their calls.
+        began: When their processes began, in nanoseconds since 1970; 0 where that isn't known.
+    """
+    tasks, found = told.tasks, told.of_attempts(rows, calls)
+    parts = np.zeros((len(rows), len(KINDS)), np.int64)
+    if not len(tasks):
+        return ToldWaits(found != UNKNOWN_TASK, found != UNKNOWN_TASK, parts, {})
+    since, until = copy_of(store.spans.end_ns)[calls], copy_of(store.spans.start_ns)[rows]
+    kind, made, ready, sent, runs = (tasks[name][found] for name in ("kind", "made", "ready", "sent", "runs"))
+    are_told = (found != UNKNOWN_TASK) & (ready != NO_STATE)
+    # There is a span, so it was sent, and ran: a worker that was killed may have written neither.
+    runs = np.where(runs == NO_STATE, np.maximum(until, np.where(sent == NO_STATE, ready, sent)), runs)
+    sent = np.where(sent == NO_STATE, runs, sent)
+    is_method = kind == _METHOD
+    is_first = tasks.are_first()[found] | (kind == _CREATION)
+    is_started = is_first & ~is_method & ((began == 0) | (began >= made) | (sent - ready >= _LEAST_START_NS))
+    starting = np.where(is_started, np.clip(began, ready, np.maximum(ready, sent)), sent)
+
+    def between(start: NDArray[Any], end: NDArray[Any]) -> NDArray[Any]:
+        """Return what of a stretch is a part of each wait."""
+        length: NDArray[Any] = np.minimum(end, until) - np.maximum(start, since)
+        return np.where(end == NO_STATE, 0, np.maximum(0, length))
+
+    def put(waited_for: WaitedFor, ns: NDArray[Any]) -> None:
+        parts[:, KINDS.index(waited_for)] += ns
+
+    # What is tried again is made again before the time has come to do so.
+    is_retried = tasks["attempt"][found] > 0
+    # Of an actor that died, nobody knows whether the call had run, or waited for its turn.
+    before, keys, attempts = np.maximum(found - 1, 0), tasks["key"], tasks["attempt"]
+    follows = (keys[before] == keys[found]) & (attempts[before] + 1 == attempts[found])
+    has_run = ~is_method | (follows & (tasks["runs"][before] != NO_STATE))
+    put(WaitedFor.RETRY, np.where(is_retried & has_run, between(since, ready), 0))
+    put(WaitedFor.ARGUMENTS, np.where(is_retried, 0, between(np.minimum(made, ready), ready)))
+    put(WaitedFor.CREATION, np.where(is_method, between(ready, sent), 0))
+    put(WaitedFor.ACTOR, np.where(is_method, between(sent, runs), 0))
+    put(WaitedFor.RESOURCES, np.where(is_method, 0, between(ready, starting)))
+    put(WaitedFor.WORKER_START, np.where(is_method, 0, between(starting, sent)))
+    put(WaitedFor.WORKER_START, np.where(is_first, between(runs, until), 0))
+    if tasks.have_fetched:
+        fetched = np.array([tasks.fetched_ns(index) for index in found.tolist()], np.int64)
+        whole = WaitedFor.ACTOR, WaitedFor.RESOURCES
+        for part in whole:
+            column = parts[:, KINDS.index(part)]
+            taken = np.minimum(column, fetched)
+            column -= taken
+            fetched -= taken
+            put(WaitedFor.ARGUMENTS, taken)
+    put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
+    texts, has_asked = tasks.resources.texts, parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0
+    asked = np.flatnonzero(are_told & has_asked)
+    resources = tasks["resources"][found[asked]].tolist()
+    are_certain = are_told & ~(is_first & (began < made))
+    return ToldWaits(
+        are_told,
+        are_certain,
+        parts,
+        {row: texts[index] for row, index in zip(rows[asked].tolist(), resources, strict=True)},
+    )
+
+
+_MOST_CAUSE: Final = 160
+"""Characters of why an actor died."""
+
+
+class CallOutcome(StrEnum):
+    """What became of a call."""
+
+    FINISHED = "finished"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    WORKER_DIED = "worker died"
+    NODE_DIED = "node died"
+    OUT_OF_MEMORY = "out of memory"
+    ACTOR_DIED = "actor died"
+    CONSTRUCTOR_FAILED = "constructor failed"
+    DEPENDENCY_FAILED = "argument failed"
+    PENDING = "waiting"
+    RUNNING = "running"
+    NOT_SUBMITTED = "submit failed"
+    UNKNOWN = "unknown"
+
+    @property
+    def key(self) -> str:
+        """Its name in JSON and in queries, as `worker_died`."""
+        return self.name.lower()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more becomes of it."""
+        return self not in {CallOutcome.PENDING, CallOutcome.RUNNING}
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has failed, or was cancelled."""
+        return self.is_over and self not in {CallOutcome.FINISHED, CallOutcome.UNKNOWN}
+
+
+class ToldOutcome(NamedTuple):
+    """What became of a task, as Ray says."""
+
+    outcome: CallOutcome
+    text: str
+    """In a clause, of what waits or runs, or did, without its subject, `waits for 1 GPU`; with texts from files."""
+    has_run: bool
+    is_over: bool = True
+    """Whether nothing more becomes of it; what waits, or runs, ends with its driver."""
+
+
+_BY_ERROR: Final = {
+    "WORKER_DIED": (CallOutcome.WORKER_DIED, "its worker died"),
+    "OUT_OF_MEMORY": (CallOutcome.OUT_OF_MEMORY, "Ray killed its worker, because the node ran out of memory"),
+    "NODE_DIED": (CallOutcome.NODE_DIED, "its node died"),
+    "LOCAL_RAYLET_DIED": (CallOutcome.NODE_DIED, "its node's raylet died"),
+    "TASK_CANCELLED": (CallOutcome.CANCELLED, "it was cancelled"),
+    "ACTOR_DIED": (CallOutcome.ACTOR_DIED, "its actor died"),
+    "ACTOR_UNAVAILABLE": (CallOutcome.ACTOR_DIED, "its actor could not be reached"),
+    "ACTOR_CREATION_FAILED": (CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"),
+    "DEPENDENCY_RESOLUTION_FAILED": (CallOutcome.DEPENDENCY_FAILED, "an argument of it failed"),
+    "RUNTIME_ENV_SETUP_FAILED": (CallOutcome.FAILED, "its runtime environment could not be set up"),
+    "TASK_UNSCHEDULABLE_ERROR": (CallOutcome.FAILED, "no node could ever run it"),
+    "ACTOR_UNSCHEDULABLE_ERROR": (CallOutcome.ACTOR_DIED, "no node could ever run its actor"),
+    "TASK_PLACEMENT_GROUP_REMOVED": (CallOutcome.FAILED, "its placement group was removed"),
+    "ACTOR_PLACEMENT_GROUP_REMOVED": (CallOutcome.ACTOR_DIED, "its actor's placement group was removed"),
+    "TASK_EXECUTION_EXCEPTION": (CallOutcome.FAILED, "it failed"),
+}
+_FINISHED: Final = ToldOutcome(CallOutcome.FINISHED, "it finished", has_run=True)
+_OF_ARGUMENT: Final = "At least one of the input arguments"
+"""In the message of a task that failed because it could not have an argument."""
+
+
+def told_outcomes(store: Store, calls: Sequence[int] | Places) -> dict[int, ToldOutcome]:
+    """Return what became of calls, by the rows of their PRODUCERs; those that Ray says nothing of are left out."""
+    told = told_tasks(store)
+    if told is None:
+        return {}
+    rows = np.asarray(calls, np.int64)
+    found = told.of_calls(rows)
+    if not (found != UNKNOWN_TASK).any():
+        return {}
+    # Nearly all have finished.
+    has_finished = told.tasks["has_finished"][found] & ~told.tasks["has_failed"][found]
+    return {
+        row: _FINISHED if done else _outcome_of(told.tasks, index)
+        for row, index, done in zip(rows.tolist(), found.tolist(), has_finished.tolist(), strict=True)
+        if index != UNKNOWN_TASK
+    }
+
+
+def outcome_of_attempt(store: Store, row: int) -> ToldOutcome | None:
+    """Return what became of one attempt; None where Ray says nothing of it."""
+    told = told_tasks(store)
+    if told is None:
+        return None
+    (index,) = told.of_attempts(np.array([row]), np.array([_call_of(store, row)])).tolist()
+    return None if index == UNKNOWN_TASK else _outcome_of(told.tasks, index)
+
+
+def _call_of(store: Store, row: int) -> int:
+    """Return the row of the call of an attempt; a negative number where no file holds it."""
+    spans = store.spans
+    of_trace = store.rows_of_trace(spans.trace[row])
+    return next((each for each in of_trace if spans.span_id[each] == spans.parent_id[row]), UNKNOWN_TASK)
+
+
+def _outcome_of(tasks: RayTasks, index: int) -> ToldOutcome:
+    """Return what became of an attempt."""
+    has_run = bool(tasks["runs"][index] != NO_STATE)
+    if tasks["has_failed"][index]:
+        return _failed(tasks, index, has_run=has_run)
+    if tasks["has_finished"][index]:
+        return _FINISHED
+    # Its driver, or all of its session's.
+    is_over = tasks.is_over(int(tasks.sessions[index]))
+    if has_run:
+        text = "ran until its driver ended" if is_over else "runs"
+        return ToldOutcome(CallOutcome.UNKNOWN if is_over else CallOutcome.RUNNING, text, has_run, is_over)
+    waits = _waits_for(tasks, index)
+    text = f"waited {waits} until its driver ended" if is_over else f"waits {waits}"
+    return ToldOutcome(CallOutcome.PENDING, text, has_run, is_over)
+
+
+def _failed(tasks: RayTasks, index: int, *, has_run: bool) -> ToldOutcome:
+    error, message = tasks.errors.texts[tasks["error"][index]], tasks.message(index)
+    outcome, text = _BY_ERROR.get(error, (CallOutcome.FAILED, f"it failed with {error}" if error else "it failed"))
+    if error == "ACTOR_DIED":
+        if message.startswith("Traceback"):
+            outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"
+        elif " because " in message:
+            cause = message.partition(" because ")[2].partition(". ")[0].rstrip(".")
+            text = f"{text}: {cause.splitlines()[0][:_MOST_CAUSE]}"
+    elif _OF_ARGUMENT in message or error.startswith("OBJECT_"):
+        outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task failed whose result it takes"
+    return ToldOutcome(outcome, text, has_run=has_run)
+
+
+def _waits_for(tasks: RayTasks, index: int) -> str:
+    if tasks["ready"][index] == NO_STATE:
+        return "for its arguments"
+    is_sent = tasks["sent"][index] != NO_STATE
+    if tasks["kind"][index] == _METHOD:
+        return "for its turn in its actor" if is_sent else "for its actor to be created"
+    if is_sent:
+        return "to be run by its worker"
+    asked = tasks.resources.texts[tasks["resources"][index]]
+    if not asked:
+        return "for a worker"
+    return f"for {asked} (no node has that)" if _lacks_node(tasks, index) else f"for {asked}"
+
+
+def _lacks_node(tasks: RayTasks, index: int) -> bool:
+    """Tell whether a task asks for more than any node of its session has, or had, as far as Ray names these."""
+    session = tasks.sessions[index]
+    nodes = [has for node, has in tasks.nodes.items() if tasks.session_of(node) == session]
+    asked = tasks.resources.texts[tasks["resources"][index]]
+    wanted = [part.partition(" ") for part in asked.split(", ")] if asked else []
+    return bool(nodes) and all(any(has.get(name, 0) < float(amount) for amount, _, name in wanted) for has in nodes)

@@ -71,11 +71,8 @@ class ActorUpdate(NamedTuple):
     """What one line says of an actor."""
 
     actor: bytes
-    class_name: str
-    state: str
-    """`PENDING_CREATION`, `ALIVE`, `RESTARTING`, `DEAD`, …."""
+    is_restarting: bool
     node: bytes
-    pid: int
     cause: str
     """Why it died."""
 
@@ -189,10 +186,8 @@ def _actor_update(data: Mapping[str, Any]) -> ActorUpdate:
     texts = (_text(cause, "error_message") or _last_line(cause) for cause in causes)
     return ActorUpdate(
         _id(data.get("actor_id")),
-        _text(data, "class_name"),
-        _text(data, "state"),
+        _text(data, "state") == "RESTARTING",
         _id(data.get("node_id")),
-        _number(data.get("pid"), 0),
         next(filter(None, texts), ""),
     )
 

@@ -11,7 +11,8 @@ Lines are added as they come, and merged when many wait, or someone looks: attem
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections import defaultdict
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +33,7 @@ _MOST_WAITING: Final = 500_000
 """Lines that wait until they are merged with fewer than half as many attempts: 59 bytes each."""
 UNKNOWN_TASK: Final = -1
 """The number of an attempt that no line speaks of."""
+_OWN: Final = "a runtime environment of its own"
 _SEPARATOR: Final = re.compile(r"[/\\][^/\\]*$")
 _TIMES: Final = [*STATES.values()]
 _KEY_BYTES: Final = 8
@@ -59,14 +61,9 @@ def task_key(task: bytes) -> int:
 class Actor:
     """What Ray says of an actor."""
 
-    class_name: str = ""
-    state: str = ""
-    pid: int = 0
-    starts: int = 0
-    """How often it was alive."""
+    restarts: int = 0
     cause: str = ""
-    """Why it died."""
-    states: set[str] = field(default_factory=set)
+    """Why it died; a text from a file."""
 
 
 class RayTasks:
@@ -88,8 +85,8 @@ class RayTasks:
         self._messages = dict[tuple[int, int, int], str]()
         self._fetched = dict[tuple[int, int, int], int]()
         self._folders_of_nodes = dict[bytes, set[int]]()
-        self.actors = dict[tuple[int, bytes], Actor]()
-        """By the number of the folder, and the id."""
+        self.actors = defaultdict[str, Actor](Actor)
+        """By the id, in hex."""
         self.nodes: dict[bytes, Mapping[str, float]] = {}
         """What nodes have, or had."""
         self._known_sessions: tuple[int, Places] = -1, np.empty(0, np.int64)
@@ -121,13 +118,11 @@ class RayTasks:
         folders.add(folder)
 
     def _take_actor(self, folder: int, update: ActorUpdate) -> None:
-        actor = self.actors.setdefault((folder, update.actor), Actor(update.class_name))
         if update.node:
             self._note_node(update.node, folder)
-        actor.state, actor.cause = update.state, update.cause or actor.cause
-        actor.starts += update.state == "ALIVE"
-        actor.pid = update.pid or actor.pid
-        actor.states.add(update.state)
+        actor = self.actors[update.actor.hex()]
+        actor.restarts += update.is_restarting
+        actor.cause = update.cause or actor.cause
 
     def _take_tasks(self, folder: int, updates: Sequence[TaskUpdate]) -> None:
         keys = [task_key(update.task) for update in updates]
@@ -242,6 +237,11 @@ class RayTasks:
         while (strays := (first < last) & (of_attempts[last - 1] != sessions)).any():
             last -= strays
         return first, last
+
+    def asked(self, index: int) -> str:
+        """Return what an attempt asks for, as in `1 CPU`; empty where that isn't known."""
+        has_own = bool(self["has_environment"][index])
+        return " and ".join(filter(None, (self.resources.texts[self["resources"][index]], _OWN * has_own)))
 
     def message(self, index: int) -> str:
         """Return what Ray says of the failure of an attempt; a text from a file, empty for none."""

@@ -13,6 +13,7 @@ from spanview.analysis.ray.functions import Function, functions_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.unended import NO_UNENDED
 from spanview.display.call_text import waited_for_shares
+from spanview.display.cells import data_text
 from spanview.display.units import duration
 from spanview.reports.report import Report
 from spanview.reports.table import (
@@ -184,6 +185,22 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
 )
 
 
+_OF_ACTORS: Final[Sequence[TableColumn[Function]]] = (
+    _number("RESTARTS", "restarts", "how often Ray started the actor again, by its own events", width=10, comes=4),
+    TableColumn(
+        "DIED",
+        36,
+        lambda function: data_text(function.death_cause, 36),
+        gap=2,
+        aligns_left=True,
+        comes=7,
+        name="death_cause",
+        meaning="why the actor died last, by Ray's own events; empty where these don't say",
+        json=attrgetter("death_cause"),
+    ),
+)
+
+
 def columns_that_count(functions: Collection[Function]) -> frozenset[TableColumn[Function]]:
     """Return the columns that say something only where they count any, and do."""
     return frozenset(column for column in _GOES_LATER if column.value and any(map(column.value, functions)))
@@ -208,7 +225,7 @@ def calls_table(
 
     key = fact(by.value, "what they are calls of", {"type": "string"}, attrgetter("function"))
     return Table(
-        (name_column(by.upper(), name), key, *map(placed, _FIGURES)),
+        (name_column(by.upper(), name), key, *map(placed, _FIGURES), *(_OF_ACTORS if by is CallsBy.ACTOR else ())),
         "total wait",
         _LEAST_NAME,
         _USUAL_NAME,

@@ -15,6 +15,7 @@ from spanview.analysis.ray.exits import exits_among
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.reasons import Reason, reasons_of
+from spanview.analysis.ray.told import lives_of_actor
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
 from spanview.analysis.ray.wait_causes import WaitedFor, WaitSum
 from spanview.analysis.ray.waited_for import wait_reasons
@@ -97,6 +98,10 @@ class Function:
     """How long these waited in total."""
     waited_for: WaitSums = field(default_factory=dict)
     """What its calls waited for; those that hardly waited are left out."""
+    restarts: int = 0
+    """How often Ray started the actor again, as its events say."""
+    death_cause: str = ""
+    """Why the actor died last, by these; a text from a file."""
 
     @property
     def known_runs_ns(self) -> Sequence[int]:
@@ -141,6 +146,8 @@ def functions_of(
         _add_reasons(store, calls, groups, functions)
         # Others belong to calls that were counted before.
         functions = [function for function in functions if function.calls or function.attempts or function.existing]
+        for function in functions:
+            function.restarts, function.death_cause = lives_of_actor(store, function.function.rpartition(" ")[2])
     return sorted(functions, key=lambda function: (-function.calls, function.function))
 
 

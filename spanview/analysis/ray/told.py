@@ -297,15 +297,13 @@ def told_waits(store: Store, told: ToldTasks, rows: Places, calls: Places, began
             fetched -= taken
             put(WaitedFor.ARGUMENTS, taken)
     put(WaitedFor.UNKNOWN, np.maximum(0, until - since - parts.sum(axis=1)))
-    texts, has_asked = tasks.resources.texts, parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0
-    asked = np.flatnonzero(are_told & has_asked)
-    resources = tasks["resources"][found[asked]].tolist()
+    asked = np.flatnonzero(are_told & (parts[:, KINDS.index(WaitedFor.RESOURCES)] > 0))
     are_certain = are_told & ~(is_first & (began < made))
     return ToldWaits(
         are_told,
         are_certain,
         parts,
-        {row: texts[index] for row, index in zip(rows[asked].tolist(), resources, strict=True)},
+        {row: tasks.asked(index) for row, index in zip(rows[asked].tolist(), found[asked].tolist(), strict=True)},
     )
 
 
@@ -437,11 +435,26 @@ def _failed(tasks: RayTasks, index: int, *, has_run: bool) -> ToldOutcome:
         if message.startswith("Traceback"):
             outcome, text = CallOutcome.CONSTRUCTOR_FAILED, "its actor's constructor failed"
         elif " because " in message:
-            cause = message.partition(" because ")[2].partition(". ")[0].rstrip(".")
-            text = f"{text}: {cause.splitlines()[0][:_MOST_CAUSE]}"
+            text = f"{text}: {_cause_in(message)}"
     elif _OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task failed whose result it takes"
     return ToldOutcome(outcome, text, has_run=has_run)
+
+
+def _cause_in(message: str) -> str:
+    """Return why an actor died, in a clause, as Ray's message says it; a text from a file."""
+    cause = message.partition(" because ")[2].partition(". ")[0].rstrip(".")
+    return (cause or message).partition("\n")[0][:_MOST_CAUSE]
+
+
+def lives_of_actor(store: Store, actor: str) -> tuple[int, str]:
+    """Return how often Ray started an actor again, and why it died last; 0 and empty where its events don't say.
+
+    Args:
+        actor: Its id, in hex.
+    """
+    told = None if store.ray is None else store.ray.actors.get(actor)
+    return (0, "") if told is None else (told.restarts, _cause_in(told.cause))
 
 
 def _waits_for(tasks: RayTasks, index: int) -> str:
@@ -452,9 +465,7 @@ def _waits_for(tasks: RayTasks, index: int) -> str:
         return "for its turn in its actor" if is_sent else "for its actor to be created"
     if is_sent:
         return "to be run by its worker"
-    asked = tasks.resources.texts[tasks["resources"][index]]
-    if not asked:
-        return "for a worker"
+    asked = tasks.asked(index) or "a worker"
     return f"for {asked} (no node has that)" if _lacks_node(tasks, index) else f"for {asked}"
 
 

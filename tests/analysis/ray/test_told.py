@@ -17,6 +17,7 @@ from claims import differences, tasks_by_name
 from rays_word import attempts_in
 from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.ray.call_groups import CallsBy
 from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.outcomes import outcomes_of
@@ -26,6 +27,7 @@ from spanview.analysis.ray.waited_for import AllAttempts, WaitReasons, wait_reas
 from spanview.display.answer_text import answer_texts
 from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
+from spanview.reports.calls import calls_report
 from spanview.sources.loading import load_store
 
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
@@ -271,3 +273,36 @@ def test_an_attempt_of_which_no_line_is_left_is_not_taken_for_another_tasks(reco
     parts = wait_reasons(store, call.attempts[:1]).parts_of(call.attempts[0])
     assert WaitedFor.RETRY not in parts
     assert parts[WaitedFor.CREATION] > 0
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_the_lives_of_actors(recording: str) -> None:
+    """How often Ray started each again, and why it died; of calls by actor alone, and without the events of nobody."""
+    reports = (calls_report(load_store(FIXTURES / recording / part), by=CallsBy.ACTOR) for part in ("", "spans"))
+    told, alone = ({row.function.partition(" ")[0]: row for row in report.rows} for report in reports)
+    lives = {name: (row.restarts, row.death_cause) for name, row in told.items()}
+    ended = 0, "its owner has died"
+    expected = {
+        "tasks": (0, ""),
+        "Few": ended,
+        "Queue": ended,
+        "Phoenix": (1, ended[1]),
+        "Broken": (0, "RuntimeError: no"),
+    }
+    assert lives == expected
+    assert {(row.restarts, row.death_cause) for row in alone.values()} == {(0, "")}
+    by_function = calls_report(load_store(FIXTURES / recording)).table.columns
+    assert {"restarts", "death_cause"}.isdisjoint(column.name for column in by_function)
+
+
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_a_runtime_environment_is_asked_for(recording: str) -> None:
+    """Ray has no state for setting one up: what a worker is waited for with says it in words."""
+    tasks = load_store(FIXTURES / recording).ray
+    assert tasks is not None
+    names = [tasks.names.texts[name] for name in tasks["name"].tolist()]
+    asked = {name: tasks.asked(index) for index, name in enumerate(names)}
+    own = "a runtime environment of its own"
+    assert [name for name, text in asked.items() if text.endswith(own)] == ["own_worker"]
+    assert asked["own_worker"] == own
+    assert asked["never"] == "1 GPU"

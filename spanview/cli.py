@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {
     "view": "open the viewer (the default command)",
+    "explain": "say what took the time, what failed and what is missing",
     "tree": "print traces as trees of text",
     "spans": "print spans as JSON, one per line",
     "export": "convert traces to JSON, OTLP, Parquet and other formats",
@@ -28,7 +29,7 @@ COMMANDS: Final = {
     "receive": "receive spans over OTLP and write span files",
     "help": "show a page of the manual, such as: spanview help query",
 }
-_RESERVED: Final = frozenset(("html", "explain", "mcp"))
+_RESERVED: Final = frozenset(("html", "mcp"))
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html", "parquet")
 TABLE_FORMATS: Final = ("text", "json", "csv", "markdown")
@@ -69,6 +70,8 @@ _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+", re.IGNORECASE)
 _NUMBER: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})?", re.ASCII)
 _SIZE: Final = re.compile(r"(\d+)\s*([kmg]?)(?:i?b)?", re.IGNORECASE)
 """`16MiB`, `16 mb`, `16m`, `500000`; each of them by powers of 1024."""
+_TRACE_ID: Final = re.compile("(?:0x)?[0-9a-f]{4,32}", re.IGNORECASE)
+"""The first digits of a trace's id, where it stands for itself."""
 _SHELLS: Final = ("bash", "zsh", "fish")
 USAGE_ERROR: Final = 2
 _MIN_SIMILARITY: Final = 0.65
@@ -331,6 +334,8 @@ def _options(command: str, words: list[str]) -> Options:
     end = words.index("--") if "--" in words else len(words)
     given = vars(parser.parse_intermixed_args(_joined(words[:end])))
     paths = (*given.pop("paths", ()), *words[end + 1 :])
+    if command == "explain" and paths and _TRACE_ID.fullmatch(paths[0]) and not os.path.lexists(paths[0]):
+        given["traces"], paths = [*given.get("traces", ()), paths[0]], paths[1:]
     compared = 2 if command == "diff" else 0
     if len(paths) < compared:
         parser.error("diff needs two traces, queries, or PATHs to compare")
@@ -396,6 +401,8 @@ def _parser(command: str) -> argparse.ArgumentParser:
         add("paths", metavar="A B", nargs="*", help="what to compare: prefixes of trace ids, queries, or PATHs")
         parser.epilog = _EPILOG_OF_DIFF
     elif command not in _WITHOUT_PATHS:
+        if command == "explain":
+            parser.usage = "spanview explain [TRACE] [PATH]... [OPTION]..."
         add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
     for commands, flags, how in _OPTIONS:
         if command in commands:
@@ -526,7 +533,7 @@ def _any_of(words: Sequence[str]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-_ASKING: Final = "view tree spans export stats check push"
+_ASKING: Final = "view explain tree spans export stats check push"
 _READING: Final = f"{_ASKING} diff"
 _OPTIONS: Final = (
     _option("view tree spans collect push", "-f --follow", "keep watching for new spans, files and folders"),
@@ -535,7 +542,7 @@ _OPTIONS: Final = (
         _ASKING, "--since WHEN", "keep traces that ended after a time: 10m, 2h, an ISO time, or last for the newest run"
     ),
     _option(
-        "view tree spans export check push",
+        "view explain tree spans export check push",
         "--trace ID",
         "select one trace; a unique prefix is enough; repeat for several. For a Serve request: -q request_id=ID",
         dest="traces",
@@ -644,7 +651,7 @@ _OPTIONS: Final = (
         type=_whole_number(40, 1000, "40 to 1000 columns"),
     ),
     _option(
-        "view tree stats check diff",
+        "view explain tree stats check diff",
         "--color MODE",
         f"use colours: {_any_of(_COLOR)} (default {_COLOR[0]}: on a terminal, unless NO_COLOR is set)",
         choices=_COLOR,
@@ -658,8 +665,15 @@ _OPTIONS: Final = (
         default="path",
         choices=("path", "name", "ray"),
     ),
+    _option("explain", "--by", "explain the calls of ray or the requests of serve alone", choices=("ray", "serve")),
     _option(
-        "stats",
+        "explain",
+        "--lines N",
+        "maximum of lines; of each topic, the most important comes first (default 40)",
+        type=_whole_number(2, 100_000, "2 to 100000 lines"),
+    ),
+    _option(
+        "explain stats",
         "--format FORMAT",
         f"print the table as {_any_of(TABLE_FORMATS)} (default {TABLE_FORMATS[0]})",
         default="text",
@@ -673,7 +687,14 @@ _OPTIONS: Final = (
         default="text",
         choices=GATE_FORMATS,
     ),
-    _option("stats check diff", "--json", "short for --format json", dest="format", action="store_const", const="json"),
+    _option(
+        "explain stats check diff",
+        "--json",
+        "short for --format json",
+        dest="format",
+        action="store_const",
+        const="json",
+    ),
     _option(
         "check",
         "--fail-on GATE",

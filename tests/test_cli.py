@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
-READING: Final = ("view", "tree", "spans", "export", "stats", "check")
+READING: Final = ("view", "explain", "tree", "spans", "export", "stats", "check")
 """Commands that take PATHs only; `diff` takes two sides."""
 COMMANDS: Final = (*READING, "diff")
-NO_COMMANDS: Final = ("html", "explain", "mcp")
+NO_COMMANDS: Final = ("html", "mcp")
 """Words that may become commands."""
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
@@ -133,13 +133,13 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["stats", "--by", "kind", "--by", "name", "1.json"], ["--by takes one value: leave out name"]),
     (["diff", "--by", "ray", "--by=ray", "alpha", "gamma"], ["--by takes one value: leave out ray"]),
     (["tree", "--width", "90", "1.json"], ["--width needs --bars"]),
-    (["spans", "--color", "always", "1.json"], ["--color is an option of view, tree, stats, check, diff"]),
-    (["stats", "--trace=0", "1.json"], ["--trace is an option of view, tree, spans, export, check, push"]),
+    (["spans", "--color", "always", "1.json"], ["--color is an option of view, explain, tree, stats, check, diff"]),
+    (["stats", "--trace=0", "1.json"], ["--trace is an option of view, explain, tree, spans, export, check, push"]),
     (["tree", "--trace", f"{1:032x}", "--trace", "f", "1.json"], ["begins with f"]),
     (["spans", "--trace", f"{1:032x}", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
     *(([word], [f"no command, file or folder is named {word};"]) for word in NO_COMMANDS),
-    (["explain", "--help"], ["no command, file or folder is named explain;"]),
-    (["--follow", "explain"], ["no command, file or folder is named explain;"]),
+    (["mcp", "--help"], ["no command, file or folder is named mcp;"]),
+    (["--follow", "mcp"], ["no command, file or folder is named mcp;"]),
     (["receive"], ["--dir DIR is missing"]),
     (["receive", "folder", "--dir", "dir"], ["unrecognized arguments: folder"]),
     (["receive", "--dir", "dir", "--http", "off", "--grpc", "off"], ["leaves no port to receive on"]),
@@ -832,6 +832,7 @@ def test_help_of_a_command(command: str) -> None:
     }
     expected = {
         "view": {"--follow", "--query", "--since", "--trace"},
+        "explain": {"--query", "--since", "--trace", "--json"},
         "tree": {"--follow", "--query", "--since", "--trace", "--svg", "--bars"},
         "spans": {"--follow", "--query", "--since", "--trace"},
         "export": {"--query", "--since", "--trace", "--output"},

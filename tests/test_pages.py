@@ -191,6 +191,7 @@ JSON_TABLES: Final = [
     ("stats", "fixtures/serve", "--by", "serve-request"),
     ("diff", "fixtures/ray-tasks-docs-hook", "fixtures/ray-tasks-bundled-hook"),
     ("diff", "fixtures/ray-tasks-docs-hook", "fixtures/serve", "--by", "ray"),
+    ("explain", "fixtures/ray-odd-calls"),
 ]
 REST: Final = "…"
 """Stands for the names that an example leaves out."""

@@ -128,6 +128,18 @@ class AnswerPart(NamedTuple):
     add up to the part."""
 
 
+class Stretch(NamedTuple):
+    """A stretch of a trace's critical path."""
+
+    doing: Doing
+    start_ns: int
+    ns: int
+    name: str
+    """Of the span that its time counts for; empty for a parent that was not seen."""
+    row: int
+    """The row of the span that is to blame; `NO_ROW` for a parent that was not seen."""
+
+
 @dataclass(frozen=True, slots=True)
 class UnseenCalls:
     """The calls of a trace that have no attempt."""
@@ -183,6 +195,8 @@ class TypicalAnswers:
     median: Answer
     """The trace whose duration is the median, by nearest rank."""
     slowest: Answer
+    slowest_trace: int = 0
+    """Its number."""
     without_end: int = 0
     """How many more there are in which a span has no end: they run, or nobody knows how long they took."""
 
@@ -206,6 +220,16 @@ def answers_along(store: Store, traces: Sequence[int], trees: Trees, paths: Path
     answers = [_of_request(store, trace, known) for trace in traces]
     along = _AlongPaths(store, trees, paths, known, np.array([answer is None for answer in answers], np.bool_))
     return [along.answer(index, traces[index]) if answer is None else answer for index, answer in enumerate(answers)]
+
+
+def stretches_of(store: Store, tree: TraceTree, until: Mapping[int, int] = NO_TIMES) -> list[Stretch]:
+    """Return the stretches of one trace's critical path by time; `until` is as in `consistent`."""
+    trees = Trees.alone(tree)
+    pieces = _Pieces(store, trees, paths_in(trees, store.names, until), np.ones(1, np.bool_))
+    texts = ["" if name == _NONE else store.names.texts[name] for name in pieces.names.tolist()]
+    rows = [tree.rows[node] if node < len(tree.rows) else NO_ROW for node in pieces.nodes.tolist()]
+    doings = map(_DOINGS.__getitem__, pieces.doings.tolist())
+    return [*map(Stretch, doings, pieces.starts.tolist(), pieces.ns.tolist(), texts, rows)]
 
 
 def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tell = unheard) -> TypicalAnswers | None:
@@ -237,7 +261,7 @@ def typical_answers(store: Store, traces: Sequence[int] | None = None, tell: Tel
     of_median = answer_of(store, median, known=known)
     tell(0.5)
     of_slowest = of_median if median == slowest else answer_of(store, slowest, known=known)
-    return TypicalAnswers(len(chosen), of_median, of_slowest, without_end)
+    return TypicalAnswers(len(chosen), of_median, of_slowest, slowest, without_end)
 
 
 # -- a request of Serve ------------------------------------------------------------------------------------------------

@@ -111,6 +111,16 @@ def are_made_good(rows: Sequence[int], above: Sequence[int], retried: Collection
 def newest_first(store: Store, rows: Sequence[int], above: Sequence[int], retried: Collection[int] = ()) -> list[int]:
     """Return the indices of failed spans, the newest first, but an exception's spans from the innermost on.
 
+    The arguments are those of `exceptions_in`.
+    """
+    return [index for chain in exceptions_in(store, rows, above, retried) for index in chain]
+
+
+def exceptions_in(
+    store: Store, rows: Sequence[int], above: Sequence[int], retried: Collection[int] = ()
+) -> list[list[int]]:
+    """Return the indices of failed spans by exception, the newest first; each from the innermost span on.
+
     Args:
         rows: The failed spans of a trace, parents before their children.
         above: Of each, the index of the nearest failed one above it; -1 for none.
@@ -130,15 +140,15 @@ def newest_first(store: Store, rows: Sequence[int], above: Sequence[int], retrie
         origin = next((index for index in below.get(outer, ()) if records.is_passed_on(rows[index], rows[outer])), None)
         if origin is not None:
             inner[outer] = origin
-    passed_on, order = {*inner.values()}, list[int]()
+    passed_on, chains = {*inner.values()}, list[list[int]]()
     for index in sorted(newest, key=is_retried.__getitem__):
         if index in passed_on:
             continue
         chain = [index]
         while (origin := inner.get(chain[-1])) is not None:
             chain.append(origin)
-        order += reversed(chain)
-    return order
+        chains.append(chain[::-1])
+    return chains
 
 
 def retried_attempts(store: Store, rows: Iterable[int]) -> set[int]:

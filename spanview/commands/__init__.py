@@ -14,6 +14,7 @@ following       following without the viewer
 pictures        traces as pictures and bars of characters
 view            `spanview view`: the viewer
 web             the same in a browser
+explain         `spanview explain`
 tree            `spanview tree`
 spans           `spanview spans`
 export          `spanview export`

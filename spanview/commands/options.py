@@ -46,6 +46,8 @@ class Options(NamedTuple):
     color: str = "auto"
     """`auto`, `always` or `never`."""
     by: str = "name"
+    lines: int = 40
+    """Of an explanation, at most."""
     fail_on: tuple[str, ...] = ()
     """Queries, of which none may match a span, and figures with limits; of `diff`, changes of figures."""
     severity: str = "warning"

@@ -10,7 +10,7 @@ from collections import defaultdict
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.answer import Doing
+from spanview.analysis.answer import Answer, AnswerPart, Doing
 from spanview.analysis.ray.names import short_names
 from spanview.display.call_text import NOT_YET_SEEN, causes_text, meanwhile_text
 from spanview.display.sanitise import sanitise
@@ -20,7 +20,7 @@ from spanview.display.units import count, duration, last_digit, nearest, rounded
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from spanview.analysis.answer import Answer, AnswerPart, TypicalAnswers, UnseenCalls
+    from spanview.analysis.answer import Stretch, TypicalAnswers, UnseenCalls
     from spanview.analysis.ray.meanwhile import Meanwhile
     from spanview.analysis.serve.nested import NestedQueue
 
@@ -91,6 +91,12 @@ def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:
     """Return where a trace's time went, where there is room for all of it: the first of `answer_texts`."""
     line = _Line(answer, short)
     return _BETWEEN.join(filter(None, (line.whole, line.doubts_text)))
+
+
+def stretch_text(stretch: Stretch, short: Mapping[str, str]) -> str:
+    """Return what a stretch of a critical path was spent on, as it is said of a part of a whole."""
+    line = _Line(Answer(stretch.ns, (), has_calls=True), short)
+    return line.words(AnswerPart(stretch.doing, stretch.ns, 1, 1, stretch.name))
 
 
 def typical_texts(answers: TypicalAnswers, of: str = "") -> list[str]:
@@ -251,12 +257,13 @@ class _Line:
 
     def _phrase(self, part: AnswerPart, detailed: Collection[Doing] = (), *, is_brief: bool = False) -> str:
         """Return what a part was spent on, with what is known of its longest if its kind is among some."""
-        text, detail = self._words(part), ""
+        text, detail = self.words(part), ""
         if part.doing in detailed:
             detail = self._cause(part) if is_brief else self._detail(part)
         return f"{text} ({detail})" if detail else text
 
-    def _words(self, part: AnswerPart) -> str:  # noqa: C901 - a case a doing
+    def words(self, part: AnswerPart) -> str:  # noqa: C901 - a case a doing
+        """Return what a part was spent on."""
         calls = "call" if self._answer.has_calls else "span"
         name = self._name(part.longest)
         one, same = part.spans == 1, part.names == 1

@@ -1,8 +1,9 @@
 """The pages: Markdown files beside this one, shipped with the program and shown by `spanview help` and by the viewer.
 
-tracing  cluster  network  viewer  query  commands  formats  export  tables  check  compare  python    how to use it
-reliability  speed                                                                             what it promises, and how
-architecture  glossary                                                                         how it is built
+tracing  cluster  network  viewer  query  commands  formats  export  tables  explain     how to use it
+check  compare  python
+reliability  speed                                                                       what it promises, and how
+architecture  glossary                                                                   how it is built
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ PAGES: Final = (
         "formats",
         "export",
         "tables",
+        "explain",
         "check",
         "compare",
     ),

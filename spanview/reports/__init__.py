@@ -1,15 +1,17 @@
 """What is known, as reports: a question's table as data, from which screens, texts, JSON, csv, Markdown and pages come.
 
-table        columns, and which of them there is room for
-report       a table with its rows, and what it says of itself; JSON, csv, Markdown and schemas of it
-kinds        all of them without rows, for pages and schemas
-lines        the same as lines of text
-calls        Ray's calls by function, actor, node or job
-comparison   two sides held against each other
-each_call    these calls one by one
-findings     what `check` finds
-gates        what gates found
-ci           what was checked as CI systems read it
-serve        Ray Serve's requests, by route and one by one
-statistics   counts, errors and times of spans by something that they have in common
+table             columns, and which of them there is room for
+report            a table with its rows, and what it says of itself; JSON, csv, Markdown and schemas of it
+kinds             all of them without rows, for pages and schemas
+lines             the same as lines of text
+calls             Ray's calls by function, actor, node or job
+comparison        two sides held against each other
+each_call         these calls one by one
+explanation       what took the time, what failed, what is missing: sentences
+explanation_text  the same as lines, with what each rests on
+findings          what `check` finds
+gates             what gates found
+ci                what was checked as CI systems read it
+serve             Ray Serve's requests, by route and one by one
+statistics        counts, errors and times of spans by something that they have in common
 """

@@ -11,6 +11,7 @@ from spanview.analysis.ray.call_groups import CallsBy
 from spanview.reports.calls import calls_table
 from spanview.reports.comparison import comparison_report
 from spanview.reports.each_call import each_call_report
+from spanview.reports.explanation import explanation_table
 from spanview.reports.findings import findings_report
 from spanview.reports.gates import gates_report
 from spanview.reports.report import Report
@@ -31,6 +32,7 @@ COMMANDS: Final = {
     "findings": "spanview check",
     "gates": "spanview check --fail-on status=ERROR",
     "comparison": "spanview diff",
+    "explanation": "spanview explain",
 }
 """What prints each kind of report."""
 
@@ -48,4 +50,5 @@ def empty_reports(store: Store) -> list[AnyReport]:
         findings_report([]),
         gates_report([]),
         comparison_report(diff(nothing, nothing), [], DiffBy.PATH, {"a": {}, "b": {}}),
+        Report("explanation", explanation_table(store), [], {"traces": 0, "trace_id": None}),
     ]

@@ -45,7 +45,7 @@ _REQUEST_TIME, _ID = 11, 38
 _LEAST_BESIDE: Final = 16
 """Cells behind an id with which it is said where the request was seen."""
 _SHORTEST_ID, _USUAL_ID = 8, 16
-_NOTHING: Final = (
+NOTHING: Final = (
     "no Serve requests here; their spans are named proxy_…_request, route_to_replica and replica_handle_request"
 )
 _PARTS: Final = {
@@ -188,7 +188,7 @@ def serve_report(store: Store, traces: Sequence[int] | None = None) -> Report[Re
     """Return the requests of some traces, None for all, by application, deployment, route, method and status."""
     groups = serve_groups(store, traces)
     table = serve_table(request_names([group.key for group in groups]))
-    return Report("requests-by-route", table, table.in_order(groups), {"by": "serve"}, "requests", _NOTHING)
+    return Report("requests-by-route", table, table.in_order(groups), {"by": "serve"}, "requests", NOTHING)
 
 
 def requests_table(store: Store) -> Table[Request]:
@@ -258,4 +258,4 @@ def requests_table(store: Store) -> Table[Request]:
 def requests_report(store: Store, traces: Sequence[int] | None = None) -> Report[Request]:
     """Return the requests of some traces, None for all, slowest first."""
     table = requests_table(store)
-    return Report("requests", table, table.in_order([*serve_requests(store, traces)]), nothing=_NOTHING)
+    return Report("requests", table, table.in_order([*serve_requests(store, traces)]), nothing=NOTHING)

@@ -1,0 +1,57 @@
+"""`spanview explain`: what took the time, what failed, what is missing, in a few lines."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from typing import TYPE_CHECKING, Final
+
+from spanview.commands.coloring import paint_for
+from spanview.commands.progress import progress
+from spanview.commands.reading import places, read_all
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches
+from spanview.commands.tables import TEXT, print_report
+from spanview.reports.explanation import explanation
+from spanview.reports.explanation_text import explanation_lines
+from spanview.sources.places import latest_session
+from spanview.sources.unended import unended_in
+
+if TYPE_CHECKING:
+    from spanview.commands.options import Options
+
+_WIDTH: Final = 100
+"""Cells of a line that doesn't go to a terminal."""
+_BY: Final = frozenset(("ray", "serve"))
+
+
+def run(options: Options) -> int:
+    """Print what can be said of the chosen traces."""
+    selection = options.selection()
+    store = read_all(options)
+    notice(store.tallies, places(options))
+    traces = None if selection.is_everything else selection.traces(store)
+    if traces is not None:
+        say_if_nothing_matches(store, traces, selection.query)
+    session = latest_session(options.environment)
+    by = options.by if options.by in _BY else ""
+    with progress("explaining", is_bytes=False) as show:
+        report = explanation(
+            store,
+            traces,
+            by,
+            unended=unended_in(store, session=session),
+            session=session,
+            tell=lambda done: show(int(done * 100), 100),
+        )
+    if not report.rows and options.format == TEXT:
+        if report.nothing and len(store.spans):
+            say(report.nothing)
+    elif options.format != TEXT:
+        print_report(report, options)
+    else:
+        width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
+        given = "".join(f" {shlex.quote(path)}" for path in options.paths)
+        lines = explanation_lines(store, report, width, options.lines, given=given, paint=paint_for(options))
+        sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 0

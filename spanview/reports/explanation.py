@@ -1,0 +1,565 @@
+"""What took the time in some traces, what failed, what is missing: sentences, each with the span that it rests on.
+
+time      1.38 s = 1.20 s waiting before leaf ran (for a free worker) + 180 ms running
+unusual   render took 812 ms itself, 40 times its median of 20 ms (312 spans)
+failed    load failed 3 times: ValueError: bad, at app.py:31 in load
+missing   2 of 37 calls have no attempt: …
+
+Of one trace the stretches of its critical path come in the order of time; of several, what took most of all comes
+first, and then the slowest one. Nothing is concluded here: whatever is said is what screens and other commands say.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from heapq import nlargest
+from itertools import islice
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from rich.cells import cell_len
+
+from spanview.analysis.answer import Doing, answer_of, stretches_of, typical_answers
+from spanview.analysis.critical import critical_by_name
+from spanview.analysis.diagnosis.finding import SESSION, Certainty, Kind
+from spanview.analysis.diagnosis.report import diagnose
+from spanview.analysis.failures import are_made_good, exceptions_in, failed_rows, retried_attempts
+from spanview.analysis.forest_selftime import times_in
+from spanview.analysis.ray.calls import calls_of
+from spanview.analysis.ray.functions import functions_of
+from spanview.analysis.ray.generators import generators_of
+from spanview.analysis.ray.known_calls import KnownCalls
+from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, short_names
+from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, unended_text
+from spanview.analysis.ray.waited_for import reason_text
+from spanview.analysis.serve.groups import serve_groups
+from spanview.analysis.serve.requests import part_of_name
+from spanview.analysis.telling import part, unheard
+from spanview.display.answer_text import as_far_as_known, stretch_text, whole_answer_text
+from spanview.display.call_text import waited_for_text
+from spanview.display.cells import data_text
+from spanview.display.sanitise import sanitise
+from spanview.display.serve_text import request_text, status_text, sums_texts
+from spanview.display.stacks import raised_in, stacks_of
+from spanview.display.trace_words import name_without_root
+from spanview.display.tree_text import trace_title
+from spanview.display.units import amount, count, duration, moment, zone_name
+from spanview.index.arrays import copy_of
+from spanview.index.forest import forest_of
+from spanview.index.part import part_of
+from spanview.index.table import NO_ROW
+from spanview.index.tree import ROOT
+from spanview.model.codes import ERROR
+from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.problems import Severity
+from spanview.model.times import NO_TIME
+from spanview.reports import calls, serve
+from spanview.reports.report import Report
+from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColumn, fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from spanview.analysis.ray.calls import Call
+    from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.telling import Tell
+    from spanview.index.store import Store
+    from spanview.index.tree import TraceTree
+
+_MOST_OF_TIME: Final = 5
+"""Functions, routes and names that are named at first."""
+_MOST_ASKED: Final = 20
+"""Where these alone are asked for."""
+_LEAST_SHARE: Final = 0.03
+"""Of the whole; what takes less isn't named."""
+_MOST_STRETCHES: Final = 8
+_MOST_UNUSUAL: Final = 3
+_LEAST_USUAL: Final = 5
+"""Spans of a name from which on something is usual for it."""
+_UNUSUAL_TIMES: Final = 3
+"""As many times the median are unusual."""
+_MOST_FAILING: Final = 60
+"""Traces whose failed spans are looked at, the newest; of the others, names are counted."""
+_MOST_FAILURES: Final = 8
+_MAX_MESSAGE: Final = 160
+"""Characters of what was raised."""
+_MAX_NAME: Final = 80
+_OF_CALLS: Final = frozenset((Kind.TRACE_CTX, Kind.NO_ATTEMPT, Kind.NO_END, Kind.UNTRACED, Kind.UNSET_ATTEMPTS))
+"""What is found of calls that failed without leaving a failed span."""
+
+
+class Topic(StrEnum):
+    """What a statement is about; in their order."""
+
+    ABOUT = "about"
+    TIME = "time"
+    UNUSUAL = "unusual"
+    FAILED = "failed"
+    RETRIED = "retried"
+    UNSEEN = "unseen"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence, and what it rests on."""
+
+    topic: Topic
+    text: str
+    """Without an end, safe to print."""
+    more: str = ""
+    """The words behind `spanview` that show more, without PATHs."""
+    certainty: Certainty = Certainty.CERTAIN
+    ns: int | None = None
+    """How much time it speaks of."""
+    trace: int = -1
+    """The number of the trace that shows it; -1 for none."""
+    row: int = NO_ROW
+    """The row of the span that it rests on; `NO_ROW` for none."""
+    severity: Severity | None = None
+    """How bad what was found is."""
+
+
+def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
+    store: Store,
+    traces: Sequence[int] | None = None,
+    by: str = "",
+    *,
+    unended: Mapping[int, Unended] = NO_UNENDED,
+    session: str = SESSION,
+    tell: Tell = unheard,
+) -> Report[Statement]:
+    """Return what can be said of some traces, None for all.
+
+    Args:
+        by: `ray` or `serve`, where the time of calls or requests alone is asked for.
+        unended: What has become of spans without an end, by row.
+        session: The folder of Ray's latest session.
+    """
+    table = store.trace_table
+    chosen = [*range(len(table))] if traces is None else [*traces]
+    explained = _Explanation(store, chosen, unended, session)
+    rows = [*explained.statements(by, tell)]
+    one = table.trace_id(chosen[0]) if len(chosen) == 1 else 0
+    nothing = {"ray": calls.NOTHING, "serve": serve.NOTHING}.get(by, "")
+    head = {"traces": len(chosen), "trace_id": format_trace_id(one) if one else None}
+    return Report("explanation", explanation_table(store), rows, head, nothing=nothing)
+
+
+def explanation_table(store: Store) -> Table[Statement]:
+    """Return the columns of statements."""
+
+    def trace_id(said: Statement) -> str | None:
+        return None if said.trace < 0 else format_trace_id(store.trace_table.trace_id(said.trace))
+
+    def span_id(said: Statement) -> str | None:
+        return None if said.row == NO_ROW else format_span_id(store.spans.span_id[said.row])
+
+    def command(said: Statement) -> str | None:
+        return f"spanview {said.more}" if said.more else None
+
+    topic: TableColumn[Statement] = TableColumn(
+        "TOPIC",
+        8,
+        lambda said: said.topic.value,
+        aligns_left=True,
+        gap=1,
+        key="topic",
+        ranks=Ranks.NAMES,
+        name="topic",
+        meaning="what it is about",
+        schema={"enum": [*Topic]},
+    )
+    text: TableColumn[Statement] = TableColumn(
+        "WHAT IS SAID",
+        gap=1,
+        parts=lambda said, cells: (Piece(data_text(said.text, cells)),),
+        wants=lambda said: cell_len(said.text),
+        name="text",
+        meaning="a sentence, without an end",
+        json=lambda said: said.text,
+        schema={"type": "string"},
+    )
+    return Table(
+        (
+            topic,
+            text,
+            fact("certainty", "how sure that is", {"enum": [*Certainty]}, lambda said: said.certainty),
+            fact(
+                "duration_ns", "how much time it speaks of; null where it speaks of none", TIME_NS, lambda said: said.ns
+            ),
+            fact("trace_id", "the trace that shows it; null where none does", TEXT, trace_id),
+            fact("span_id", "the span that it rests on; null for what all spans show together", TEXT, span_id),
+            fact("more", "the command that shows more, to which PATHs are to be added", TEXT, command),
+        )
+    )
+
+
+class _Explanation:
+    """What can be said of some traces."""
+
+    def __init__(self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], session: str) -> None:
+        self._store = store
+        self._traces = traces
+        self._unended = unended
+        self._session = session
+        self._spans = store.spans
+        self._texts = store.names.texts
+        self._known = KnownCalls(store)
+
+    def statements(self, by: str, tell: Tell) -> Iterator[Statement]:
+        """Yield all, topic by topic, the most important of each first."""
+        if not self._traces:
+            return
+        if by:
+            yield from self._of_calls(_MOST_ASKED) if by == "ray" else self._of_requests(_MOST_ASKED)
+            return
+        yield from self._of_one(self._traces[0]) if len(self._traces) == 1 else self._of_many(part(tell, 0, 0.4))
+        tell(0.4)
+        yield from self._unusual()
+        tell(0.5)
+        yield from self._failed()
+        yield from self._retried()
+        yield from self._found(part(tell, 0.6, 1))
+
+    # -- where the time went -----------------------------------------------------------------------------------------
+
+    def _of_many(self, tell: Tell) -> Iterator[Statement]:
+        store, table, traces = self._store, self._store.trace_table, self._traces
+        starts = [ns for trace in traces if (ns := table.start_ns[trace]) != NO_TIME]
+        ends = [ns for trace in traces if (ns := table.end_ns[trace]) != NO_TIME]
+        spans, errors = (sum(map(column.__getitem__, traces)) for column in (table.span_count, table.error_count))
+        text = f"{count(len(traces), 'trace')} with {count(spans, 'span')}"
+        if starts and ends:
+            text += f" in {duration(max(ends) - min(starts))}, from {moment(min(starts))} {zone_name(min(starts))}"
+        yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed", "check")
+        typical = typical_answers(store, traces, tell)
+        if typical is not None:
+            trace = typical.slowest_trace
+            longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
+            lead = f"the slowest of {count(typical.traces, 'trace')}, {self._name_of_trace(trace)}: "
+            doubts = Certainty.LIKELY if typical.slowest.doubts else Certainty.CERTAIN
+            more, root = f"explain {self._id(trace)}", table.root_row[trace]
+            yield Statement(Topic.TIME, lead + longest, more, doubts, typical.slowest.total_ns, trace, root)
+        yield from self._of_calls(_MOST_OF_TIME)
+        yield from self._of_requests(_MOST_OF_TIME)
+        yield from self._on_paths(tell)
+
+    def _of_calls(self, most: int) -> Iterator[Statement]:
+        """Yield what calls waited for and how long they ran, the functions first that took most."""
+        calls = calls_of(self._store, self._traces)
+        functions = functions_of(self._store, calls, None, self._unended)
+        taken = {one.function: one.total_wait_ns + sum(one.known_runs_ns) for one in functions}
+        whole, names = sum(taken.values()), short_names(f"{name}{RAN}" for name in taken)
+        slowest: dict[str, Call] = {}
+        for call in calls:
+            if call.function not in slowest or _taken(call) > _taken(slowest[call.function]):
+                slowest[call.function] = call
+        in_order = sorted(functions, key=lambda one: (-taken[one.function], one.function))
+        for function in islice(in_order, most):
+            ns, longest = taken[function.function], slowest.get(function.function)
+            if not ns or longest is None or ns < _LEAST_SHARE * whole:
+                return
+            runs = sum(function.known_runs_ns)
+            parts = filter(None, (waited_for_text(function), f"{duration(runs)} running" if runs else ""))
+            name = self._said(names.get(f"{function.function}{RAN}", function.function))
+            took = f"{duration(ns)}{' together' if function.calls > 1 else ''}"
+            text = f"{count(function.calls, 'call')} of {name} took {took}: {', '.join(parts)}"
+            sure = all(part.is_certain or not kind.is_known for kind, part in function.wait_parts)
+            row = longest.attempts[-1] if longest.attempts else longest.row
+            certainty = Certainty.CERTAIN if sure else Certainty.LIKELY
+            yield self._of_row(Topic.TIME, text, row, "stats --by ray-call", certainty=certainty, ns=ns)
+
+    def _of_requests(self, most: int) -> Iterator[Statement]:
+        """Yield what requests to each route were spent on, those first that took most."""
+        groups = [group for group in serve_groups(self._store, self._traces) if group.sums.total]
+        whole = sum(group.sums.total for group in groups if not group.requests[0].is_nested)
+        groups.sort(key=lambda group: (group.requests[0].is_nested, -group.sums.total))
+        for group in islice(groups, most):
+            if group.sums.total < _LEAST_SHARE * whole:
+                continue
+            row, p95 = group.requests[0].rows[0], group.total.p95
+            ending = f", status {status_text(group.key)}" if group.key.status else ""
+            slow = f"; 95 of 100 took {duration(p95)} or less" if group.count > 1 else ""
+            text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}"
+            yield self._of_row(Topic.TIME, text, row, "stats --by serve-request", ns=group.sums.total)
+
+    def _on_paths(self, tell: Tell) -> Iterator[Statement]:
+        """Yield which other spans the critical paths lead through."""
+        shares = critical_by_name(self._store, self._traces, tell)
+        whole = sum(share.self_ns + share.wait_ns for share in shares)
+        others = (one for one in shares if not _is_of_ray(one.name) and part_of_name(one.name) is None)
+        for share in islice(others, _MOST_UNUSUAL):
+            if share.self_ns < _LEAST_SHARE * whole:
+                continue
+            number = self._store.names[share.name]
+            row = self._longest_of(number)
+            text = (
+                f"{self._said(share.name)} itself took {duration(share.self_ns)}, {share.self_ns / whole:.0%} of the "
+                f"critical paths of {count(len(self._traces), 'trace')}"
+            )
+            certainty = Certainty.LIKELY if share.unsure else Certainty.CERTAIN
+            yield self._of_row(Topic.TIME, text, row, "stats --by critical-path", certainty=certainty, ns=share.self_ns)
+
+    def _of_one(self, trace: int) -> Iterator[Statement]:
+        """Yield where one trace's time went, and the longest stretches of its critical path in the order of time."""
+        store, tree = self._store, self._store.tree(trace)
+        root, trace_id = store.trace_table.root_row[trace], self._id(trace)
+        unended = {row: self._unended[row] for row in tree.rows if row in self._unended}
+        reasons, open_calls = self._known.reasons_and_open(tree)
+        title = trace_title(store, trace, tree, unended=unended, reasons=reasons, open_calls=open_calls)
+        yield Statement(
+            Topic.ABOUT, f"{self._name_of_trace(trace)}: {title}", f"tree --trace {trace_id}", trace=trace, row=root
+        )
+        until = known_until(unended)
+        answer = answer_of(store, trace, tree, until, self._known)
+        text = whole_answer_text(answer, short_names(answer.names))
+        if not text:
+            return
+        fates = {one.fate for one in unended.values()}
+        (text,) = as_far_as_known([text], is_part=Fate.RUNS in fates, is_lost=Fate.LOST in fates)
+        sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
+        more = f"tree --bars --trace {trace_id}"
+        yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)
+        yield from self._stretches(trace, tree, until)
+
+    def _stretches(self, trace: int, tree: TraceTree, until: Mapping[int, int]) -> Iterator[Statement]:
+        stretches, begin = stretches_of(self._store, tree, until), self._store.trace_table.start_ns[trace]
+        whole = sum(stretch.ns for stretch in stretches)
+        for stretch in sorted(nlargest(_MOST_STRETCHES, stretches, key=attrgetter("ns")), key=attrgetter("start_ns")):
+            if stretch.ns < _LEAST_SHARE * whole:
+                continue
+            text, certainty = stretch_text(stretch, self._short_names), Certainty.CERTAIN
+            reason = self._known.wait_reason_of(stretch.row) if stretch.doing is Doing.WAITING else None
+            if reason is not None:
+                text += f", {reason_text(self._store, reason)}"
+                certainty = Certainty.CERTAIN if reason.is_certain else Certainty.LIKELY
+            text = f"at +{duration(stretch.start_ns - begin)}: {duration(stretch.ns)} {text}"
+            yield self._of_row(
+                Topic.TIME, text, stretch.row, "spans -q span={span}", certainty=certainty, ns=stretch.ns
+            )
+
+    # -- what is out of the ordinary ---------------------------------------------------------------------------------
+
+    def _unusual(self) -> Iterator[Statement]:
+        """Yield which spans took many times the time of their own that spans of their name usually take."""
+        forest = forest_of(self._store, None)
+        times, names = times_in(forest), forest.of("name")
+        known = np.flatnonzero(times.are_known)
+        order = known[np.lexsort((times.own[known], names[known]))]
+        firsts = np.flatnonzero(np.diff(names[order].astype(np.int64), prepend=-1))
+        counts = np.diff(np.append(firsts, len(order)))
+        medians = np.repeat(times.own[order[firsts + (counts - 1) // 2]], counts) if len(firsts) else counts
+        own, table = times.own[order], self._store.trace_table
+        chosen = np.zeros(len(table), np.bool_)
+        chosen[[*self._traces]] = True
+        generators = {f"{name}{RAN}" for name in generators_of(self._store)}
+        left_out = [number for number, text in enumerate(self._texts) if text in generators]
+        is_unusual = (np.repeat(counts, counts) >= _LEAST_USUAL) & (own >= _UNUSUAL_TIMES * medians)
+        is_unusual &= chosen[forest.traces[order]] & ~np.isin(names[order], left_out)
+        starts, ends = copy_of(table.start_ns), copy_of(table.end_ns)
+        of_traces = forest.traces[order]
+        is_unusual &= own - medians >= _LEAST_SHARE * (ends[of_traces] - starts[of_traces])
+        places = np.flatnonzero(is_unusual)
+        seen = set[int]()
+        for place in places[np.argsort(medians[places] - own[places], kind="stable")].tolist():
+            row, number = int(forest.rows[order[place]]), int(names[order[place]])
+            if number in seen:
+                continue
+            seen.add(number)
+            usual, took = int(medians[place]), int(own[place])
+            times_text = (
+                f"{amount(float(f'{took / usual:.2g}'))} times its median of {duration(usual)}" if usual else ""
+            )
+            of = f"of {np.repeat(counts, counts)[place]:,} spans"
+            name = self._texts[number]
+            who = f"submitting {self._short(name)}" if name.endswith(SUBMITTED) else f"{self._short(name)} itself"
+            text = f"{who} took {duration(took)}, {times_text or 'mostly none'} ({of})"
+            yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", ns=took - usual)
+            if len(seen) == _MOST_UNUSUAL:
+                return
+
+    # -- what failed -------------------------------------------------------------------------------------------------
+
+    def _failed(self) -> Iterator[Statement]:
+        """Yield what was raised, and how often; the newest traces first, as far as so many are looked at."""
+        rows = failed_rows(self._store, self._traces)
+        by_trace = defaultdict[int, list[int]](list)
+        for row, trace in zip(rows.tolist(), copy_of(self._spans.trace)[rows].tolist(), strict=True):
+            by_trace[trace].append(row)
+        newest = sorted(by_trace, key=lambda trace: (-max(map(self._spans.last_ns, by_trace[trace])), trace))
+        groups = defaultdict[tuple[int, str, bool], list[int]](list)
+        for trace in newest[:_MOST_FAILING]:
+            for origin, is_good in self._origins(trace, by_trace[trace]):
+                groups[self._spans.name[origin], self._raised(origin), is_good].append(origin)
+        in_order = sorted(groups.items(), key=lambda group: (group[0][2], -len(group[1])))
+        for (name, raised, is_good), origins in islice(in_order, _MOST_FAILURES):
+            often = "failed" if len(origins) == 1 else f"failed {len(origins):,} times"
+            ending = "; another attempt ended well" if is_good else ""
+            text = f"{self._short(self._texts[name])} {often}{f': {raised}' if raised else ''}{ending}"
+            yield self._of_row(Topic.FAILED, text, origins[0], "tree --trace {trace}")
+        more_groups, older = len(groups) - _MOST_FAILURES, len(newest) - _MOST_FAILING
+        texts = [f"{count(more_groups, 'more exception')}" if more_groups > 0 else ""]
+        texts.append(f"{count(older, 'more trace')} with failed spans" if older > 0 else "")
+        if text := " and ".join(filter(None, texts)):
+            yield Statement(Topic.FAILED, text, "tree -q status=ERROR")
+
+    def _origins(self, trace: int, failed: Sequence[int]) -> Iterator[tuple[int, bool]]:
+        """Yield the span where each exception of a trace began, and whether another attempt made it good."""
+        tree, wanted = self._store.tree(trace), {*failed}
+        nodes = [node for node, row in enumerate(tree.rows) if row in wanted]
+        index_of, rows = {node: index for index, node in enumerate(nodes)}, [tree.rows[node] for node in nodes]
+        above = list[int]()
+        for node in nodes:
+            outer = tree.parents[node]
+            while outer != ROOT and outer not in index_of:
+                outer = tree.parents[outer]
+            above.append(index_of.get(outer, -1))
+        callers = {tree.parents[node] for node in nodes} - {ROOT}
+        siblings = (tree.rows[child] for caller in callers for child in tree.children(caller))
+        retried = retried_attempts(self._store, siblings)
+        are_good = are_made_good(rows, above, retried)
+        for origin, *_ in exceptions_in(self._store, rows, above, retried):
+            yield rows[origin], are_good[origin]
+
+    def _raised(self, row: int) -> str:
+        """Return what a failed span says was raised, and by which of the program's own lines."""
+        span = self._store.span(row)
+        exception = next((event.attributes for event in reversed(span.events) if event.is_exception), {})
+        kind, message, trace = (
+            str(exception.get(f"exception.{key}") or "") for key in ("type", "message", "stacktrace")
+        )
+        stacks = stacks_of(trace)
+        frames = [frame for stack in stacks for frame in stack.frames]
+        own = [frame for frame in frames if not frame.library] or frames[-1:]
+        first = message.strip().split("\n")[0]
+        said = ": ".join(filter(None, (kind, first))) or (span.status.description or "").strip().split("\n")[0]
+        if "\n" in message.strip() and (innermost := raised_in(message)):
+            said = innermost[0]
+        place = f", at {own[-1].path.rpartition('/')[2]}:{own[-1].line_number} in {own[-1].function}" if own else ""
+        return sanitise(said, _MAX_MESSAGE) + sanitise(place, _MAX_NAME)
+
+    def _retried(self) -> Iterator[Statement]:
+        """Yield which calls were tried again."""
+        calls = calls_of(self._store, self._traces)
+        by_function: dict[str, list[Call]] = defaultdict(list)
+        for index in np.flatnonzero(calls.are_retried).tolist():
+            by_function[calls[index].function].append(calls[index])
+        for function, retried in sorted(by_function.items(), key=lambda item: (-len(item[1]), item[0])):
+            attempts, row = sum(len(call.attempts) for call in retried), retried[-1].attempts[-1]
+            last = [self._spans.status[call.attempts[-1]] == ERROR for call in retried]
+            ended = (
+                "the last one failed"
+                if len(last) == 1 and last[0]
+                else f"{count(sum(last), 'call')} failed for good"
+                if any(last)
+                else ""
+            )
+            text = f"{count(len(retried), 'call')} of {self._short(function + RAN)} took {attempts:,} attempts"
+            why = self._why_again(retried[-1].attempts[0])
+            text = "; ".join(filter(None, (text, why, ended)))
+            yield self._of_row(Topic.RETRIED, text, row, "tree --trace {trace}")
+
+    def _why_again(self, row: int) -> str:
+        """Return what became of an attempt that another one followed; empty where that isn't known."""
+        if row in self._unended:
+            return f"the first one {sanitise(unended_text(self._unended[row]), _MAX_MESSAGE)}"
+        if self._spans.status[row] == ERROR and (raised := self._raised(row)):
+            return f"the first one failed: {raised}"
+        return ""
+
+    # -- what is missing ---------------------------------------------------------------------------------------------
+
+    def _found(self, tell: Tell) -> Iterator[Statement]:
+        """Yield what `check` finds in these traces."""
+        store = self._store
+        is_whole = len(self._traces) == len(store.trace_table)
+        asked = store if is_whole else part_of(store, self._traces)
+        rows = {} if is_whole else self._rows_by_ids()
+        # What has become of spans is known by the rows of the whole.
+        unended = self._unended if is_whole else {}
+        if not is_whole and self._unended:
+            ids = {self._ids(row): fate for row, fate in self._unended.items()}
+            spans, table = asked.spans, asked.trace_table
+            keys = ((row, (table.trace_id(spans.trace[row]), spans.span_id[row])) for row in range(len(spans)))
+            unended = {row: ids[key] for row, key in keys if key in ids}
+        report = diagnose(asked, tell, self._session, unended)
+        found = [finding for finding in report.findings if is_whole or finding.kind is not Kind.SAMPLING]
+        for topic in (Topic.UNSEEN, Topic.MISSING):
+            for finding in found:
+                if (finding.kind in _OF_CALLS) is not (topic is Topic.UNSEEN):
+                    continue
+                place = next(iter(finding.evidence), None)
+                row = NO_ROW
+                if place is not None and place.span_id:
+                    row = place.row if is_whole else rows.get((place.trace_id, place.span_id), NO_ROW)
+                where = f": {sanitise(place.file)}" if place is not None and place.file and not place.trace_id else ""
+                text = sanitise(finding.detail, len(finding.detail) + 1).removesuffix(".") + where
+                said = self._of_row(topic, text, row, "check", certainty=finding.certainty)
+                yield replace(said, severity=finding.severity)
+        bad = [problem for problem in report.problems if problem.severity is not Severity.INFO]
+        if bad:
+            first = f"{bad[0].kind} in {sanitise(bad[0].file)}"
+            more = f", and {len(bad) - 1:,} more" if len(bad) > 1 else ""
+            yield Statement(Topic.MISSING, f"data that can't be read: {first}{more}", "check", severity=bad[0].severity)
+
+    def _rows_by_ids(self) -> Mapping[tuple[int, int], int]:
+        chosen, spans = {*self._traces}, self._spans
+        return {self._ids(row): row for row in range(len(spans)) if spans.trace[row] in chosen}
+
+    def _ids(self, row: int) -> tuple[int, int]:
+        return self._store.trace_table.trace_id(self._spans.trace[row]), self._spans.span_id[row]
+
+    def _of_row(  # noqa: PLR0913 - what is said, and what it rests on
+        self,
+        topic: Topic,
+        text: str,
+        row: int,
+        more: str,
+        *,
+        certainty: Certainty = Certainty.CERTAIN,
+        ns: int | None = None,
+    ) -> Statement:
+        """Return what is said of a span; `{trace}` and `{span}` in `more` stand for its ids."""
+        if row == NO_ROW:
+            return Statement(topic, text, "" if "{" in more else more, certainty, ns)
+        trace, span_id = self._spans.trace[row], format_span_id(self._spans.span_id[row])
+        return Statement(topic, text, more.format(trace=self._id(trace), span=span_id), certainty, ns, trace, row)
+
+    # -- names -------------------------------------------------------------------------------------------------------
+
+    def _id(self, trace: int) -> str:
+        return format_trace_id(self._store.trace_table.trace_id(trace))
+
+    def _name_of_trace(self, trace: int) -> str:
+        row = self._store.trace_table.root_row[trace]
+        if row == NO_ROW:
+            return self._said(name_without_root(self._store, self._store.tree(trace)))
+        return self._short(self._texts[self._spans.name[row]])
+
+    @cached_property
+    def _short_names(self) -> Mapping[str, str]:
+        return short_names(name for name in self._texts if _is_of_ray(name))
+
+    def _short(self, name: str) -> str:
+        return self._said(self._short_names.get(name) or function_of(name) or "(no name)")
+
+    def _said(self, name: str) -> str:
+        return sanitise(name, _MAX_NAME)
+
+    def _longest_of(self, name: int) -> int:
+        from spanview.analysis.stats import slowest
+
+        return next(iter(slowest(self._store, self._spans.name, {name}, self._traces, 1)), NO_ROW)
+
+
+def _is_of_ray(name: str) -> bool:
+    return name.endswith((SUBMITTED, RAN))
+
+
+def _taken(call: Call) -> int:
+    return (call.wait_ns or 0) + (call.run_ns or 0)

@@ -1,0 +1,186 @@
+"""What is explained: the cause known of each recording, in so many lines, with spans and commands that exist."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import pytest
+
+from builders import Builder, file_of
+from programs import spanview
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+FIXTURES: Final = Path(__file__).parent.parent.parent / "fixtures"
+CAUSES: Final = [
+    ("ray-events-hook", "unseen", r"waited for 1 GPU \(no node has that\) until its driver ended \(1\)"),
+    ("ray-events-hook", "unseen", r"worker died \(1\)"),
+    ("ray-events-hook", "unseen", r"cancelled \(1\)"),
+    ("ray-events-hook", "failed", r"^Broken\.__init__ failed: RuntimeError: no, at prog\.py:40 in __init__$"),
+    ("ray-events-hook", "retried", r"^1 call of Phoenix\.__init__ took 2 attempts"),
+    ("ray-events-hook", "time", r"^2 calls of own_worker took .* 13\.2 s likely for a worker to start"),
+    (
+        "ray-events-hook",
+        "time",
+        r"^8 calls of Queue\.put took .* 17\.4 s for its actor to be ready, .*, 2\.47 s for its actor",
+    ),
+    ("killed-workers", "unseen", r"calls have no attempt"),
+    ("serve", "time", r"Ingress GET /predict/\{x\}, status 200: .* queue \+ .* handling"),
+    ("serve", "unusual", r"^fastapi\.endpoint itself took 1\.07 s, .* times its median"),
+    ("serve", "failed", r"^predict failed \d times: ValueError: negative x, at serve_app\.py:\d+ in __call__$"),
+    ("serve", "missing", r"status UNSET below \d failed requests"),
+    ("ray-odd-ends", "retried", r"attempts"),
+]
+"""Recordings, and what is known of them: a topic, and what a sentence of it says."""
+UNSURE: Final = ("likely", "not sure", "unknown")
+"""One of these is in each sentence that isn't certain, as it is printed."""
+
+
+def explained(*words: str) -> dict[str, Any]:
+    """Return the document that is printed."""
+    document: dict[str, Any] = json.loads(spanview("explain", *words, "--json").output)
+    return document
+
+
+def texts(document: dict[str, Any], topic: str) -> list[str]:
+    """Return the sentences of a topic."""
+    return [row["text"] for row in document["rows"] if row["topic"] == topic]
+
+
+def folder_of(folder: Path, documents: Iterable[Any]) -> str:
+    """Write one file of spans, and return its folder."""
+    (folder / "1.json").write_bytes(file_of([*documents]))
+    return str(folder)
+
+
+@pytest.mark.parametrize(("recording", "topic", "said"), CAUSES)
+def test_the_cause_is_named(recording: str, topic: str, said: str) -> None:
+    """What is known of a recording is in a sentence of its topic."""
+    found = texts(explained(str(FIXTURES / recording)), topic)
+    assert any(re.search(said, text) for text in found), found
+
+
+@pytest.mark.parametrize("recording", ["ray-events-hook", "serve", "killed-workers", "console-logs"])
+def test_each_sentence_rests_on_what_is_there(recording: str) -> None:
+    """Each span exists, and each command that shows more prints something and ends well."""
+    folder = str(FIXTURES / recording)
+    document = explained(folder)
+    lines = spanview("spans", folder).text.splitlines()
+    ids = {(span["trace_id"], span["span_id"]) for span in map(json.loads, lines)}
+    for row in document["rows"]:
+        assert row["span_id"] is None or (row["trace_id"], row["span_id"]) in ids, row
+    for command in {row["more"] for row in document["rows"]}:
+        name, *words = shlex.split(command)
+        assert name == "spanview"
+        done = spanview(*words, folder)
+        assert done.text, command
+        # `check` ends with 1 where it finds something.
+        assert done.status in ({0, 1} if words[0] == "check" else {0}), command
+
+
+@pytest.mark.parametrize("recording", ["ray-events-hook", "serve"])
+def test_lines_are_bounded_and_the_same(recording: str) -> None:
+    """There are never more lines than asked for; with enough, all are there; and a second run says the same."""
+    folder = str(FIXTURES / recording)
+    whole = spanview("explain", folder, "--lines", "1000").text.splitlines()
+    assert whole == spanview("explain", folder, "--lines", "1000").text.splitlines()
+    for most in (2, 7, 12, 25, len(whole) - 1, len(whole)):
+        lines = spanview("explain", folder, "--lines", str(most)).text.splitlines()
+        assert len(lines) <= most
+        if most < len(whole):
+            assert re.fullmatch(rf"… and [\d,]+ more sentences?: --lines {len(whole)}", lines[-1])
+    assert lines == whole
+
+
+def test_what_is_not_certain_says_so() -> None:
+    """A sentence that is no more than likely has a word for it, where it is printed."""
+    folder = str(FIXTURES / "killed-workers")
+    unsure = [row["text"] for row in explained(folder)["rows"] if row["certainty"] == "likely"]
+    assert unsure
+    printed = " ".join(spanview("explain", folder, "--lines", "1000").text.split())
+    for text in unsure:
+        before, _, _ = printed.partition(text)
+        assert before.endswith("likely: ") or any(word in text for word in UNSURE), text
+
+
+def test_one_trace_is_told_by_its_stretches(tmp_path: Path) -> None:
+    """A trace by a prefix of its id has its parts, then the stretches of its path by time, and no other trace's."""
+    build = Builder()
+    documents = build.draw("root 0-100\n  early 10-30\n  late 40-95", trace=0xABCD)
+    folder = folder_of(tmp_path, [*documents, build.span("other", trace=7)])
+    document = explained("0000000000000000000000000000abcd", folder)
+    assert document["traces"] == 1
+    assert document["trace_id"].endswith("abcd")
+    assert texts(document, "time") == [
+        "100 µs = 55 µs in late + 25 µs in root + 20 µs in early",
+        "at +0 µs: 10 µs in root",
+        "at +10 µs: 20 µs in early",
+        "at +30 µs: 10 µs in root",
+        "at +40 µs: 55 µs in late",
+        "at +95 µs: 5 µs in root",
+    ]
+    assert not any("other" in row["text"] for row in document["rows"])
+
+
+def test_what_is_unusual_is_compared_with_its_name(tmp_path: Path) -> None:
+    """A span that takes many times its median is named, one that doesn't is not, nor what is rare."""
+    build = Builder()
+    usual = [build.span("query", trace=number, duration=20) for number in range(1, 10)]
+    slow = build.span("query", trace=10, duration=812)
+    rare = [build.span("seldom", trace=20 + number, duration=10**number) for number in range(4)]
+    document = explained(folder_of(tmp_path, [*usual, slow, *rare]))
+    assert texts(document, "unusual") == ["query itself took 812 µs, 41 times its median of 20 µs (of 10 spans)"]
+
+
+def test_an_exception_is_told_once_where_it_began(tmp_path: Path) -> None:
+    """Spans that pass on an exception don't count; equal ones in several traces are one sentence."""
+    build = Builder()
+    frame = '  File "/srv/app.py", line 31, in load\n    raise ValueError("bad")\n'
+    trace = f"Traceback (most recent call last):\n{frame}ValueError: bad\n"
+    attributes = {"exception.type": "ValueError", "exception.message": "bad", "exception.stacktrace": trace}
+    event = {"name": "exception", "timestamp": "2023-11-14T22:13:20.000005Z", "attributes": attributes}
+    documents = []
+    for number in range(1, 4):
+        root = build.span("GET /", trace=number, start=0, duration=50, status="ERROR", events=[event])
+        inner = int(root["context"]["span_id"], 16)
+        documents += [
+            root,
+            build.span("load", trace=number, parent=inner, start=1, duration=9, status="ERROR", events=[event]),
+        ]
+    document = explained(folder_of(tmp_path, documents))
+    assert texts(document, "failed") == ["load failed 3 times: ValueError: bad, at app.py:31 in load"]
+
+
+def test_names_from_files_are_harmless(tmp_path: Path) -> None:
+    """Nothing of a name or a message acts on a terminal, however long it is."""
+    build = Builder()
+    evil = "\x1b[31mred\x1b]0;title\x07\n" + "x" * 5_000
+    attributes = {"exception.type": evil, "exception.message": evil}
+    event = {"name": "exception", "timestamp": "2023-11-14T22:13:20.000005Z", "attributes": attributes}
+    documents = [build.span(evil, trace=number, status="ERROR", events=[event]) for number in range(1, 3)]
+    lines = spanview("explain", folder_of(tmp_path, documents), "--lines", "1000").text
+    assert "\x1b" not in lines
+    assert "\x07" not in lines
+    assert len(lines) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["ffff"], 2, "no trace"),
+        (["--by", "ray"], 0, "no Ray calls here"),
+        (["--by", "serve"], 0, "no Serve requests here"),
+        (["-q", "name=nothing"], 0, "nothing"),
+        (["--lines", "1"], 2, "2 to 100000 lines"),
+    ],
+)
+def test_mistakes_and_nothing_are_answered(tmp_path: Path, words: list[str], status: int, said: str) -> None:
+    """Where there is nothing to say, standard error says why."""
+    folder = folder_of(tmp_path, Builder().draw("root 0-100"))
+    done = spanview("explain", *words, folder)
+    assert (done.status, said in done.notices) == (status, True), done

@@ -14,10 +14,6 @@ a Ray worker of the caller's session and job is named after   runs, likely: pid 
 the same, for more calls without an attempt than workers      may run: pid 9 is ray::f, for one of 3 such calls
 the same, for a generator, whose attempt ends when it is      may run: pid 9 is ray::f, a generator that may have begun
   made and runs on                                              earlier
-the same, for the only one of these calls that was submitted  runs or waits, likely: pid 9 is ray::A.f
-  after its actor had been started again
-  and, where a later call has run since, those before it      runs, likely: pid 9 is ray::A.f
-  are over
 the caller was alive, and is no more                          unknown: its caller, pid 7, has ended
 its actor's newest process lives                              may run: its actor, pid 9, is alive
 its actor's newest process has gone                           its actor, pid 9, has ended; may restart
@@ -76,8 +72,6 @@ _CALLS_KEPT_S: Final = 1.0
 """After so long it is checked again which callers are alive."""
 _MAX_ATTEMPTS: Final = 32
 """Attempts of one class in one process that are examined for an actor, the newest."""
-_MAX_CONSTRUCTORS: Final = 256
-"""Attempts of a class's constructor that are examined for an actor, the newest."""
 _GROWTH_FACTOR: Final = 1.1
 """Generators are searched for again when spans have grown by this factor: it examines all of them."""
 _GROWTH_S: Final = 10.0
@@ -222,8 +216,6 @@ class Running:
         self._short_names = ShortNames(store.names)
         self._attempts = defaultdict[str, dict[int, deque[int]]](dict)
         """The newest attempts by the class or the module that the function is of, and by the process' number."""
-        self._constructors = defaultdict[str, deque[int]](lambda: deque(maxlen=_MAX_CONSTRUCTORS))
-        """The newest attempts of constructors by the class."""
         self._actors: dict[str, tuple[int, dict[str, int]]] = {}
         """For so many rows, the newest attempt of each actor, by its class and its id."""
         self._row_count = 0
@@ -470,12 +462,6 @@ class Running:
             calls = [call for call in calls if self._writers.facts_of(call).actor == actor_id]
         if len(runners) >= len(calls):
             return Assessment(True, f"runs, likely: {name}", runs=True, pids=runners)
-        earlier = self._before_restart(actor_id, row, calls) if actor_id else []
-        if row not in earlier and len(runners) >= len(calls) - len(earlier):
-            is_first = all(self._was_passed(call, actor_id) for call in earlier)
-            return Assessment(
-                True, f"{'runs' if is_first else 'runs or waits'}, likely: {name}", runs=True, pids=runners
-            )
         return Assessment(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls, pids=runners)
 
     def _is_generator(self, row: int) -> bool:
@@ -485,24 +471,6 @@ class Running:
 
             self._generators = self._row_count, frozenset(generators_of(self._store))
         return self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED) in self._generators[1]
-
-    def _before_restart(self, actor: str, row: int, calls: Sequence[int]) -> list[int]:
-        """Return the calls of an actor that were submitted before it was restarted; none if it wasn't."""
-        starts = self._store.spans.start_ns
-        made = self._constructors[_group(self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED))]
-        times = [starts[attempt] for attempt in made if self._writers.facts_of(attempt).actor == actor]
-        return [call for call in calls if starts[call] < max(times)] if len(times) > 1 else []
-
-    def _was_passed(self, call: int, actor: str) -> bool:
-        """Return whether an actor's newest attempt is of a call that the same process submitted later."""
-        newest, spans = self._process_of_actor(actor, call), self._store.spans
-        if newest is None:
-            return False
-        of_trace, producer = self._store.rows_of_trace(spans.trace[newest[0]]), spans.parent_id[newest[0]]
-        later = next((row for row in of_trace if spans.span_id[row] == producer), None)
-        return later is not None and (
-            spans.process[later] == spans.process[call] and spans.start_ns[later] >= spans.end_ns[call] != NO_TIME
-        )
 
     def _assess_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Assessment:
         """Assess a call of an actor whose process isn't named after the call.
@@ -600,10 +568,7 @@ class Running:
                 changed.add(spans.trace[row])
                 if spans.parent_id[row]:
                     self._more_calls[spans.trace[row]] -= 1
-                function = texts[spans.name[row]].removesuffix(RAN)
-                if function.endswith(".__init__"):
-                    self._constructors[_group(function)].append(row)
-                attempts = self._attempts[_group(function)]
+                attempts = self._attempts[_group(texts[spans.name[row]].removesuffix(RAN))]
                 attempts.setdefault(spans.process[row], deque(maxlen=_MAX_ATTEMPTS)).append(row)
             elif kind == PRODUCER:
                 changed.add(spans.trace[row])

@@ -204,46 +204,29 @@ def test_an_actor_that_was_started_again() -> None:
     assert asked.thought(G).text == f"runs, likely: pid {NEW} is ray::A.g"
 
 
-def restarted(*, is_passed: bool, trace: int = 30) -> Asked:
-    """Return a program whose actor was killed in its first call, started again, and called once or twice more."""
+def test_a_call_of_an_actor_that_was_started_again_beside_a_lost_one() -> None:
+    """Processes don't show which of the two the new process runs: the earlier call may be tried again."""
     build, data = Builder(), Growing()
 
-    def submit(name: str, span: int, start: int, in_trace: int) -> None:
-        spans = build.span(
-            f"{name} ray.remote", span=span, trace=in_trace, kind="PRODUCER", attributes=A1, start=start, duration=1
-        )
-        data.add(spans, path=f"spans/{CALLER}.txt")
+    def submit(name: str, span: int, start: int) -> None:
+        fields: dict[str, Any] = {"kind": "PRODUCER", "attributes": A1, "start": start, "duration": 1}
+        data.add(build.span(f"{name} ray.remote", span=span, trace=20, **fields), path=f"spans/{CALLER}.txt")
 
-    def run(name: str, parent: int, start: int, pid: int, in_trace: int) -> None:
+    def construct(start: int, pid: int) -> None:
         ran = build.span(
-            f"{name} ray.remote_worker", parent=parent, trace=in_trace, kind="CONSUMER", attributes=A1, start=start
+            "A.__init__ ray.remote_worker", parent=201, trace=20, kind="CONSUMER", attributes=A1, start=start
         )
         data.add(ran, path=f"spans/{pid}.txt")
 
-    submit("A.__init__", 201, 0, 1)
-    run("A.__init__", 201, 10, ACTOR, 1)
-    submit("A.g", LOST, 30, 20)
-    run("A.__init__", 201, 100, NEW, 1)
-    if is_passed:
-        submit("A.h", 202, 120, 2)
-        run("A.h", 202, 130, NEW, 2)
-    submit("A.g", AGAIN, 150, trace)
-    return Asked(data, frozenset((CALLER, NEW)), {NEW: "A.g"})
-
-
-def test_a_call_of_an_actor_that_was_started_again_beside_a_lost_one() -> None:
-    """What the earlier process took along isn't what the newest one runs, where a later call has run since.
-
-    Without one, the first call may be tried again: the second one runs, or waits for it, and its trace grows.
-    """
-    for is_passed, runs in ((True, "runs"), (False, "runs or waits")):
-        asked = restarted(is_passed=is_passed)
-        assert asked.thought(AGAIN).text == f"{runs}, likely: pid {NEW} is ray::A.g"
-        assert asked.thought(LOST).text == f"may run: pid {NEW} is ray::A.g, for one of 2 such calls"
-        table = asked.data.store.trace_table
-        assert {table.trace_id(trace) for trace in asked.running.growing()} == {30}
-        asked = restarted(is_passed=is_passed, trace=20)
-        assert {table.trace_id(trace) for trace in asked.running.growing()} == {20}
+    submit("A.__init__", 201, 0)
+    construct(10, ACTOR)
+    submit("A.g", LOST, 30)
+    construct(100, NEW)
+    submit("A.g", AGAIN, 150)
+    asked = Asked(data, frozenset((CALLER, NEW)), {NEW: "A.g"})
+    text = f"may run: pid {NEW} is ray::A.g, for one of 2 such calls"
+    assert [asked.thought(span).text for span in (LOST, AGAIN)] == [text, text]
+    assert {data.store.trace_table.trace_id(trace) for trace in asked.running.growing()} == {20}
 
 
 def test_calls_of_another_actor_of_the_class() -> None:

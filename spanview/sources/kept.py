@@ -8,6 +8,8 @@ It is taken only where every file is as it was: path, device, inode, size, times
 end. None is made while a file is so new that a change could leave its times as they are. It must be this user's, and no
 one else may write to it; its seal is of this very file, so that a copy of another one is none. What it says must go
 together. Whatever else is wrong, the folder is read instead: an index is a help, and no error is ever made of one.
+
+Of Ray's own events it has only how many there are: they are read again.
 """
 
 from __future__ import annotations
@@ -123,8 +125,8 @@ class KeptIndex:
         """Keep an index, if everything was read and the files are still as they were found."""
         if self._path is None or not self._are_quiet:
             return
-        if intake.details.are_there or intake.ray is not None:
-            # Of documents with several spans the columns do not say enough, and of tasks nothing.
+        if intake.details.are_there:
+            # Of documents with several spans the columns do not say enough.
             return
         columns = columns_of(intake)
         kinds = {problem.kind for problem in intake.tallies.unsorted_problems()}

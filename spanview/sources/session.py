@@ -11,7 +11,8 @@ from operator import attrgetter
 from typing import IO, TYPE_CHECKING, Final
 
 from spanview.index.memory import without_collector
-from spanview.sources.details import reason_of
+from spanview.index.store import Store
+from spanview.sources.details import RecordReader, reason_of
 from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discover, find_one, is_as_listed
 from spanview.sources.packed import PackedFiles
 from spanview.sources.quickly import load_quickly, share
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
 
     from spanview.quick.processes import ReadFile
-    from spanview.sources.details import RecordReader
     from spanview.sources.kept import KeptIndex
     from spanview.sources.tail import FileTail
 
@@ -76,6 +76,7 @@ class Session:
         total = sum(file.content for file in files)
         if self._take_kept(listing, total):
             self._put_in_order()
+            yield from self._read_events()
             yield Progress(total, total)
             self._take_note(listing)
             return
@@ -125,6 +126,17 @@ class Session:
         with stage("kept index"):
             self._is_from_kept = self._kept.take(intake, self._reading)
         return self._is_from_kept
+
+    def _read_events(self) -> Iterator[Progress]:
+        """Read Ray's own events, where an index was taken: of these it has no more than how many there are."""
+        intake, details = self._sink.intake, RecordReader()
+        paths = () if intake is None else tuple(path for path, file in intake.tallies.each_file() if file.events)
+        if intake is None or not paths:
+            return
+        with stage("events beside the kept index"):
+            store = Store(details)
+            yield from Session(self.options._replace(paths=paths, events=(), use_cache=False), store, details).load()
+            intake.ray = store.ray
 
     def keep(self, *, is_proven: bool = False) -> None:
         """Keep the index of what was loaded for the next session, where that pays."""

@@ -6,7 +6,8 @@ import os
 import random
 import shutil
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
 import pytest
@@ -21,6 +22,7 @@ from spanview.index.store import Store
 from spanview.model.times import NO_TIME
 from spanview.quick.proof import prove
 from spanview.ray.lines import loss_line_of
+from spanview.reports.each_call import each_call_report
 from spanview.sources import kept
 from spanview.sources.details import RecordReader
 from spanview.sources.discover import FoundFile
@@ -30,7 +32,8 @@ from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+
+FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 
 
 @pytest.fixture
@@ -422,3 +425,34 @@ def test_not_kept_while_files_are_new(tmp_path: Path, cache: Path, monkeypatch: 
     _load(folder)
     assert [*cache.iterdir()]
     assert not _load(folder)[1]
+
+
+def _read_files(folder: Path) -> tuple[Store, list[str]]:
+    """Read a folder as a command does; return also the names of the files whose records were read for it."""
+    names, load_files = list[str](), Session._load_files
+
+    def watched(self: Session, files: list[FoundFile]) -> Any:
+        names.extend(os.path.basename(file.shown) for file in files)
+        return load_files(self, files)
+
+    with patch.object(Session, "_load_files", watched):
+        store, _ = _load(folder)
+    return store, sorted(names)
+
+
+@pytest.mark.parametrize("recording", ["ray-events-hook", "ray-events-bundled"])
+def test_spans_beside_events(recording: str, tmp_path: Path, cache: Path) -> None:
+    """The second opening reads no spans, and Ray's own events once; it says what the first one did."""
+    folder = tmp_path / "session"
+    shutil.copytree(FIXTURES / recording, folder)
+    first, names = _read_files(folder)
+    events = sorted(path.name for path in folder.glob("logs/export_events/*") if path.stat().st_size)
+    assert 0 < len(events) < len(names)
+    second, again = _read_files(folder)
+    assert again == events
+    assert contents(second) == contents(first)
+    assert first.ray is not None
+    assert second.ray is not None
+    assert second.ray.version == first.ray.version
+    assert each_call_report(second).document() == each_call_report(first).document()
+    assert len([*cache.iterdir()]) == 1

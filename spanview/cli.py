@@ -384,6 +384,9 @@ def _mistakes(given: Options) -> dict[str, object]:
         "--dashboard can only read Ray's logs: leave out --path": dashboard and given.node_paths,
         "--dir DIR is missing": command == "receive" and given.output is None,
         "--http off --grpc off leaves no port to receive on: leave out one of them": given.http is given.grpc is None,
+        f"--format {given.format} needs --fail-on": (
+            command == "diff" and given.format in GATE_FORMATS[len(TABLE_FORMATS) :] and not given.fail_on
+        ),
         f"--max-bytes {given.max_bytes}: expected {_MIN_FOLDER_BYTES:,} bytes or more": (
             0 < given.max_bytes < _MIN_FOLDER_BYTES
         ),
@@ -702,7 +705,18 @@ _OPTIONS: Final = (
         "repeat to fail on any",
     ),
     _option(
-        "check",
+        "diff",
+        "--fail-on CHANGE",
+        "exit with status 1 if a figure has changed by more, and by more than noise: p95:+20ms of any row, or "
+        "'p95(name=\"GET /\"):+20ms'; repeat to fail on any",
+    ),
+    _option(
+        "diff",
+        "--ignore-noise",
+        "let --fail-on also fail on changes that the spread of both sides explains, or that too few spans show",
+    ),
+    _option(
+        "check diff",
         "--allow-empty",
         "let --fail-on pass where no span could match: no spans, or none that its terms with = select",
     ),

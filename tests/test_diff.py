@@ -84,7 +84,7 @@ def test_two_folders(compared: Callable[..., dict[str, Any]]) -> None:
     """Each side is read by itself, and every figure is that of the slow way; the keys are those of the format."""
     spans = documents()
     value = compared("old", "new")
-    assert list(value) == ["schema", "by", "a", "b", "delta", "ratio", "per_trace", "rows", "paths"]
+    assert list(value) == ["schema", "by", "a", "b", "delta", "ratio", "per_trace", "gates", "rows", "paths"]
     assert " ".join(value["a"]) == " ".join(value["b"]) == SIDE
     assert " ".join(value["delta"]) == " ".join(value["ratio"]) == SIDE.removeprefix("type value ")
     assert value["a"] == {
@@ -397,3 +397,113 @@ def test_recorded_runs() -> None:
     assert (table.status, table.notices) == (0, "")
     assert len(table.text.splitlines()) == len(value["paths"]) + 6
     assert "__main__.fan ray.remote › __main__.fan ray.remote_worker › __main__.leaf ray.remote\n" in table.text
+
+
+# -- gates -------------------------------------------------------------------------------------------------------------
+
+
+def gated(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, list[tuple[str, str | None]], str]:
+    """Return how `diff` ends, the outcomes of its gates with their groups, and what it says on standard error."""
+    status = main(["diff", "--json", *words])
+    output, notices = capfd.readouterr()
+    rows = json.loads(output)["gates"]
+    return status, [(row["outcome"], row["group"]) for row in rows], notices
+
+
+@pytest.fixture
+def _many_traces() -> None:
+    """Put folders beside the others: `fast` and `same` of alike traces, `slow` where b takes longer and comes twice."""
+    for name, factor, again in (("fast", 1, 0), ("same", 1, 0), ("slow", 3, 1)):
+        build, spans = Builder(), list[Any]()
+        for trace in range(1, 101):
+            length = 10 + trace % 20
+            drawing = f"a 0-{100 + trace % 7}\n  b 2-{2 + length * factor}" + "\n  b 1-2" * again
+            spans += build.draw(drawing, trace=trace)
+            spans.append(build.span("c", trace=trace, duration=5, status="ERROR" if again and trace % 3 else "OK"))
+        Path(name).mkdir()
+        Path(name, "spans.json").write_bytes(file_of(spans))
+
+
+@pytest.mark.usefixtures("_many_traces")
+@pytest.mark.parametrize(
+    ("words", "status", "outcomes"),
+    [
+        (["slow", "--fail-on", "p95:+10%"], 1, [("failed", "b"), ("passed", None)]),
+        (["same", "--fail-on", "p95:+10%"], 0, [("passed", None)]),
+        (["slow", "--fail-on", "p95:+300%"], 0, [("passed", None)]),
+        (["slow", "--fail-on", "p95:+10us"], 1, [("failed", "b"), ("passed", None)]),
+        (["slow", "--fail-on", "p95:-10us"], 0, [("passed", None)]),
+        (["slow", "--fail-on", "count:+0"], 1, [("failed", "b"), ("passed", None)]),
+        (["slow", "--fail-on", "rate:+10%"], 1, [("failed", "c"), ("passed", None)]),
+        (["slow", "--fail-on", "self_time:-1%"], 1, [("failed", "a"), ("passed", None)]),
+        (["same", "--fail-on", "self_time:-1%", "--fail-on", "count:-0"], 0, [("passed", None)] * 2),
+        (["slow", "--fail-on", "p95(name=b):+10%"], 1, [("failed", None)]),
+        (["slow", "--fail-on", "p95(name=a):+10%"], 0, [("passed", None)]),
+        (["slow", "--fail-on", "count(name=b):+50%"], 1, [("failed", None)]),
+        (["slow", "--fail-on", "rate(status=ERROR, name=c):+1%"], 1, [("failed", None)]),
+        (["slow", "--fail-on", "p95(name=x):+10%"], 2, [("no_spans", None)]),
+        (["slow", "--fail-on", "p95(name=x):+10%", "--allow-empty"], 0, [("passed", None)]),
+        (
+            ["slow", "--fail-on", "p95:+10%", "--fail-on", "p95(name=x):+1%"],
+            1,
+            [("failed", "b"), ("passed", None), ("no_spans", None)],
+        ),
+    ],
+)
+def test_gates(
+    capfd: pytest.CaptureFixture[str], words: Sequence[str], status: int, outcomes: list[tuple[str, str | None]]
+) -> None:
+    """What has changed by more than a limit and by more than noise is status 1; what can't be compared is 2."""
+    ended, found, notices = gated(capfd, "fast", *words, "--by", "name")
+    assert (ended, found) == (status, outcomes)
+    assert ("--fail-on " in notices) == bool(status)
+
+
+@pytest.mark.usefixtures("_many_traces")
+def test_gates_of_call_paths_are_those_of_names(capfd: pytest.CaptureFixture[str]) -> None:
+    """Where each name is on one path, sums of both are the same."""
+    assert gated(capfd, "fast", "slow", "--fail-on", "sum:+10%")[:2] == (1, [("failed", "a › b"), ("passed", None)])
+
+
+def test_few_spans_fail_no_gate_unless_asked(capfd: pytest.CaptureFixture[str]) -> None:
+    """One slower trace may be chance; that is said, and `--ignore-noise` fails on it."""
+    words = ("a1", "a2", "both", "--by", "name", "--fail-on", "p95(name=beta):+10%")
+    status, outcomes, notices = gated(capfd, *words)
+    assert (status, outcomes) == (0, [("too_few", None)])
+    assert "1 change beyond a limit, of too few spans to tell from noise; --ignore-noise fails on them" in notices
+    assert gated(capfd, *words, "--ignore-noise")[:2] == (1, [("failed", None)])
+
+
+@pytest.mark.usefixtures("_many_traces")
+def test_a_small_change_is_noise(capfd: pytest.CaptureFixture[str]) -> None:
+    """A change of one span in a hundred is within what both sides' spread explains."""
+    documents = json.loads("[" + Path("same", "spans.json").read_text().replace("}\n{", "},{") + "]")
+    for document in documents:
+        if document["name"] == "b":
+            document["end_time"] = document["end_time"].replace("Z", "999Z")
+    Path("same", "spans.json").write_bytes(file_of(documents))
+    status, outcomes, _ = gated(capfd, "fast", "same", "--fail-on", "p95(name=b):+1%")
+    assert (status, outcomes) == (0, [("noise", None)])
+
+
+@pytest.mark.usefixtures("_many_traces")
+@pytest.mark.parametrize(
+    ("format_", "says"),
+    [
+        ("text", "failed   p95:+10%  b: 28 µs → 81 µs (+189.3%)"),
+        ("markdown", "| failed | p95:+10% | b: 28 µs → 81 µs (+189.3%) |"),
+        ("github", "::error title=spanview%3A p95%3A+10%25%3A b::28 µs → 81 µs (+189.3%25)"),
+        ("junit", '<testcase classname="spanview diff.gate" name="p95:+10%: b" time="0"><failure type="error"'),
+    ],
+)
+def test_gates_in_every_format(capfd: pytest.CaptureFixture[str], format_: str, says: str) -> None:
+    """Each format says what failed, and ends with status 1."""
+    assert main(["diff", "fast", "slow", "--by", "name", "--fail-on", "p95:+10%", "--format", format_]) == 1
+    output, _ = capfd.readouterr()
+    assert any(line.startswith(says) for line in output.splitlines()), output
+
+
+def test_formats_of_gates_need_one(capfd: pytest.CaptureFixture[str]) -> None:
+    """Without a gate there is nothing that passed or failed."""
+    assert main(["diff", "old", "new", "--format", "junit"]) == 2
+    assert "--format junit needs --fail-on" in capfd.readouterr()[1]

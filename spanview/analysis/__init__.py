@@ -17,6 +17,8 @@ ray/               Ray's calls, attempts, waits, reasons and workers, and what r
 serve/             Ray Serve's requests
 diff               two sides merged by call path
 diff_groups        two sides by name or by Ray function
+noise              whether a change is more than what the spread of both sides explains
+change             changes that gates compare with a limit
 answer             where the time of a trace went, in a few parts
 failures           failed spans, the newest first, each where it began
 silent             what failed, though no error says so

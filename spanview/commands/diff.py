@@ -3,42 +3,48 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from spanview.analysis.change import change_of, changes_of_groups, parse_change, sample_of
 from spanview.analysis.diff import diff, totals_to_json
 from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_of_side
-from spanview.analysis.flame import flame
+from spanview.analysis.flame import located
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import find_trace, selected_traces, traces_beginning
 from spanview.commands.coloring import paint_for
 from spanview.commands.output import terminal_width
 from spanview.commands.reading import places, read_all
-from spanview.commands.standard_error import nothing_in, notice_problems, why_nothing
-from spanview.commands.tables import TEXT, print_report
-from spanview.display.diff_text import per_trace_text, side_lines
+from spanview.commands.standard_error import nothing_in, notice_problems, say, why_nothing
+from spanview.commands.tables import FOR_CI, MARKDOWN, TEXT, gate_case, last_end, print_for_ci, print_report
+from spanview.display.diff_text import Labels, per_trace_text, side_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import DiffError, NoSuchPathError, QueryError, TraceNotFoundError
 from spanview.reports.comparison import comparison_report, sums_in
+from spanview.reports.gates import STYLES, GateOutcome, GateRow, amount_text, gates_report
 from spanview.reports.lines import table_lines
 from spanview.sources.discover import STANDARD_INPUT, is_there
 from spanview.sources.places import default_places, in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from spanview.analysis.change import Change, ChangeLimit
     from spanview.analysis.diff import Diff, PathDiff
-    from spanview.analysis.flame import Flame
+    from spanview.analysis.flame import Located
     from spanview.analysis.query.query import Query
     from spanview.commands.options import Options
     from spanview.display.shades import Paint
     from spanview.index.store import Store
     from spanview.reports.report import Report
 
+_NOTHING_TO_COMPARE: Final = 2
+"""The exit status where `--fail-on` compares what is not there."""
 _MAX_PATHS: Final = 40
 """Paths that are printed on a terminal."""
 _MAX_SHOWN_LENGTH: Final = 200
@@ -65,37 +71,111 @@ class DiffSide:
     """Numbers of its traces; None for all."""
 
     @cached_property
-    def flame(self) -> Flame:
+    def paths(self) -> Located:
         """Its call paths."""
-        return flame(self.store, self.traces)
+        return located(self.store, self.traces)
 
-    def groups(self, by: DiffBy) -> tuple[Flame, Flame]:
-        """Return its call paths and its groups."""
-        return self.flame, groups_of_side(self.store, by, self.flame, self.traces).flame
+    def groups(self, by: DiffBy) -> Located:
+        """Return its groups, which may be its call paths."""
+        return self.paths if by is DiffBy.PATH else groups_of_side(self.store, by, self.paths.flame, self.traces)
+
+    @cached_property
+    def all_traces(self) -> Sequence[int]:
+        """Numbers of its traces."""
+        return self.store.traces_in_order() if self.traces is None else self.traces
 
 
 def run(options: Options) -> int:
-    """Print what differs between two traces, two queries or two folders."""
+    """Print what differs between two traces, two queries or two folders.
+
+    Returns:
+        0 where nothing is to fail, 1 where `--fail-on` holds, else 2 where there is nothing that it could compare.
+    """
+    limits = [*map(parse_change, options.fail_on)]
     sides = _sides(options)
     a, b = sides
     by = DiffBy(options.by)
     is_path = by is DiffBy.PATH
+    groups = [side.groups(by) for side in sides]
     merged = (
-        diff(a.flame, b.flame, are_traces=a.type is b.type is SideType.TRACE)
+        diff(groups[0].flame, groups[1].flame, are_traces=a.type is b.type is SideType.TRACE)
         if is_path
-        else diff_groups(a.groups(by), b.groups(by))
+        else diff_groups((a.paths.flame, groups[0].flame), (b.paths.flame, groups[1].flame))
     )
     paths = merged.by_change() if is_path else by_total(merged)
     if by is DiffBy.RAY and not paths:
         raise DiffError("no Ray calls here; --by name compares all spans")
+    gates = [row for limit in limits for row in _gates(limit, merged, sides, groups, options)]
     of_a, of_b = ({"type": side.type, "value": side.value} for side in sides)
     head = {"a": of_a | asdict(merged.a), "b": of_b | asdict(merged.b), **totals_to_json(merged)}
-    report = comparison_report(merged, paths, by, head)
-    if options.format == TEXT:
+    of_gates = gates_report(gates)
+    report = comparison_report(merged, paths, by, head | {"gates": of_gates.document()["rows"]})
+    if options.format in FOR_CI:
+        print_for_ci(options, [*map(gate_case, gates)], max(last_end(side.store) for side in sides))
+    elif options.format == TEXT:
         _print(report, merged, [f"{side.type} {sanitise(side.value)}" for side in sides], paint_for(options))
+        if gates:
+            sys.stdout.write("\n")
+            print_report(of_gates, options)
     else:
+        if gates and options.format == MARKDOWN:
+            print_report(of_gates, options)
+            sys.stdout.write("\n")
         print_report(report, options)
-    return 0
+    outcomes = Counter(row.outcome for row in gates)
+    for row in gates:
+        if STYLES.get(row.outcome) == "error":
+            say(f"--fail-on {row.gate}: {f'{row.group}: ' if row.group else ''}{row.detail}")
+    if few := outcomes[GateOutcome.TOO_FEW]:
+        say(f"{count(few, 'change')} beyond a limit, of too few spans to tell from noise; --ignore-noise fails on them")
+    if outcomes[GateOutcome.FAILED]:
+        return 1
+    return _NOTHING_TO_COMPARE if outcomes[GateOutcome.NO_SPANS] else 0
+
+
+def _gates(
+    limit: ChangeLimit, merged: Diff, sides: Sequence[DiffSide], groups: Sequence[Located], options: Options
+) -> Iterator[GateRow]:
+    """Yield what a change limit says: each group that is beyond it, and how many others there are."""
+    if not limit.is_of_groups:
+        a, b = (sample_of(limit, side.store, side.all_traces) for side in sides)
+        yield _gate_row(limit, change_of(limit, a, b), None, options)
+        return
+    stores = [side.store for side in sides]
+    changes = changes_of_groups(limit, merged, [*zip(stores, groups, strict=True)])
+    labels, beyond = Labels(merged), [change for change in changes if change.bounds is not None]
+    for change in beyond:
+        group = None if change.group is None else labels.path(change.group, _MAX_SHOWN_LENGTH)
+        yield _gate_row(limit, change, group, options)
+    if not changes and not options.allow_empty:
+        yield GateRow(limit.text, GateOutcome.NO_SPANS, "nothing to compare: no group is on both sides", 0)
+    elif others := len(changes) - len(beyond):
+        yield GateRow(limit.text, GateOutcome.PASSED, f"{count(others, 'group')} within the limit", others)
+
+
+def _gate_row(limit: ChangeLimit, change: Change, group: str | None, options: Options) -> GateRow:
+    outcome, why = GateOutcome.PASSED, ""
+    a, b = (amount_text(limit.aggregate, figure) for figure in (change.a, change.b))
+    if change.a is None or change.b is None:
+        outcome = GateOutcome.PASSED if options.allow_empty else GateOutcome.NO_SPANS
+        lacking = " and ".join(side for side, number in zip("AB", change.counts, strict=True) if not number)
+        return GateRow(limit.text, outcome, f"nothing to compare: no such span in {lacking}", change.counts[1])
+    if change.bounds is not None:
+        if change.is_real or options.ignore_noise:
+            outcome = GateOutcome.FAILED
+        elif change.has_too_few:
+            outcome = GateOutcome.TOO_FEW
+            numbers = " and ".join(map(str, change.counts))
+            why = f", too few to tell from noise: {numbers}, and both sides need {change.least}"
+        else:
+            outcome = GateOutcome.NOISE
+            between = (
+                f"{amount_text(limit.aggregate, low)} to {amount_text(limit.aggregate, high)}"
+                for low, high in change.bounds
+            )
+            why = f", no more than noise: {' and '.join(between)} are likely"
+    by = f" ({100 * (change.b / change.a - 1):+,.1f}%)" if change.a else ""
+    return GateRow(limit.text, outcome, f"{a} → {b}{by}{why}", change.counts[1], change.b, change.a, group)
 
 
 def _sides(options: Options) -> list[DiffSide]:

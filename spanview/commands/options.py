@@ -55,6 +55,8 @@ class Options(NamedTuple):
     ignore: tuple[str, ...] = ()
     """Kinds of findings and problems that are left out."""
     allow_empty: bool = False
+    ignore_noise: bool = False
+    """Whether a change counts that the spread of both sides explains, or that too few spans show."""
     namesake: str | None = None
     """A file or folder that is called like the command, where no PATH is given; None if there is none."""
     sides: tuple[str, ...] = ()

@@ -25,7 +25,7 @@ from spanview.analysis.query.timetext import DURATIONS, parse_duration
 from spanview.analysis.query.values import Number, number_of, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from spanview.index.store import Store
 
@@ -206,38 +206,47 @@ def rows_among(store: Store, query: Query, traces: Collection[int] | None) -> li
     return [row for row in selected_rows(store, query=query) if traces is None or of_row[row] in traces]
 
 
-def values_in(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> Sequence[Number]:
+def values_in(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> list[Number]:
     """Return what spans have of an aggregate's measure, sorted; of a rate, a 1 for each that counts, and a 0."""
+    return sorted(value for _, value in values_by_row(store, aggregate, traces))
+
+
+def values_by_row(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> Iterable[tuple[int, Number]]:
+    """Return the values of `values_in`, each with the row of its span; where spans are counted, a 1 for each."""
     if aggregate.is_attribute:
-        return sorted(_attributes(store, aggregate, traces))
+        return _attributes(store, aggregate, traces)
     rows = rows_among(store, aggregate.among, traces)
     if aggregate.counted is not None:
         counted = {*rows_among(store, aggregate.counted, traces)}
-        return sorted(int(row in counted) for row in rows)
+        return ((row, int(row in counted)) for row in rows)
     if not aggregate.measure:
-        return [1] * len(rows)
+        return ((row, 1) for row in rows)
     if aggregate.measure.startswith(WAIT):
-        return sorted(_waits(store, aggregate.measure, rows))
+        return _waits(store, aggregate.measure, rows)
     return _times(store, rows, aggregate.measure)
 
 
-def _attributes(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> list[Number]:
+def _attributes(store: Store, aggregate: Aggregate, traces: Collection[int] | None) -> Iterator[tuple[int, Number]]:
     among = aggregate.among
     query = Query(among.text, (*among.span_terms, *having(aggregate.measure).span_terms), among.trace_terms)
-    values = (values_of(store.span(row), aggregate.measure) for row in rows_among(store, query, traces))
-    return [number for each in values for number in map(number_of, each or ()) if number is not None]
+    for row in rows_among(store, query, traces):
+        for number in map(number_of, values_of(store.span(row), aggregate.measure) or ()):
+            if number is not None:
+                yield row, number
 
 
-def _waits(store: Store, measure: str, rows: Sequence[int]) -> list[Number]:
+def _waits(store: Store, measure: str, rows: Sequence[int]) -> Iterator[tuple[int, Number]]:
     from spanview.analysis.ray.known_calls import KnownCalls
 
     known, part = KnownCalls(store), measure.removeprefix(WAIT).removeprefix(".")
-    waits = (parts for row in rows if (parts := known.wait_parts_of(row)) is not None)
-    return [parts.get(part, 0) if part else sum(parts.values()) for parts in waits]
+    for row in rows:
+        parts = known.wait_parts_of(row)
+        if parts is not None:
+            yield row, parts.get(part, 0) if part else sum(parts.values())
 
 
-def _times(store: Store, rows: Sequence[int], measure: str) -> list[Number]:
-    """Return the durations or self times of those spans that have both, sorted."""
+def _times(store: Store, rows: Sequence[int], measure: str) -> Iterator[tuple[int, Number]]:
+    """Return the durations or self times of the spans that have them."""
     import numpy as np
 
     from spanview.analysis.forest_selftime import exact, times_in
@@ -246,15 +255,13 @@ def _times(store: Store, rows: Sequence[int], measure: str) -> list[Number]:
 
     positions = np.array(rows, np.int64)
     if measure == DURATION:
-        starts, ends, are_known = exact(
-            *(copy_of(times)[positions] for times in (store.spans.start_ns, store.spans.end_ns))
-        )
+        spans = store.spans
+        starts, ends, are_known = exact(copy_of(spans.start_ns)[positions], copy_of(spans.end_ns)[positions])
         lengths = ends - starts
     else:
         times = times_in(forest_of(store))
         lengths, are_known = times.own[positions], times.are_known[positions]
-    durations: list[Number] = np.sort(lengths[are_known]).tolist()
-    return durations
+    return zip(positions[are_known].tolist(), lengths[are_known].tolist(), strict=True)
 
 
 def figure_of(function: str, values: Sequence[Number]) -> Number | None:

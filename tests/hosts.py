@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -45,6 +46,10 @@ class FakeHost:
             return Life.UNKNOWN
         is_older = seen_ns >= self.began_ns.get(pid, 0)
         return Life.HOLDS if pid in self.alive and is_older else Life.GONE
+
+    def asked_ns(self, pid: int) -> int:  # noqa: ARG002
+        """Return when a process was asked about: now."""
+        return time.time_ns()
 
     def exit_of(self, path: str, worker_id: str, session: str) -> WorkerExit | None:  # noqa: ARG002
         """Return what Ray says of a worker's end."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from spanview.analysis.answer import Stretch, TypicalAnswers, UnseenCalls
     from spanview.analysis.ray.meanwhile import Meanwhile
     from spanview.analysis.serve.nested import NestedQueue
+    from spanview.index.lives import OpenEnd
 
 _MAX_NAME_LENGTH: Final = 60
 _MOST_PARTS: Final = 4
@@ -75,16 +76,15 @@ def answer_texts(answer: Answer, short: Mapping[str, str] | None = None, open_ca
     return _ever_shorter(_BETWEEN.join(filter(None, texts)) for texts in lines)
 
 
-def as_far_as_known(texts: Sequence[str], *, is_part: bool, is_lost: bool, is_first: bool = False) -> list[str]:
+def as_far_as_known(texts: Sequence[str], end: OpenEnd | None, *, is_first: bool = False) -> list[str]:
     """Return what is said of a trace's time with that it is what is known of it.
 
     Args:
-        is_part: Whether more is to come.
-        is_lost: Whether what is lost in it may have run on.
+        end: What is known of the trace's end, where it may have another one.
         is_first: Whether the trace has lasted longer by now than what is said of.
     """
-    so_far = "the first " if is_first else "so far " if is_part else "at least " if is_lost else ""
-    return [so_far + text for text in texts]
+    lead = "the first " if is_first else "" if end is None else f"{end.value} "
+    return [lead + text for text in texts]
 
 
 def whole_answer_text(answer: Answer, short: Mapping[str, str]) -> str:

@@ -20,6 +20,7 @@ from spanview.display.trace_words import (
     last_known_ns,
 )
 from spanview.display.units import count, duration, lasted, moment, so_far, zone_name
+from spanview.index.lives import OpenEnd
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id, format_trace_id
 from spanview.model.problems import Warnings
@@ -86,13 +87,13 @@ def lasted_text(store: Store, trace: int, tree: TraceTree, unended: Mapping[int,
     table, until = store.trace_table, ran_until(unended)
     start_ns, lasted_ns = table.start_ns[trace], table.duration_ns(trace)
     if start_ns != NO_TIME and until.now_ns:
-        return lasted(max(until.now_ns - start_ns, lasted_ns or 0), runs=True)
+        return so_far(max(until.now_ns - start_ns, lasted_ns or 0))
     ended_ns, is_open = until.ended_ns, count_without_end(store, tree) > len(known_until(unended))
     if is_open:
         ended_ns = max(ended_ns, last_known_ns(store, tree))
     # A span that begins the trace and has no end says nothing of its length.
     if start_ns != NO_TIME and ended_ns and ended_ns - start_ns >= (lasted_ns or int(is_open)):
-        return lasted(ended_ns - start_ns, runs=False)
+        return lasted(ended_ns - start_ns, OpenEnd.EARLIEST if is_open else until.end_at(ended_ns))
     return duration(lasted_ns)
 
 

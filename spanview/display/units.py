@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timezone
 from functools import lru_cache
 from typing import Final
 
+from spanview.index.lives import OpenEnd
 from spanview.model.times import NO_TIME, NS_PER_SECOND
 
 _MINUTE: Final = 60
@@ -41,21 +42,17 @@ def duration(ns: int | None) -> str:
     return f"{sign}{days} d {seconds % _DAY // _HOUR:02d} h" if days < _MANY_DAYS else f"{sign}{days:,} d"
 
 
+_MARKS: Final = {None: "{}", OpenEnd.RUNS: "{}…", OpenEnd.EARLIEST: "≥ {}", OpenEnd.LATEST: "≤ {}"}
+
+
+def lasted(ns: int | None, end: OpenEnd | None) -> str:
+    """Return how long something lasted, with what is known of its end: `12.3 s`, `12.3 s…`, `≥ 12.3 s`, `≤ 12.3 s`."""
+    return duration(ns) if ns is None else _MARKS[end].format(duration(max(0, ns) if end is OpenEnd.RUNS else ns))
+
+
 def so_far(ns: int) -> str:
     """Return how long something has lasted that has not ended: `12.3 s…`."""
-    return f"{duration(max(0, ns))}…"
-
-
-def at_least(ns: int) -> str:
-    """Return how long something has lasted that ended later than that: `≥ 12.3 s`."""
-    return f"≥ {duration(ns)}"
-
-
-def lasted(ns: int | None, *, runs: bool | None) -> str:
-    """Return how long something lasted, lasts so far, or lasted at least; `runs` is None where it has ended."""
-    if ns is None or runs is None:
-        return duration(ns)
-    return so_far(ns) if runs else at_least(ns)
+    return lasted(ns, OpenEnd.RUNS)
 
 
 def duration_by(ns: int, step: int) -> str:

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 TASK_KINDS: Final = ("", "NORMAL_TASK", "ACTOR_CREATION_TASK", "ACTOR_TASK", "DRIVER_TASK")
 """What Ray calls the kinds of tasks, by their numbers here; 0 is not known."""
-STATES: Final = {"1": "made", "2": "ready", "5": "sent", "8": "runs"}
+STATES: Final = {"1": "made", "2": "ready", "5": "sent", "8": "runs", "12": "failed"}
 """States of tasks whose times are kept, as Ray numbers them.
 
 made      submitted; its arguments don't exist yet
 ready     they do; it waits for a worker, or for its actor to be created
 sent      given to a worker, or to its actor, where it waits for its turn
 runs      runs
+failed    its caller heard that it had failed, for good or for this attempt
 """
 _FINISHED, _FAILED = "11", "12"
 FETCHING: Final = frozenset(("4", "6", "13"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import Enum, StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 class State(StrEnum):
@@ -16,6 +16,21 @@ class State(StrEnum):
     WAITING = "waiting"
     """Of a call without an attempt, one that may still come; it may run, too, where nothing is written at its start."""
     LOST = "lost"
+
+
+class OpenEnd(Enum):
+    """What the time is until which something without an end is known to have run."""
+
+    RUNS = "so far"
+    EARLIEST = "at least"
+    """It was last seen then: it ended then, or later."""
+    LATEST = "at most"
+    """It had ended by then, as its caller heard."""
+
+
+def most_open(ends: Iterable[OpenEnd]) -> OpenEnd:
+    """Return what is known of the end of several things together: of what ends last, as far as that may be."""
+    return min(ends, key=[*OpenEnd].index)
 
 
 class Lives(Protocol):

@@ -5,7 +5,7 @@ Asked in this order, whether a process with the id of a file's writer is that wr
 is it                                                     no, it is none of its writers     else
 --------------------------------------------------------  --------------------------------  ---------------------
 of this host, as far as the spans name one                unknown                           the next question
-there, and no zombie                                      GONE                              the next question
+there, and neither ends nor has ended                     GONE                              the next question
 older than the span (PIDs are reused)                     GONE                              the next question
 holding the file open                                     the next question                 HOLDS, that is certain
 named by the span itself, and its host, too               the next question                 LIKELY
@@ -78,8 +78,8 @@ class _ProcessInfo:
     process: psutil.Process
     began_s: float
     """When it began, in seconds since 1970."""
-    name: str = ""
-    """Its command; empty for a thread of the kernel."""
+    name: str
+    """Its command."""
 
     @cached_property
     def files(self) -> _Files | None:
@@ -95,8 +95,8 @@ class Processes:
 
     def __init__(self, session: str = SESSION) -> None:
         self._sessions = os.path.dirname(session)
-        self._known: dict[int, tuple[float, _ProcessInfo | None]] = {}
-        """When each was asked, by the monotonic clock, and the answer, None for those that are gone."""
+        self._known: dict[int, tuple[float, int, _ProcessInfo | None]] = {}
+        """When each was asked, by the monotonic clock and since 1970, and the answer, None for those that are gone."""
         self._exits: dict[str, tuple[float, WorkerExit | None]] = {}
         """When it was looked for, and what was found, by worker."""
         self._workers: tuple[float, Sequence[RayWorker]] | None = None
@@ -119,9 +119,13 @@ class Processes:
             return Life.HOLDS
         if host and is_named:
             return Life.LIKELY
-        if not info.name or _NO_WRITER.fullmatch(info.name):
+        if _NO_WRITER.fullmatch(info.name):
             return Life.GONE
         return Life.LIKELY if files is None and _PYTHON.match(info.name) else Life.UNKNOWN
+
+    def asked_ns(self, pid: int) -> int:
+        """Return when the last answer about a process was found out, in nanoseconds since 1970."""
+        return self._known[pid][1]
 
     def written_ns(self, path: str) -> int:
         """Return when a file was written last, or copied with its times; 0 where it isn't there."""
@@ -177,11 +181,12 @@ class Processes:
                 )
 
     def _info(self, pid: int) -> _ProcessInfo | None:
-        asked_at, info = self._known.get(pid, (0.0, None))
+        asked_at, _, info = self._known.get(pid, (0.0, 0, None))
         now = time.monotonic()
         if not asked_at or now - asked_at > _LIFE_KEPT_S:
+            asked_ns = time.time_ns()
             info = _info_of(pid)
-            self._known[pid] = now, info
+            self._known[pid] = now, asked_ns, info
         return info
 
 
@@ -193,13 +198,12 @@ def _info_of(pid: int) -> _ProcessInfo | None:
         with process.oneshot():
             if process.status() == psutil.STATUS_ZOMBIE:
                 return None
-            info = _ProcessInfo(process, float(process.create_time()))
             try:
-                # A thread of the kernel has no command line.
-                info.name = process.name() if process.cmdline() else ""
+                # A process that was killed loses it at once, and may take a while to go; a kernel's thread has none.
+                is_live = bool(process.cmdline())
             except psutil.AccessDenied:
-                info.name = process.name()
-            return info
+                is_live = True
+            return _ProcessInfo(process, float(process.create_time()), process.name()) if is_live else None
     except (psutil.Error, OSError, OverflowError, ValueError):
         return None
 

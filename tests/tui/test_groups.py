@@ -24,6 +24,7 @@ from spanview.analysis.failures import errors_made_good
 from spanview.api.trace import traces_of
 from spanview.exports.losses import Losses
 from spanview.exports.page.columns import Columns
+from spanview.index.lives import OpenEnd
 from spanview.model.times import NO_TIME
 from spanview.tui.app.feed import FeedState
 from spanview.tui.flame.flame_screen import FlameScreen
@@ -153,7 +154,7 @@ def test_traces_that_run_or_were_lost() -> None:
     )
     model = TracesModel(growing.store)
     model.known_until = {1: EPOCH_NS + 500 * MICROSECOND, 2: EPOCH_NS + 90 * MICROSECOND}
-    model.running = {1}
+    model.open_ends = {1: OpenEnd.RUNS, 2: OpenEnd.EARLIEST}
     model.refresh()
     groups = {group.name: group for group in model.groups()}
     batch, other = groups["batch"], groups["other"]

@@ -62,6 +62,17 @@ class KnownCalls:
         calls = calls_of(self._store, [trace])
         return self.attempts.reasons_of([call.attempts[0] for call in calls if call.attempts])
 
+    def is_over(self, trace: int) -> bool:
+        """Return whether nothing more becomes of a trace's calls, as Ray itself says of each; False without calls."""
+        if self._store.ray is None:
+            return False
+        from spanview.analysis.ray.calls import calls_of
+        from spanview.analysis.ray.told import told_outcomes
+
+        calls = calls_of(self._store, [trace]).rows
+        told = told_outcomes(self._store, calls)
+        return 0 < len(told) == len(calls) and all(outcome.is_over for outcome in told.values())
+
     @cached_property
     def reasons(self) -> Mapping[int, Why]:
         """Why calls have no attempt, by the rows of their PRODUCERs."""

@@ -46,10 +46,10 @@ from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.names import RAN, SUBMITTED, ShortNames, call_names
-from spanview.analysis.ray.unended import Fate, Unended, UnendedSpans, known_until
+from spanview.analysis.ray.unended import Fate, Unended, UnendedSpans, known_until, ran_until
 from spanview.analysis.ray.workers import is_told
 from spanview.analysis.ray.writers import Life, Writers
-from spanview.index.lives import State
+from spanview.index.lives import OpenEnd, State
 from spanview.model.codes import CONSUMER, ERROR, PRODUCER, SERVER
 from spanview.model.times import NO_TIME
 
@@ -150,6 +150,8 @@ class Living:
     """The spans that are lost, by row."""
     known_until: Mapping[int, int]
     """Until when traces that lack an end are known to have run, in nanoseconds since 1970; none of `running`."""
+    open_ends: Mapping[int, OpenEnd]
+    """What is known of the ends of these, and of `running`."""
 
     @classmethod
     def of(cls, growths: Mapping[int, Growth], store: Store) -> Living:
@@ -161,7 +163,9 @@ class Living:
         until = {trace: _until(store, trace, unended) for trace, unended in over.items()}
         spans = {row: span for growth in growths.values() for row, span in growth.unended.items()}
         lost_spans = {row: span for row, span in spans.items() if span.fate is Fate.LOST}
-        return cls(growing, running, lost, lost_spans, {trace: ns for trace, ns in until.items() if ns != NO_TIME})
+        until = {trace: ns for trace, ns in until.items() if ns != NO_TIME}
+        ends = {trace: ran_until(over[trace]).end_at(ns) or OpenEnd.EARLIEST for trace, ns in until.items()}
+        return cls(growing, running, lost, lost_spans, until, ends | dict.fromkeys(running, OpenEnd.RUNS))
 
 
 def _until(store: Store, trace: int, unended: Mapping[int, Unended]) -> int:

@@ -353,6 +353,8 @@ class ToldOutcome(NamedTuple):
     has_run: bool
     is_over: bool = True
     """Whether nothing more becomes of it; what waits, or runs, ends with its driver."""
+    failed_ns: int = NO_STATE
+    """When its caller heard that it had failed, in nanoseconds since 1970; `NO_STATE` where it hasn't."""
 
 
 _BY_ERROR: Final = {
@@ -438,7 +440,7 @@ def _failed(tasks: RayTasks, index: int, *, has_run: bool) -> ToldOutcome:
             text = f"{text}: {_cause_in(message)}"
     elif _OF_ARGUMENT in message or error.startswith("OBJECT_"):
         outcome, text = CallOutcome.DEPENDENCY_FAILED, "a task failed whose result it takes"
-    return ToldOutcome(outcome, text, has_run=has_run)
+    return ToldOutcome(outcome, text, has_run=has_run, failed_ns=int(tasks["failed"][index]))
 
 
 def _cause_in(message: str) -> str:

@@ -16,7 +16,8 @@ isn't there                                  was written later, as a copy is    
 A call of Ray's own, as of Serve's controller, which listens until its process ends, was stopped, likely, where it would
 be lost and Ray says nothing. What was found lost or stopped stays so, also where the files that showed it are gone: the
 next session of Ray takes their path.
-Until when a lost span ran isn't known, but when its process was last known to: as it was seen, or by its last span.
+Until when a lost span ran isn't known, but when its process was last known to: as it was seen, or by its last span; or
+when it had ended at the latest, as Ray's own events say.
 
 beside it: what starts is in `n-7-1717000000.started.jsonl`, what has ended in `n-7-1717000000.jsonl`.
 """
@@ -34,6 +35,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spanview.analysis.ray.names import function_of, is_rays_own
 from spanview.analysis.ray.writers import Life, Writers
+from spanview.formats.ray_events import NO_STATE
+from spanview.index.lives import OpenEnd
 from spanview.index.processes import file_of_process
 from spanview.model.codes import CONSUMER
 from spanview.model.times import NO_TIME
@@ -75,6 +78,8 @@ class Unended:
     """Whether its fate isn't certain."""
     seen_ns: int = field(default=NO_TIME, compare=False)
     """When its process was last known to run, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
+    is_told: bool = False
+    """Whether `seen_ns` is when it had ended at the latest, as Ray says."""
 
 
 NO_UNENDED: Final[Mapping[int, Unended]] = MappingProxyType({})
@@ -104,17 +109,29 @@ def known_until(unended: Mapping[int, Unended], end_ns: int = NO_TIME) -> dict[i
 class RanUntil(NamedTuple):
     """Until when spans without an end are known to have run, in nanoseconds since 1970; 0 where there is none."""
 
-    now_ns: int
+    now_ns: int = 0
     """When it was asked, where one runs."""
-    ended_ns: int
-    """When the last of those that are lost, or were stopped, was known to."""
+    ended_ns: int = 0
+    """When the last of those that are lost, or were stopped, was known to, or had ended at the latest."""
+    is_told: bool = False
+    """Whether it is the latter."""
+
+    def end_at(self, end_ns: int) -> OpenEnd | None:
+        """Return what is known of the end of what lasts until a time, and longer than all that has an end."""
+        if self.now_ns:
+            return OpenEnd.RUNS
+        is_last = bool(self.ended_ns) and self.ended_ns == end_ns
+        return None if not is_last else OpenEnd.LATEST if self.is_told else OpenEnd.EARLIEST
 
 
 def ran_until(unended: Mapping[int, Unended]) -> RanUntil:
     """Return until when spans without an end are known to have run."""
-    ended = {row: span for row, span in unended.items() if span.fate is not Fate.RUNS}
+    ended = [span for span in unended.values() if span.fate is not Fate.RUNS]
     now_ns = max(known_until(unended).values(), default=0) if len(ended) < len(unended) else 0
-    return RanUntil(now_ns, max(known_until(ended).values(), default=0))
+    last = max(ended, key=lambda span: (span.seen_ns, not span.is_told), default=None)
+    if last is None or last.seen_ns == NO_TIME:
+        return RanUntil(now_ns)
+    return RanUntil(now_ns, last.seen_ns, last.is_told and all(span.seen_ns != NO_TIME for span in ended))
 
 
 def why_lost(unended: Unended) -> str:
@@ -209,7 +226,10 @@ class UnendedSpans:
         if told is None or not told.outcome.has_failed:
             return None
         fate = Fate.STOPPED if told.outcome is CallOutcome.CANCELLED else Fate.LOST
-        return Unended(fate, f"Ray says: {told.text}", pid, seen_ns=seen_ns)
+        # Clocks of two nodes can differ.
+        is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
+        ended_ns = told.failed_ns if is_told else seen_ns
+        return Unended(fate, f"Ray says: {told.text}", pid, seen_ns=ended_ns, is_told=is_told)
 
     def _exit_of(self, row: int) -> WorkerExit | None:
         """Return what Ray says of the end of a span's worker; None where it says nothing."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
@@ -72,6 +71,9 @@ class Host(Protocol):
             seen_ns: When it was seen to run, in nanoseconds since 1970.
             is_named: Whether the span itself names host and process.
         """
+
+    def asked_ns(self, pid: int) -> int:
+        """Return when the last answer of `life` about a process was found out, in nanoseconds since 1970."""
 
     def written_ns(self, path: str) -> int:
         """Return when a file was written last, in nanoseconds since 1970; for a copy that is when it was copied."""
@@ -158,7 +160,7 @@ class Writers:
         life = self._host.life(writer.pid, writer.host, path, ran_ns, is_named=writer.is_named)
         if life.is_alive:
             self._alive_since[key] = min(ran_ns, self._alive_since.get(key, ran_ns))
-            self._seen_ns[key] = time.time_ns()
+            self._seen_ns[key] = self._host.asked_ns(writer.pid)
             self._ended_at.pop(key, None)
             if logs := self._host.logs_of(writer.pid):
                 self.sessions[writer.pid] = logs

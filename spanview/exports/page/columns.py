@@ -30,6 +30,7 @@ from spanview.analysis.silent import lost_spans, silent_failures
 from spanview.analysis.walk import walk
 from spanview.display.answer_text import whole_answer_text
 from spanview.display.trace_words import name_without_root, path_text
+from spanview.display.tree_text import lasted_text
 from spanview.display.units import count
 from spanview.index.arrays import copy_of
 from spanview.index.forest import ROOT, trees_of
@@ -97,8 +98,12 @@ class Columns:
         self._short = short_names(map(store.names.texts.__getitem__, np.unique(self._forest.of("name")).tolist()))
         notes = {number: unended_text(unended[row]) for number, row in self._numbered(unended)}
         silent = {number: self._failures[row].text for number, row in self._numbered(self._failures)}
-        of_trees = self._of_trees(traces, known_until(unended), notes)
-        self._traces = self._columns_of_traces(np.array(traces, np.int64), of_trees.pop("name"), [*silent])
+        until = known_until(unended)
+        of_trees = self._of_trees(traces, until, notes)
+        self._traces = self._columns_of_traces(np.array(traces, np.int64), of_trees.pop("name"), [*silent], until)
+        of_traces = enumerate(zip(traces, self._traces["unended"], strict=True))
+        self._lasted = {number: self._lasted_text(trace, unended) for number, (trace, count) in of_traces if count}
+        """How long traces lasted that have spans without an end, by their places, in words."""
         self._rows = self._columns_of_rows(traces) | {"path": of_trees.pop("stretches")}
         self._traces |= of_trees
         self._sparse: dict[str, dict[int, Any]] = {
@@ -121,7 +126,7 @@ class Columns:
             "services": [*map(self._cut, self._services.numbers)],
             "files": [*self._files.numbers],
             "kinds": KIND_NAMES,
-            "traces": self._traces,
+            "traces": self._traces | {"lasted": {str(number): text for number, text in self._lasted.items()}},
         }
 
     @property
@@ -235,14 +240,19 @@ class Columns:
         short = short_names(names.values())
         return {span_id: short.get(name, name) for span_id, name in names.items()}
 
+    def _lasted_text(self, trace: int, unended: Mapping[int, Unended]) -> str:
+        rows = {*self._store.rows_of_trace(trace)} & unended.keys()
+        return lasted_text(self._store, trace, self._store.tree(trace), {row: unended[row] for row in rows})
+
     def _columns_of_traces(
-        self, traces: Places, names: Sequence[int | str], silent: Sequence[int]
+        self, traces: Places, names: Sequence[int | str], silent: Sequence[int], until: Mapping[int, int]
     ) -> dict[str, list[Any]]:
         """Return what all spans of the traces are counted for.
 
         Args:
             names: Of each trace, as the number of its root's name or as a text.
             silent: The numbers of the rows of spans that failed without an error.
+            until: Until when spans without an end are known to have run, by row.
         """
         forest, table, texts = self._forest, self._store.trace_table, self._store.names.texts
         index = np.zeros(len(table), np.int64)
@@ -254,9 +264,12 @@ class Columns:
             return counted
 
         starts, ends = ([column[trace] for trace in traces.tolist()] for column in (table.start_ns, table.end_ns))
-        # What has no end lasted until something in it began, at least.
+        # What has no end lasted until something in it began, or until it is known to have run, at least.
         started = np.full(len(traces), NO_TIME)
         np.maximum.at(started, of_spans, forest.of("start_ns"))
+        for row in until.keys() & {*forest.rows[forest.of("end_ns") == NO_TIME].tolist()}:
+            place = index[self._store.spans.trace[row]]
+            started[place] = max(started[place], until[row])
         missing = counts(forest.missing())
         cut = counts(forest.cut)
         lasts = ~np.isin(forest.rows, [*errors_made_good(self._store)])

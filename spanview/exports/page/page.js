@@ -44,11 +44,8 @@ const count = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : /
 const known = number => number !== null && !Number.isNaN(number);
 
 /** Nanoseconds as spanview writes them everywhere: `17 µs`, `41.2 ms`, `2 m 05 s`. */
-// How long a trace took: of one with spans without an end, at least.
-function lengthOf(trace) {
-  const { length, unended } = data.traces;
-  return (unended[trace] && known(length[trace]) ? "≥ " : "") + duration(length[trace]);
-}
+// How long a trace took: of one with spans without an end, as far as that is known.
+const lengthOf = trace => data.traces.lasted[trace] || duration(data.traces.length[trace]);
 
 function duration(ns) {
   if (!known(ns)) return "–";

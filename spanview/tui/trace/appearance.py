@@ -121,7 +121,7 @@ class Appearance:
     def take_unended(self, unended: Mapping[int, Unended]) -> None:
         """Take in what has become of spans without an end, by row, and until when they are known to have run."""
         self.unended = unended
-        self._model.asked_ns, self._model.ended_ns = ran_until(unended)
+        self._model.ran_until = ran_until(unended)
 
     def lay_out_silent(self, lost_parents: Iterable[int] = ()) -> None:
         """Find the positions of what failed without an error in the trace as it is stitched now.

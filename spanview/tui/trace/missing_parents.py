@@ -116,9 +116,9 @@ class MissingParents:
     def take_unended(self, unended: Mapping[int, Unended]) -> None:
         """Show what has become of spans without an end, and time until now while one runs."""
         model, has_changed = self._model, unended != self._rows.appearance.unended
-        before = model.now_ns, model.ended_ns
+        before = model.ran_until
         self._rows.appearance.take_unended(unended)
-        if (model.now_ns, model.ended_ns) != before:
+        if model.ran_until != before:
             self._rows.refresh()
             self._refresh_time()
         if has_changed:

@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from copy import copy
 from typing import TYPE_CHECKING
 
+from spanview.analysis.ray.unended import RanUntil
 from spanview.index.tree import ROOT
 from spanview.tui.trace.stitched_trace import StitchedTrace, is_any_between
 from spanview.tui.widgets.window import Window
@@ -13,6 +14,7 @@ from spanview.tui.widgets.window import Window
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from spanview.index.lives import OpenEnd
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.tui.trace.runs import Run
@@ -50,10 +52,8 @@ class TraceModel:
         """Whether runs of like siblings are one row each."""
         self.window: Window | None = None
         """What was zoomed to; None for the whole trace."""
-        self.asked_ns = 0
-        """When something in it was last found to run, in nanoseconds since 1970; 0 where nothing runs."""
-        self.ended_ns = 0
-        """When what was lost or stopped in it was last known to run, in nanoseconds since 1970; 0 if not known."""
+        self.ran_until = RanUntil()
+        """Until when spans without an end are known to have run in it, as processes were asked."""
         self.wanted: set[int] | None = None
         """Keys of the nodes that are shown, with those above them; None for all."""
         self._are_collapsed = False
@@ -297,18 +297,19 @@ class TraceModel:
 
         It is the end of the trace as it is shown: the title, rows and bars of what runs all go as far as that.
         """
-        return self.asked_ns and max(self.asked_ns, self.stitched.whole.end_ns)
+        asked_ns = self.ran_until.now_ns
+        return asked_ns and max(asked_ns, self.stitched.whole.end_ns)
 
     @property
-    def ends_open(self) -> bool:
-        """Whether nothing is known to have gone on longer than what was lost or stopped in it."""
-        return bool(self.ended_ns) and self.whole.end_ns == self.ended_ns
+    def open_end(self) -> OpenEnd | None:
+        """What is known of its end, where something runs, or was lost or stopped, and nothing has gone on longer."""
+        return self.ran_until.end_at(self.whole.end_ns)
 
     @property
     def whole(self) -> Window:
         """The time of the whole trace."""
         whole = self.stitched.whole
-        end_ns = max(self.now_ns, self.ended_ns)
+        end_ns = max(self.now_ns, self.ran_until.ended_ns)
         return Window(whole.start_ns, end_ns) if end_ns > whole.end_ns else whole
 
     @property

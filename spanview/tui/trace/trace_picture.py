@@ -93,7 +93,7 @@ def answer_in(store: Store, model: TraceModel, appearance: Appearance) -> tuple[
     stitched = model.stitched
     answer = answer_of(store, model.trace, stitched.unjoined, known_until(appearance.unended, stitched.whole.end_ns))
     texts = answer_texts(answer, stitched.short_names, len(appearance.open_calls))
-    return tuple(as_far_as_known(texts, is_part=bool(model.now_ns), is_lost=model.ends_open))
+    return tuple(as_far_as_known(texts, model.open_end))
 
 
 def _left_out(model: TraceModel, drawn: int) -> str:

@@ -14,6 +14,7 @@ from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
 from spanview.display.trace_words import STILL_COMING, completeness_text
 from spanview.display.units import count, duration, lasted
+from spanview.index.lives import OpenEnd
 from spanview.index.tree import ROOT
 from spanview.model.ids import format_trace_id
 from spanview.tui.app.settings import chosen
@@ -79,6 +80,8 @@ class _Answered(NamedTuple):
     """Where the trace's time went, and until when that is known."""
 
     answer: Answer
+    spans: int
+    """Of how many spans."""
     short_names: Mapping[str, str]
     unended: Mapping[int, Unended]
     """What had become of spans without an end, by row."""
@@ -86,6 +89,8 @@ class _Answered(NamedTuple):
     """When the last span ended, or was known to run."""
     waits: WaitReasons | None
     """What calls waited for, where Ray's own events say so."""
+    is_over: bool
+    """Whether nothing more becomes of its calls, as they say."""
 
 
 class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
@@ -245,11 +250,11 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
 
     def _length_text(self, known_ns: int | None) -> str:
         """Return how long the trace lasted, lasts so far, or lasted at least, where it isn't known what ends it."""
-        model = self._model
+        model, end = self._model, self._model.open_end
         is_open = self.stitcher.has_rows and model.stitched.without_end > len(known_until(self._appearance.unended))
-        if model.now_ns or model.ends_open or (is_open and model.whole.length_ns > 1):
-            return lasted(model.whole.length_ns, runs=bool(model.now_ns))
-        return duration(known_ns)
+        if end is not OpenEnd.RUNS and is_open and model.whole.length_ns > 1:
+            end = OpenEnd.EARLIEST
+        return duration(known_ns) if end is None else lasted(model.whole.length_ns, end)
 
     def take_settings(self) -> None:
         """Show the columns, colours and folds that were chosen last."""
@@ -625,7 +630,8 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         known = KnownCalls(self._store)
         answer = answer_of(self._store, self.trace, stitched.unjoined, until, known)
         until_ns = max(stitched.whole.end_ns, *until.values(), 0)
-        return _Answered(answer, stitched.short_names, unended, until_ns, known.told_waits_in(self.trace))
+        waits, is_over = known.told_waits_in(self.trace), known.is_over(self.trace)
+        return _Answered(answer, len(stitched.unjoined.rows), stitched.short_names, unended, until_ns, waits, is_over)
 
     def _answer_version(self) -> tuple[int, ...]:
         """Return what the answer depends on: how much of the trace is shown, and until when it is known to have run.
@@ -633,7 +639,13 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         Ray's own events may say more of it, too.
         """
         stitched, told = self._model.stitched, 0 if self._store.ray is None else self._store.ray.version
-        return len(stitched.unjoined.rows), stitched.replaced, self._missing.asked_ns, self._model.ended_ns, told
+        return (
+            len(stitched.unjoined.rows),
+            stitched.replaced,
+            self._missing.asked_ns,
+            self._model.ran_until.ended_ns,
+            told,
+        )
 
     def _take_answer(self, answered: _Answered) -> None:
         self._answered = answered
@@ -652,16 +664,17 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         from spanview.display.answer_text import answer_texts, as_far_as_known
 
         if self._answered is not None:
-            runs = self._is_growing or bool(self._model.now_ns)
-            is_part = runs or self.viewer.feed_state.loading or self.answer.is_behind
-            answer, whole = self._answered.answer, self._model.whole
+            answered, whole, end = self._answered, self._model.whole, self._model.open_end
+            answer, is_behind = answered.answer, answered.spans != len(self._model.stitched.unjoined.rows)
+            if self.viewer.feed_state.loading or is_behind or (self._is_growing and not answered.is_over):
+                end = OpenEnd.RUNS
             hint = "c hides the path" if self._appearance.lit_path is not None else "c shows the path"
             calls = len(answer.unseen_calls.without_attempt)
             open_calls = self._failures.open_calls(calls, is_old=self.answer.is_behind)
-            texts = answer_texts(answer, self._answered.short_names, open_calls)
+            texts = answer_texts(answer, answered.short_names, open_calls)
             # What has come since lasts longer.
-            is_first = is_part and duration(self._answered.until_ns - whole.start_ns) != duration(whole.length_ns)
-            texts = as_far_as_known(texts, is_part=is_part, is_lost=self._model.ends_open, is_first=is_first)
+            is_longer = duration(answered.until_ns - whole.start_ns) != duration(whole.length_ns)
+            texts = as_far_as_known(texts, end, is_first=end is OpenEnd.RUNS and is_longer)
             self._answer_line.say(texts, hint)
 
     # -- the critical path -------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from spanview.analysis.serve.requests import Part, name_of_trace, part_of_name
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count_or_blank, lasted, moment
+from spanview.index.lives import most_open
 from spanview.reports.table import Piece, Ranks, Table, TableColumn
 from spanview.tui.diff.side import mark_text
 from spanview.tui.traces.groups_model import GroupRow
@@ -134,12 +135,12 @@ class GroupList(TableList[GroupRow]):
 
 def figure_text(group: GroupRow, ns: int | None) -> str:
     """Return the duration of one of a group's traces, so far where that runs, at least where its end was lost."""
-    return lasted(ns, runs=None if ns is None else group.open_ns.get(ns))
+    return lasted(ns, None if ns is None else group.open_ns.get(ns))
 
 
 def total_text(group: GroupRow, ns: int | None) -> str:
     """Return the total of a group, so far where one of its traces runs, at least where an end was lost."""
-    return lasted(ns, runs=any(group.open_ns.values()) if group.open_ns else None)
+    return lasted(ns, most_open(group.open_ns.values()) if group.open_ns else None)
 
 
 def _time(

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from spanview.index.lives import OpenEnd
+
 
 class GroupRow(NamedTuple):
     """Traces of one root name."""
@@ -30,7 +32,7 @@ class GroupRow(NamedTuple):
     """How many durations have each power of ten of nanoseconds."""
     newest_ns: int
     """The latest start, or `NO_TIME`."""
-    open_ns: Mapping[int, bool] = {}
+    open_ns: Mapping[int, OpenEnd] = {}
     """The durations, until now or as far as they were seen, of traces that lack an end, and whether one runs."""
 
     @property

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from spanview.display.units import count
+from spanview.index.lives import OpenEnd
 from spanview.tui.widgets.answer_line import AnswerLine
 from spanview.tui.widgets.paint import fixed
 from spanview.tui.widgets.work import Work
@@ -59,6 +60,8 @@ class _Known(NamedTuple):
     """The rows of calls without an attempt that may still run."""
     waits: WaitReasons | None = None
     """What calls waited for, where Ray's own events say so."""
+    is_over: bool = False
+    """Whether nothing more becomes of its calls, as they say."""
 
 
 class Preview(Vertical):
@@ -143,7 +146,8 @@ class Preview(Vertical):
         silent, open_calls = silent_failures(store, [trace], running.is_open, reasons=reasons)
         texts = answer_texts(answer, stitched.short_names, len(open_calls))
         shown = reasons if stitched.has_calls else {}
-        return _Known(unended, texts, shown, silent, open_calls, known.told_waits_in(trace))
+        waits, is_over = known.told_waits_in(trace), known.is_over(trace)
+        return _Known(unended, texts, shown, silent, open_calls, waits, is_over)
 
     def _show(self, made: tuple[TraceModel, Appearance, _Known]) -> None:
         from spanview.tui.trace.waterfall import RulerLine, Waterfall
@@ -186,13 +190,14 @@ class Preview(Vertical):
         parts = [viewer.root_name(model.trace), lasted_text(self._store, model.trace, model.tree, known.unended)]
         parts += [count(self._store.trace_table.span_count[model.trace], "span")]
         self._say_title(" " + "   ".join(parts))
-        is_part = bool(model.now_ns) or viewer.is_growing(model.trace) or viewer.feed_state.loading
-        self._answer_line.say(as_far_as_known(known.answer, is_part=is_part, is_lost=model.ends_open))
+        may_grow = viewer.feed_state.loading or (viewer.is_growing(model.trace) and not known.is_over)
+        end = OpenEnd.RUNS if may_grow else model.open_end
+        self._answer_line.say(as_far_as_known(known.answer, end))
         self._answer_line.display = bool(known.answer)
         rows.refresh()
         ruler.refresh()
         # That a trace has stopped growing changes nothing in it, and is known later than what is lost.
-        if is_part or (known.open_calls and viewer.feed_state.following):
+        if end is OpenEnd.RUNS or (known.open_calls and viewer.feed_state.following):
             self.set_timer(_RUNS_ON_S, lambda: self._look_again(rows, ruler))
 
     def _say_title(self, text: str) -> None:

@@ -8,7 +8,8 @@ from rich.cells import cell_len
 
 from spanview.display.bars import bar
 from spanview.display.trace_words import STILL_COMING
-from spanview.display.units import at_least, count, lasted, moment
+from spanview.display.units import count, duration, lasted, moment
+from spanview.index.lives import OpenEnd
 from spanview.model.times import NO_TIME
 from spanview.reports.table import Piece, Ranks, RowOrder, Table, TableColumn
 from spanview.tui.diff.side import mark_text
@@ -131,14 +132,15 @@ class TraceList(TableList[int]):
         return f"{errors:,}" if errors else ""
 
     def _duration_text(self, trace: int) -> str:
-        runs, facts, table = self.model.runs(trace), self.model.facts(trace), self._store.trace_table
-        if runs is not None:
-            return lasted(self.model.duration_ns(trace), runs=runs)
+        end, facts, table = self.model.open_end(trace), self.model.facts(trace), self._store.trace_table
+        if end is not None:
+            return lasted(self.model.duration_ns(trace), end)
         if facts is not None and facts.without_end and trace not in self.model.known_until:
             # Nobody has asked yet what has become of a span without an end.
             seen_ns = facts.last_ns - table.start_ns[trace]
-            return at_least(seen_ns) if seen_ns > 0 and table.start_ns[trace] != NO_TIME else lasted(None, runs=None)
-        return lasted(table.duration_ns(trace), runs=None)
+            is_known = seen_ns > 0 and table.start_ns[trace] != NO_TIME
+            return lasted(seen_ns if is_known else None, OpenEnd.EARLIEST)
+        return duration(table.duration_ns(trace))
 
     def _bar(self, trace: int) -> str:
         return bar(max(0, self.model.duration_ns(trace)) / max(1, self.model.longest_ns), _BAR)
@@ -177,7 +179,8 @@ class TraceList(TableList[int]):
         silent = None if self.is_loading else self.model.silent.get(trace)
         label = "" if silent is None or not silent.lasted else silent.label
         if trace in self.growing and not self.is_loading:
-            mark, word = _RUNNING if trace in self.model.running else _GROWING
+            runs = self.model.open_ends.get(trace) is OpenEnd.RUNS
+            mark, word = _RUNNING if runs else _GROWING
             return mark, f"{word}, {label}" if label else word
         if self.model.has_lasting_errors(trace):
             return "✖", _MERGED[1] if trace in self.model.merged else label

@@ -12,6 +12,7 @@ from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.serve.requests import name_of_trace
 from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, last_known_ns, name_without_root
 from spanview.display.units import moment
+from spanview.index.lives import OpenEnd, most_open
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id
@@ -101,8 +102,8 @@ class TracesModel:
         self.made_good = ()
         self.known_until: Mapping[int, int] = {}
         """Until when traces are known to have run that lack an end, in nanoseconds since 1970."""
-        self.running: Collection[int] = ()
-        """Traces with a span that runs."""
+        self.open_ends: Mapping[int, OpenEnd] = {}
+        """What is known of the ends of these."""
         self.only_failed = False
         """Only traces that have failed."""
         self.limit: set[int] | None = None
@@ -310,11 +311,11 @@ class TracesModel:
 
     def with_open_durations(self, rows: Sequence[GroupRow]) -> list[GroupRow]:
         """Return groups with durations of traces that lack an end."""
-        open_ns = defaultdict[str | None, dict[int, bool]](dict)
+        open_ns = defaultdict[str | None, dict[int, OpenEnd]](dict)
         for trace in {*self.order} & self.known_until.keys() if self.known_until else ():
-            if (runs := self.runs(trace)) is not None:
+            if (end := self.open_end(trace)) is not None:
                 of_group, ns = open_ns[self.group_name(trace)], self.duration_ns(trace)
-                of_group[ns] = of_group.get(ns, False) or runs
+                of_group[ns] = most_open((end, of_group.get(ns, end)))
         return [row._replace(open_ns=open_ns.get(row.name, {})) for row in rows]
 
     @property
@@ -393,15 +394,15 @@ class TracesModel:
         until_ns, start_ns = self.known_until.get(trace, NO_TIME), self._store.trace_table.start_ns[trace]
         return max(self._lasted_ns(trace), -1 if NO_TIME in {until_ns, start_ns} else until_ns - start_ns)
 
-    def runs(self, trace: int) -> bool | None:
-        """Return whether a trace runs, or else may have run on as what ends it has no end; None where it has ended.
+    def open_end(self, trace: int) -> OpenEnd | None:
+        """Return what is known of the end of a trace that runs, or that something ends which has no end.
 
-        None, too, where there is no known time.
+        None where it has ended, and where there is no known time.
         """
-        ns, until_ns = self.duration_ns(trace), self.known_until.get(trace, NO_TIME)
-        if ns < 0 or (trace not in self.running and until_ns - self._store.trace_table.start_ns[trace] != ns):
-            return None
-        return trace in self.running
+        end, ns = self.open_ends.get(trace), self.duration_ns(trace)
+        until_ns = self.known_until.get(trace, NO_TIME)
+        is_last = end is OpenEnd.RUNS or until_ns - self._store.trace_table.start_ns[trace] == ns
+        return end if ns >= 0 and is_last else None
 
     def _lasted_ns(self, trace: int) -> int:
         duration_ns = self._store.trace_table.duration_ns(trace)

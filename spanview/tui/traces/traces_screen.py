@@ -377,7 +377,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.traces.growing = {*self._grown_at}
         if self._living is not None:
             self.traces.growing |= self._living.growing
-            self._model.running = self._living.running
+            self._model.open_ends = self._living.open_ends
             now = dict.fromkeys(self._living.running, time.time_ns())
             self._model.known_until = {**self._living.known_until, **now}
         self.viewer.growth_has_changed()

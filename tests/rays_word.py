@@ -33,6 +33,8 @@ _OUTCOMES: Final = {
     "ACTOR_DIED": "actor_died",
     "ACTOR_UNAVAILABLE": "actor_died",
 }
+NODE: Final = "7a" * 28
+"""The id of the node on which tasks run whose lines tests write."""
 _FETCHING: Final = frozenset(("4", "6", "13"))
 """States in which arguments that exist are fetched."""
 
@@ -120,6 +122,29 @@ class Attempt:
     def has_begun(self, ns: int) -> bool:
         """Whether it ran at a time."""
         return self.states.get(_RUNS, ns + 1) <= ns
+
+
+def line_of(task: str, states: Mapping[str, int], *, attempt: int = 0, name: str = "f", error: str = "") -> bytes:
+    """Return a line as Ray writes one of an attempt of a task.
+
+    Args:
+        task: The id, in hex.
+        states: When it entered which, in nanoseconds since 1970.
+        error: The type of its error.
+    """
+    news = {"state_ts_ns": {state: str(ns) for state, ns in states.items()}, "node_id": _text_of(NODE)}
+    info = {"type": "NORMAL_TASK", "func_or_class_name": name, "required_resources": {"CPU": 1}}
+    data = {
+        "task_id": _text_of(task),
+        "attempt_number": attempt,
+        "state_updates": news | ({"error_info": {"error_type": error}} if error else {}),
+        "task_info": info,
+    }
+    return json.dumps({"event_data": data, "source_type": "EXPORT_TASK"}).encode() + b"\n"
+
+
+def _text_of(id_: str) -> str:
+    return base64.b64encode(bytes.fromhex(id_)).decode()
 
 
 def attempts_in(files: Iterable[Path]) -> Mapping[str, list[Attempt]]:

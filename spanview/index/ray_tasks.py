@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from spanview.index.arrays import Flags, Places
 
 _MOST_WAITING: Final = 500_000
-"""Lines that wait until they are merged with fewer than half as many attempts: 59 bytes each."""
+"""Lines that wait until they are merged with fewer than half as many attempts: 67 bytes each."""
 UNKNOWN_TASK: Final = -1
 """The number of an attempt that no line speaks of."""
 _OWN: Final = "a runtime environment of its own"

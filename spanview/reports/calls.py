@@ -71,7 +71,14 @@ def _or_unknown(column: TableColumn[Function]) -> Callable[[Function], str]:
     return lambda function: "unknown" if function.generator else duration(column.value and column.value(function))
 
 
-_RETRIED: Final = _number("RETRIED", "retried", "calls with more than one attempt", width=9, style="warning", comes=2)
+_RETRIED: Final = _number(
+    "RETRIED",
+    "retried",
+    "calls with more than one attempt, as spans show or Ray says",
+    width=9,
+    style="warning",
+    comes=2,
+)
 _NO_ATTEMPT: Final = _number(
     "NO ATTEMPT", "no_attempt", "calls without an error that were not seen to run", width=12, style="warning", goes=1
 )
@@ -80,19 +87,22 @@ _LOST: Final = _number("LOST", "lost", "calls whose last attempt was lost with i
 _NO_END: Final = _number(
     "NO END", "no_end", "calls whose last attempt has no end, and no process shows whether it runs", width=9
 )
+_CUT_OFF: Final = _number(
+    "CUT OFF", "cut_off", "calls whose last attempt was cancelled, or cut off as its process was told to end", width=9
+)
 _FAILED: Final = _number("FAILED", "failed", "calls that failed for good or were lost", width=9, style="error", goes=1)
-_GOES_LATER: Final = {_NO_ATTEMPT: 8, _RUNNING: 8, _LOST: 9, _NO_END: 8, _FAILED: 4, _RETRIED: 4}
+_GOES_LATER: Final = {_NO_ATTEMPT: 8, _RUNNING: 8, _LOST: 9, _NO_END: 8, _CUT_OFF: 8, _FAILED: 4, _RETRIED: 4}
 """When columns go that count any; those that count none have no better claim than figures that come with room.
 
 What is lost, or runs, is the last to go.
 """
-_ONLY_WHERE_ANY: Final = frozenset((_RUNNING, _LOST, _NO_END))
+_ONLY_WHERE_ANY: Final = frozenset((_RUNNING, _LOST, _NO_END, _CUT_OFF))
 _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _number("CALLS", "calls", "how many calls", goes=6),
     counted(
         "ENDED",
         "ended",
-        "calls whose last attempt ended without an error",
+        "calls whose last attempt ended without an error, and wasn't cut off",
         _unless_generator(lambda function: function.ended),
         width=_COUNT,
         comes=4,
@@ -103,6 +113,7 @@ _FIGURES: Final[Sequence[TableColumn[Function]]] = (
     _RUNNING,
     _LOST,
     _NO_END,
+    _CUT_OFF,
     _number("ATTEMPTS", "attempts", "how often they were seen to run", width=10, comes=10),
     _number("ERRORS", "errors", "attempts that failed", style="error", comes=10),
     _number("SUBMIT FAILED", "submit_errors", "calls that could not be submitted", width=15, style="error", comes=10),

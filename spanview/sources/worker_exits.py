@@ -4,6 +4,10 @@ raylet.out      … Killing leased worker because its job finished. worker_id=2f
 gcs_server.out  … Reporting worker exit, worker id = 2f9c01…, node id = …, exit_type = SYSTEM_ERROR, exit_detail =
                 Worker unexpectedly exits with a connection error code 2. End of file. Some common causes include: …
 
+python-core-worker-2f9c01…_7.log
+                … exit_type=INTENDED_USER_EXIT, exit_detail=The worker exits because the task f has received a force
+                ray.cancel request., …
+
 The raylet logs first why it ends a worker, or that one has gone; the GCS, on the head node, within milliseconds.
 
 Source: ray/src/ray/raylet/node_manager.cc, and `HandleReportWorkerFailure` in ray/src/ray/gcs/gcs_worker_manager.cc.
@@ -14,6 +18,8 @@ from __future__ import annotations
 import os
 import re
 import stat
+from glob import escape as glob_escape
+from glob import glob
 from typing import Final
 
 from spanview.analysis.ray.names import SESSION
@@ -28,13 +34,16 @@ _WORKER_ID: Final = re.compile(r"[0-9a-f]{56}")
 _EXIT: Final = re.compile(rb"exit_type = (\w+), exit_detail = ([^\n]*?)(?:\. |\.?\n|$)")
 _GONE: Final = b"graceful=false"
 """In the line of a worker whose connection broke: whatever the raylet does after that is no cause of it."""
+_LEFT: Final = "it exited by itself, as after exit_actor or ray.cancel with force"
+_CANCEL: Final = b"has received a force ray.cancel request"
+_CANCELLED: Final = "ray.cancel was called with force"
 _IN_ORDER: Final = {
     b"because its job finished": "its job had finished",
     b"because its owner": "its owner had ended",
     b"Stop: sending SIGTERM": "its node was stopped",
     b"KillLocalActor": "its actor was killed, or had no more users",
     b"graceful=true, disconnect_type=1": "it had nothing more to do",
-    b"graceful=true, disconnect_type=3": "it left by itself",
+    b"graceful=true, disconnect_type=3": _LEFT,
 }
 """What a raylet's line has that ended a worker, and why it did, the more exact before the others."""
 
@@ -53,7 +62,10 @@ def exit_of(path: str, worker_id: str, sessions: str, session: str) -> WorkerExi
     if not folder or not _WORKER_ID.fullmatch(worker_id):
         return None
     if cause := _cause_in(_end_of(os.path.join(folder, _RAYLET_LOG)), b"worker_id=" + worker_id.encode()):
-        return WorkerExit(cause, is_in_order=True)
+        # The raylet says no more than that it left; the worker says why.
+        own_logs = glob(os.path.join(glob_escape(folder), f"python-core-worker-{worker_id}_*.log"))
+        is_cancelled = cause == _LEFT and any(_CANCEL in _end_of(path) for path in own_logs)
+        return WorkerExit(_CANCELLED if is_cancelled else cause, is_in_order=True, is_cancelled=is_cancelled)
     log = _end_of(os.path.join(folder, _LOG))
     place = log.rfind(b"Reporting worker exit, worker id = " + worker_id.encode())
     match = _EXIT.search(log[place : log.find(b"\n", place) + 1 or None]) if place >= 0 else None

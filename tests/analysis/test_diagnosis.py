@@ -810,6 +810,13 @@ def test_what_was_ended_in_order_is_an_info() -> None:
     # They may have waited for what nothing can run.
     assert "Nothing went wrong" not in finding.advice
     assert finding.advice.startswith("Ray ended these processes in order, and what they ran then didn't finish")
+    cancelled = Unended(Fate.CANCELLED, "Ray says: it was cancelled", 8)
+    (finding,) = diagnose(store, unended={0: stopped, 1: cancelled}).findings
+    assert finding.detail == "2 records have no end: 1 whose process was ended in order, 1 cancelled."
+    assert finding.advice.startswith("Ray ended these processes in order, and")
+    (finding,) = diagnose(store, unended={0: cancelled, 1: cancelled}).findings
+    assert (finding.severity, finding.detail) == (Severity.INFO, "2 records have no end: 2 cancelled.")
+    assert finding.advice.startswith("They were cancelled while they ran: ")
     lost = Unended(Fate.LOST, "its process (pid 8) has ended", 8)
     (finding,) = diagnose(store, unended={0: stopped, 1: lost}).findings
     assert finding.severity is Severity.WARNING

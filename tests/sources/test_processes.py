@@ -114,10 +114,12 @@ def test_a_command_that_writes_no_spans() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Threads of the kernel are Linux's.")
-def test_a_thread_of_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It has no command line; a process that has none stands for it, where none is in sight."""
+@pytest.mark.parametrize("host", ["", processes.Processes.host])
+def test_a_process_without_a_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    """A thread of the kernel has none, and what was killed has lost it, even while it still has its files open."""
     monkeypatch.setattr(psutil.Process, "cmdline", lambda _: [])
-    assert life(os.getpid(), NOWHERE) is Life.GONE
+    with holding(path := tmp_path / "spans.json") as child:
+        assert life(child.pid, path, host=host) is Life.GONE
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,7 @@ def test_ids_that_none_can_have() -> None:
 
 def test_it_is_asked_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     """However often somebody wants to know."""
-    asked, calls, original = Processes(), list[int](), psutil.Process
+    asked, calls, original, began_ns = Processes(), list[int](), psutil.Process, time.time_ns()
 
     def process(pid: int) -> psutil.Process:
         calls.append(pid)
@@ -153,6 +155,10 @@ def test_it_is_asked_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
         assert asked.life(os.getpid(), "", NOWHERE, time.time_ns()) is Life.UNKNOWN
         assert asked.life(10**17, "", NOWHERE, time.time_ns()) is Life.GONE
     assert calls == [os.getpid(), 10**17]
+    assert began_ns <= asked.asked_ns(os.getpid()) <= time.time_ns()
+    asked_ns = asked.asked_ns(os.getpid())
+    assert asked.life(os.getpid(), "", NOWHERE, time.time_ns()) is Life.UNKNOWN
+    assert asked.asked_ns(os.getpid()) == asked_ns
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Elsewhere a test can't name its processes.")

@@ -8,6 +8,7 @@ Process 8 is a Ray worker.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from types import SimpleNamespace
@@ -17,6 +18,7 @@ import pytest
 
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
+from rays_word import NODE, line_of
 from spanview.analysis import answer, silent
 from spanview.analysis.ray import unended
 from spanview.analysis.ray.unended import UnendedSpans
@@ -273,6 +275,41 @@ async def test_a_span_that_runs_and_is_lost(host: FakeHost, *, following: bool) 
         host.unknown.add(7)
         await look.pilot.pause(1.2)
         assert "! job  lost span" in look.text
+
+
+async def test_a_call_that_failed_as_ray_says_lasts_no_longer(host: FakeHost, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its trace has just grown, and yet nothing more becomes of it: list, title and sentence say until when it ran."""
+    monkeypatch.setattr(traces_screen, "_GROWTH_MARK_S", 1000.0)
+    data, build, task = Growing(), Builder(), "35" * 8 + "0a" * 16
+    of_7 = {"host.name": "here", "process.pid": 7}
+    data.add(
+        build.span("f ray.remote", trace=1, span=1, start=0, duration=5, kind="PRODUCER", resource=of_7),
+        build.span(
+            "f ray.remote_worker",
+            parent=1,
+            start=10,
+            duration=None,
+            kind="CONSUMER",
+            resource=of_7,
+            attributes={"ray.task_id": task, "ray.node_id": NODE},
+        ),
+        path="spans/here-7-1700000000000.started.jsonl",
+    )
+    times = {state: EPOCH_NS + ns for state, ns in (("1", 0), ("2", 0), ("5", 1000), ("8", 9000))}
+    line = line_of(task, times)
+    data.add(json.loads(line), path="logs/export_events/event_EXPORT_TASK_7.log")
+    async with looking_at(data=data, size=(160, 40)) as look:
+        await look.tell(FOLLOWING)
+        await look.until_shown("● f  running")
+        await look.press("enter")
+        await look.until_shown("so far ")
+        host.end({7})
+        line = line_of(task, {"12": EPOCH_NS + 90_000}, error="WORKER_DIED")
+        data.add(json.loads(line), path="logs/export_events/event_EXPORT_TASK_7.log")
+        await look.tell(FeedState(loading=False, following=True))
+        await look.until_shown("‹ f   ≤ 90 µs", "at most 90 µs = ", "1 lost")
+        await look.press("escape")
+        await look.until_shown("≤ 90 µs", "at most 90 µs = ")
 
 
 def two_calls() -> Growing:

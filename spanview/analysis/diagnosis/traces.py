@@ -82,11 +82,12 @@ def ids_reused(facts: Facts) -> Finding | None:
 
 _MAX_LOST_NAMED: Final = 3
 """Lost spans that are named."""
-_IN_ORDER: Final = {Fate.STOPPED, Fate.RUNS}
+_IN_ORDER: Final = {Fate.STOPPED, Fate.CANCELLED, Fate.RUNS}
 _ENDED_IN_ORDER: Final = (
     "Ray ended these processes in order, and what they ran then didn't finish: calls that listen until their process "
     "ends, or calls that still worked or waited. How long the spans lasted isn't known."
 )
+_CANCELLED: Final = "They were cancelled while they ran: `ray.cancel` with `force=True` ends the process of a task."
 
 
 def no_end(facts: Facts) -> Finding:
@@ -99,12 +100,17 @@ def no_end(facts: Facts) -> Finding:
     known = [number(len(lost), "lost with its process", "lost with their processes")] if lost else []
     if stopped := [*fates.values()].count(Fate.STOPPED):
         known.append(number(stopped, "whose process was ended in order", "whose processes were ended in order"))
+    if cancelled := [*fates.values()].count(Fate.CANCELLED):
+        known.append(f"{cancelled:,} cancelled")
     if unknown:
         known.append(number(unknown, "of an unknown process", "of unknown processes"))
     detail = f"{number(len(rows), 'record has', 'records have')} no end{': ' * bool(known)}{', '.join(known)}."
     if not lost:
         finding = facts.of_spans(Kind.NO_END, rows, detail)
-        return replace(finding, known_advice=_ENDED_IN_ORDER) if {*fates.values()} <= _IN_ORDER else finding
+        if not {*fates.values()} <= _IN_ORDER:
+            return finding
+        advice = [_ENDED_IN_ORDER] * bool(stopped) + [_CANCELLED] * bool(cancelled)
+        return replace(finding, known_advice=" ".join(advice))
     named = [f"{_function(facts, row)}: {unended_text(facts.unended[row])}" for row in lost[:_MAX_LOST_NAMED]]
     more = f"; and {len(lost) - len(named):,} more" if len(lost) > len(named) else ""
     detail = f"{detail} {'; '.join(named)}{more}."

@@ -20,6 +20,7 @@ from spanview.analysis.intervals import time_between
 from spanview.analysis.ray.executions import are_executions
 from spanview.analysis.ray.exits import CUT_OFF, cut_off_by, exits_among
 from spanview.analysis.ray.names import CONSTRUCTED, SUBMITTED, call_names
+from spanview.analysis.ray.told import told_tasks
 from spanview.analysis.serve.calls import served_in
 from spanview.analysis.telling import unheard
 from spanview.index.arrays import copy_of
@@ -121,12 +122,16 @@ class Calls:
 
     @cached_property
     def are_retried(self) -> Flags:
-        """Which calls have more than one attempt: not those that a compiled graph executed more than once."""
+        """Which calls have more than one attempt, as spans or Ray's own events show.
+
+        Not those that a compiled graph executed more than once.
+        """
         several = self.counts > 1
         for index in np.flatnonzero(several).tolist():
             first = self.firsts[index]
             several[index] = not are_executions(self.store, *self.attempts[first : first + 2].tolist())
-        return several
+        told = told_tasks(self.store)
+        return several if told is None else several | told.are_retried(self.rows)
 
     @property
     def without_attempt(self) -> list[int]:

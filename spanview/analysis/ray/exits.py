@@ -13,7 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from spanview.analysis.ray.names import RAN
+from spanview.index.records import batches, read_records
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 from spanview.ray.lines import ENDED_BY
@@ -21,6 +24,7 @@ from spanview.ray.lines import ENDED_BY
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
 _EXIT: Final = "AsyncioActorExit"
@@ -32,6 +36,11 @@ _KNOWN: Final[WeakKeyDictionary[Store, dict[int, bool]]] = WeakKeyDictionary()
 """By store and row: records don't change."""
 _CUT_OFF: Final[WeakKeyDictionary[Store, dict[int, str]]] = WeakKeyDictionary()
 """By store and row, what cut an attempt off."""
+_CUT_OFFS: Final[WeakKeyDictionary[Store, _CutOffs]] = WeakKeyDictionary()
+_MAX_ASKED: Final = 100_000
+"""Attempts of which it is asked at once whether they were cut off: half a second."""
+_RECORDS: Final = 4096
+"""Records that are read at once."""
 CUT_OFF: Final = "cut off"
 """What is said of such an attempt."""
 
@@ -72,6 +81,30 @@ def cut_off_by(store: Store, row: int) -> str:
         text = store.span(row).attributes.get(ENDED_BY) if has_any else ""
         known[row] = text if isinstance(text, str) and "exit_actor" not in text else ""
     return known[row]
+
+
+class _CutOffs:
+    """Which attempts that have ended were cut off; each record is read once."""
+
+    def __init__(self) -> None:
+        self._asked: Flags = np.zeros(0, np.bool_)
+        self._found: Flags = np.zeros(0, np.bool_)
+
+    def among(self, store: Store, rows: Places) -> Places:
+        """Return those of some rows."""
+        more = np.zeros(len(store.spans.next_row) - len(self._asked), np.bool_)
+        self._asked, self._found = np.append(self._asked, more), np.append(self._found, more)
+        new = rows[~self._asked[rows]].tolist()
+        for part in batches(store, new, _RECORDS):
+            for row, record in zip(new[part], read_records(store, new[part]), strict=True):
+                may_be = record is None or ENDED_BY.encode() in record
+                self._asked[row], self._found[row] = True, may_be and bool(cut_off_by(store, row))
+        return rows[self._found[rows]]
+
+
+def cut_off_among(store: Store, rows: Places) -> Places:
+    """Return those of some attempts with an end that were cut off; of very many the newest are looked at."""
+    return _CUT_OFFS.setdefault(store, _CutOffs()).among(store, np.sort(rows)[-_MAX_ASKED:])
 
 
 def is_cancelled(store: Store, row: int) -> bool:

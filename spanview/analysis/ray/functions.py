@@ -11,7 +11,7 @@ from spanview.analysis.forest_selftime import exact
 from spanview.analysis.intervals import compact, most_at_once_of_each
 from spanview.analysis.percentiles import histogram
 from spanview.analysis.ray.call_groups import CallsBy, call_groups
-from spanview.analysis.ray.exits import exits_among
+from spanview.analysis.ray.exits import cut_off_among, exits_among
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.reasons import Reason, reasons_of
@@ -53,17 +53,19 @@ class Function:
     submit_errors: int = 0
     """Calls whose PRODUCER has status ERROR and no attempt."""
     retried: int = 0
-    """Calls with more than one attempt; executions of a compiled graph are one."""
+    """Calls with more than one attempt, as spans show or Ray itself says; executions of a compiled graph are one."""
     no_attempt: int = 0
     """Calls without an attempt and without an error, those left out that failed, as Ray says, and those below."""
     ended: int = 0
-    """Calls whose last attempt ended without an error."""
+    """Calls whose last attempt ended without an error, and wasn't cut off."""
     running: int = 0
     """Calls whose last attempt runs, as its process shows."""
     lost: int = 0
     """Calls whose last attempt was lost with its process."""
     no_end: int = 0
     """Calls whose last attempt has neither an end nor an error, and of which no process shows whether it runs."""
+    cut_off: int = 0
+    """Calls whose last attempt was cut off, as by `ray.cancel`, or as its process was told to end."""
     failed: int = 0
     """Calls whose last attempt failed or was lost, that were never submitted, or that failed, as Ray says."""
     waits_ns: Sequence[int] = field(default_factory=list)
@@ -205,10 +207,14 @@ def _counted(
     has_ended = has_any.copy()
     last = calls.firsts[1:][has_any] - 1
     has_ended[has_any] = ~has_failed[last] & (ends[attempts[last]] != NO_TIME)
-    has_ended &= ~is_generator
+    is_cut_off = np.zeros(len(calls), np.bool_)
+    final = attempts[calls.firsts[1:][has_ended] - 1]
+    is_cut_off[has_ended] = np.isin(final, [*cut_off_among(store, final)])
+    has_ended &= ~is_generator & ~is_cut_off
     is_open = np.zeros(len(calls), np.bool_)
     is_open[has_any] = ~has_failed[last] & (ends[attempts[last]] == NO_TIME)
-    runs, is_lost = (_have_fate(calls, unended, fate) & is_open for fate in (Fate.RUNS, Fate.LOST))
+    fates = (Fate.RUNS, Fate.LOST, Fate.CANCELLED)
+    runs, is_lost, is_cancelled = (_have_fate(calls, unended, fate) & is_open for fate in fates)
     is_lasting = is_refused | is_lost
     is_lasting[has_any] |= has_failed[last]
     has_no_run = np.repeat(is_generator, counts)
@@ -237,7 +243,8 @@ def _counted(
         count_of(functions[has_ended]),
         count_of(functions[runs]),
         count_of(functions[is_lost]),
-        count_of(functions[is_open & ~runs & ~is_lost]),
+        count_of(functions[is_open & ~runs & ~is_lost & ~is_cancelled]),
+        count_of(functions[is_cut_off | is_cancelled]),
         count_of(functions[is_lasting]),
         waited,
         [sum(of_function) for of_function in waited],

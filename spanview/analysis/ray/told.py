@@ -117,6 +117,13 @@ class ToldTasks:
         found[several[is_made]] = first[several[is_made]]
         return found
 
+    def are_retried(self, rows: Places) -> Flags:
+        """Tell which of some calls submitted a task that had more than one attempt."""
+        first, last = self._of_calls(rows)
+        are_known = first < last
+        are_known[are_known] = self.tasks["attempt"][last[are_known] - 1] > 0
+        return are_known
+
     def _of_calls(self, rows: Places) -> tuple[Places, Places]:
         """Return where the attempts of the tasks of calls begin among all, and end; nothing lies between for none."""
         first, last = self._with_id(rows)

@@ -4,9 +4,10 @@ the process that the span names              its file                           
 -------------------------------------------  -------------------------------------  ----------------------------------
 it, on this host, had that id then           –                                      runs
 is alive
-has ended, and Ray's own events say that     –                                      is lost; cancelled, it was stopped
+has ended, and Ray's own events say that     –                                      is lost, or was cancelled
   the attempt failed
-was ended in order, as Ray's log says        –                                      was stopped
+was ended in order, as Ray's log says        –                                      was stopped; with `ray.cancel`,
+                                                                                    it was cancelled
 ran on another host, or isn't named          –                                      unknown
 was seen alive, and has ended                –                                      is lost
 isn't there                                  was written last when the last span    is lost, likely
@@ -62,6 +63,8 @@ class Fate(Enum):
     LOST = "lost"
     STOPPED = "stopped"
     """Its process was ended in order, while it ran."""
+    CANCELLED = "cancelled"
+    """It was cancelled while it ran, which ended its process."""
     UNKNOWN = "no end"
 
 
@@ -172,7 +175,7 @@ class UnendedSpans:
     def _remembered(self, row: int, now_ns: int) -> Unended:
         now, over = self._of(row, now_ns), self._over.get(row)
         # Ray's log may say only afterwards that a process was ended in order.
-        if now.fate is Fate.STOPPED or (now.fate is Fate.LOST and (over is None or over.is_likely)):
+        if now.fate in {Fate.STOPPED, Fate.CANCELLED} or (now.fate is Fate.LOST and (over is None or over.is_likely)):
             self._over[row] = now
             return now
         return now if over is None or now.fate is Fate.RUNS else over
@@ -203,7 +206,8 @@ class UnendedSpans:
             return by_ray
         told = self._exit_of(row)
         if told is not None and told.is_in_order:
-            return Unended(Fate.STOPPED, f"Ray ended {who} because {told.text}", writer.pid, seen_ns=seen_ns)
+            fate = Fate.CANCELLED if told.is_cancelled else Fate.STOPPED
+            return Unended(fate, f"Ray ended {who} because {told.text}", writer.pid, seen_ns=seen_ns)
         if not was_alive and life is not Life.GONE:
             where = f" on {writer.host}" if writer.host else ""
             return Unended(Fate.UNKNOWN, f"not known whether {who}{where} is alive", writer.pid)
@@ -225,7 +229,7 @@ class UnendedSpans:
         told = outcome_of_attempt(self._store, row)
         if told is None or not told.outcome.has_failed:
             return None
-        fate = Fate.STOPPED if told.outcome is CallOutcome.CANCELLED else Fate.LOST
+        fate = Fate.CANCELLED if told.outcome is CallOutcome.CANCELLED else Fate.LOST
         # Clocks of two nodes can differ.
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
         ended_ns = told.failed_ns if is_told else seen_ns

@@ -54,6 +54,8 @@ class WorkerExit(NamedTuple):
     """In a few words; from a file, and so to be sanitised."""
     is_in_order: bool = False
     """Whether Ray ended it, because nobody needed it any more or somebody asked for it."""
+    is_cancelled: bool = False
+    """Whether that was `ray.cancel`, with force."""
 
 
 class Host(Protocol):

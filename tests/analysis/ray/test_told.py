@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from base64 import b64encode
@@ -13,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from builders import EPOCH_NS, Builder
 from claims import differences, tasks_by_name
-from rays_word import attempts_in
+from rays_word import NODE, attempts_in, line_of
 from spanview.analysis.answer import Doing, answer_of
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.call_groups import CallsBy
@@ -29,6 +31,7 @@ from spanview.display.span_in_tree import SpanInTree
 from spanview.display.timing_text import timing_facts, wait_text
 from spanview.reports.calls import calls_report
 from spanview.sources.loading import load_store
+from viewers import Growing
 
 FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
 RECORDINGS: Final = ("ray-events-hook", "ray-events-bundled")
@@ -247,6 +250,26 @@ def test_what_was_cancelled_while_it_ran_is_not_finished(tmp_path: Path) -> None
     calls = [call for call in calls_of(store) if call.function == "__main__.wide"]
     became = outcomes_of(store, calls, {})
     assert [(each.outcome.key, each.certainty) for each in became.values()] == [("cancelled", Certainty.LIKELY)] * 3
+    counted = {each.function: (each.calls, each.ended, each.cut_off) for each in functions_of(store, calls_of(store))}
+    assert counted["__main__.wide"] == (3, 0, 3)
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_attempts_of_which_ray_alone_knows(attempts: int) -> None:
+    """A call whose first attempt died with its worker, which leaves no span under Ray's own hook, was tried again."""
+    task, ns = "35" * 8 + "0a" * 16, EPOCH_NS
+    call = Builder().span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER")
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    call["attributes"] = ids
+    ran = Builder().span("f ray.remote_worker", span=2, parent=1, start=90, kind="CONSUMER", attributes=ids)
+    data = Growing(call, ran)
+    lines = [line_of(task, {"1": ns, "2": ns, "5": ns + 10_000, "8": ns + 20_000})]
+    if attempts == 2:
+        lines = [*lines, line_of(task, {"12": ns + 50_000}, error="WORKER_DIED")]
+        lines = [*lines, line_of(task, {"1": ns + 50_000, "8": ns + 80_000}, attempt=1)]
+    data.add(*map(json.loads, lines), path="logs/export_events/event_EXPORT_TASK_7.log")
+    (function,) = functions_of(data.store, calls_of(data.store))
+    assert (function.attempts, function.retried) == (1, attempts - 1)
 
 
 @pytest.mark.parametrize("recording", RECORDINGS)

@@ -22,12 +22,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from builders import EPOCH_NS, Builder, MemoryReader, file_of
+from builders import EPOCH_NS, Builder, MemoryReader, file_of, span_id
 from hosts import FakeHost
 from programs import spanview
+from rays_word import NODE, line_of
+from spanview.analysis.answer import answer_of
 from spanview.analysis.ray.running import Running
-from spanview.analysis.ray.unended import Fate, UnendedSpans, fates_text, known_until, unended_text
-from spanview.analysis.ray.writers import Life, WorkerExit
+from spanview.analysis.ray.unended import Fate, UnendedSpans, fates_text, known_until, ran_until, unended_text
+from spanview.analysis.ray.writers import Life, WorkerExit, Writers
+from spanview.display.answer_text import answer_texts, as_far_as_known
+from spanview.display.tree_text import lasted_text
+from spanview.exports.page.columns import Columns
 from spanview.formats.decoder import Decoder
 from spanview.index.store import Store
 from spanview.sources.processes import Processes
@@ -41,6 +46,7 @@ FIXTURES: Final = Path(__file__).parents[3] / "fixtures"
 STARTED: Final = "spans/here-7-1700000000000.started.jsonl"
 ENDED: Final = "spans/here-7-1700000000000.jsonl"
 HERE: Final = {"host.name": "here", "process.pid": 7}
+TASK: Final = "35" * 8 + "0a" * 16
 LAST_NS: Final = EPOCH_NS + 40_000
 
 
@@ -169,6 +175,55 @@ def test_until_when_a_lost_span_is_known_to_have_run(monkeypatch: pytest.MonkeyP
     assert not known_until(UnendedSpans.of_store(store, FakeHost()).all())
 
 
+def test_a_process_was_last_seen_when_it_was_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers are kept for a while: what is said later of a process is no later news of it."""
+    store, host = store_with({STARTED: [begun()]}), FakeHost({7})
+    writers = Writers(store, host, Clock())
+    monkeypatch.setattr(host, "asked_ns", lambda _: LAST_NS)
+    writer = writers.facts_of(0).writer
+    assert writer is not None
+    assert writers.life(0, writer) is Life.HOLDS
+    assert writers.seen_ns(0, writer) == LAST_NS
+
+
+@pytest.mark.parametrize(
+    ("failed_us", "known", "said"),
+    [
+        (90, 90, "at most 90 µs = "),
+        # A clock that is behind: it failed before it began.
+        (2, 20, "at least 20 µs = "),
+        (None, 20, "at least 20 µs = "),
+    ],
+)
+def test_ray_says_until_when_a_lost_call_ran_at_most(failed_us: int | None, known: int, said: str) -> None:
+    """Its caller hears of it in a moment, as Ray's own events say; what was seen of its process tells less."""
+    ids = {"ray.task_id": TASK, "ray.node_id": NODE}
+    call = Builder().span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", resource=HERE)
+    attempt = begun(HERE, attributes=ids, kind="CONSUMER") | {"name": "f ray.remote_worker", "parent_id": span_id(1)}
+    attempt["context"] = attempt["context"] | {"span_id": span_id(2)}
+    reader = MemoryReader()
+    store = Store(reader)
+    add(store, reader, ENDED, call, Builder().span("g", trace=8, start=0, duration=20, resource=HERE))
+    add(store, reader, STARTED, attempt)
+    states = {"8": EPOCH_NS + 9_000} | ({} if failed_us is None else {"12": EPOCH_NS + 1000 * failed_us})
+    lines = line_of(TASK, {"1": EPOCH_NS, "2": EPOCH_NS, "5": EPOCH_NS}), line_of(TASK, states, error="WORKER_DIED")
+    reader.files.append(b"".join(lines))
+    store.add(store.add_source("logs/export_events/event_EXPORT_TASK_7.log"), Decoder().feed(b"".join(lines)))
+    host = FakeHost(written={ENDED: EPOCH_NS + 20_000, STARTED: EPOCH_NS + 20_000})
+    unended = UnendedSpans.of_store(store, host).all()
+    row = max(unended)
+    trace, tree = store.spans.trace[row], store.tree(store.spans.trace[row])
+    assert known_until(unended) == {row: EPOCH_NS + 1000 * known}
+    mark = "≤" if said.startswith("at most") else "≥"
+    assert lasted_text(store, trace, tree, unended) == f"{mark} {known} µs"
+    answer, end = (
+        answer_of(store, trace, tree, known_until(unended)),
+        ran_until(unended).end_at(EPOCH_NS + 1000 * known),
+    )
+    assert as_far_as_known(answer_texts(answer), end)[0].startswith(said)
+    assert Columns(store, [trace], unended, pytest.fail).overview["traces"]["lasted"] == {"0": f"{mark} {known} µs"}
+
+
 def test_what_is_lost_stays_lost() -> None:
     """When the next session of Ray has taken the place of the files, nothing else is said; what comes alive runs."""
     store, host = store_with({ENDED: [ended()], STARTED: [begun()]}), FakeHost(written={ENDED: LAST_NS})
@@ -272,6 +327,7 @@ def test_a_log_that_says_later_why_a_process_ended() -> None:
     assert [unended.fate for unended in spans.all().values()] == [Fate.STOPPED]
 
 
+LEFT: Final = "it exited by itself, as after exit_actor or ray.cancel with force"
 WORKER: Final = "2f9c01" + "0" * 50
 
 
@@ -293,7 +349,7 @@ WORKER: Final = "2f9c01" + "0" * 50
             "its actor was killed, or had no more users",
         ),
         (("Stop: sending SIGTERM to pgid=7 ID", "Stop: sending SIGKILL to pgid=7 ID"), "its node was stopped"),
-        (("Disconnecting worker, graceful=true, disconnect_type=3, ID",), "it left by itself"),
+        (("Disconnecting worker, graceful=true, disconnect_type=3, ID",), LEFT),
         (
             (
                 "Disconnecting worker, graceful=false, disconnect_type=0, ID",
@@ -323,6 +379,24 @@ def test_a_worker_that_its_raylet_ended(tmp_path: Path, lines: Sequence[str], ca
     assert Processes().exit_of(path, WORKER, str(folder.parent)) == expected
     for session in ("", "session_2", "../" + folder.parent.name):
         assert Processes(str(tmp_path / "session_latest")).exit_of(path, WORKER, session) is None
+
+
+def test_a_worker_that_was_cancelled_with_force(tmp_path: Path) -> None:
+    """The raylet says no more than that it left; the worker itself says why, which is then no end in order."""
+    folder = tmp_path / "logs"
+    path = folder / "spans" / "7.jsonl"
+    path.parent.mkdir(parents=True)
+    (folder / "raylet.out").write_text(f"graceful=true, disconnect_type=3, worker_id={WORKER}\n")
+    log = folder / f"python-core-worker-{WORKER}_7.log"
+    log.write_text("exit_type=INTENDED_USER_EXIT, exit_detail=The worker exits because it exits.\n")
+    assert Processes().exit_of(str(path), WORKER, "") == WorkerExit(LEFT, is_in_order=True)
+    log.write_text("exit_detail=The worker exits because the task f has received a force ray.cancel request.\n")
+    told = Processes().exit_of(str(path), WORKER, "")
+    assert told == WorkerExit("ray.cancel was called with force", is_in_order=True, is_cancelled=True)
+    resource = HERE | {"ray.worker_id": WORKER}
+    store = store_with({ENDED: [ended(resource)], STARTED: [begun(resource)]})
+    text = "cancelled: Ray ended its process (pid 7) because ray.cancel was called with force"
+    assert said(store, FakeHost(written={ENDED: LAST_NS}, exits={WORKER: told})) == text
 
 
 def test_how_a_worker_ended(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, short_names
-from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, unended_text
+from spanview.analysis.ray.unended import NO_UNENDED, known_until, ran_until, unended_text
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.serve.groups import serve_groups
 from spanview.analysis.serve.requests import part_of_name
@@ -320,8 +320,8 @@ class _Explanation:
         text = whole_answer_text(answer, short_names(answer.names))
         if not text:
             return
-        fates = {one.fate for one in unended.values()}
-        (text,) = as_far_as_known([text], is_part=Fate.RUNS in fates, is_lost=Fate.LOST in fates)
+        last_ns = max(store.trace_table.end_ns[trace], *until.values(), 0)
+        (text,) = as_far_as_known([text], ran_until(unended).end_at(last_ns))
         sure = Certainty.LIKELY if answer.doubts else Certainty.CERTAIN
         more = f"tree --bars --trace {trace_id}"
         yield Statement(Topic.TIME, text, more, sure, answer.total_ns, trace, root)

@@ -660,6 +660,7 @@ _OPTIONS: Final = (
         choices=_COLOR,
     ),
     _option("stats", "--by KEY", f"group by {', '.join(_BY)} or any attribute", action="once"),
+    _option("stats", "--value KEY", "sums and percentiles of a numeric attribute instead of durations", action="once"),
     _option(
         "diff",
         "--by",

@@ -11,9 +11,11 @@ query/             which spans are meant: queries, `--since`, `--trace`, gates, 
 critical           the critical path
 flame              call paths: their counts and times
 grouping           what spans can be grouped by
+amounts            sums and percentiles of numeric attributes by group
 stats              counts, percentiles and self time of groups
 root_groups        traces by the names of their roots, and of requests by route
 ray/               Ray's calls, attempts, waits, reasons and workers, and what runs
+genai/             calls of language models
 serve/             Ray Serve's requests
 diff               two sides merged by call path
 diff_groups        two sides by name or by Ray function

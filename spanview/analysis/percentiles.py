@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+_Number = TypeVar("_Number", bound=float)
 POWERS: Final = 16
 """Powers of ten of nanoseconds by which durations are counted; longer ones count for the last."""
 
 
-def nearest_rank(values: Sequence[int], percent: int) -> int | None:
+def nearest_rank(values: Sequence[_Number], percent: int) -> _Number | None:
     """Return a percentile of sorted values: the one at rank ceil(p·n), counted from 1; None where there are none."""
     return values[rank_of(len(values), percent)] if values else None
 

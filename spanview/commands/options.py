@@ -48,6 +48,8 @@ class Options(NamedTuple):
     by: str = "name"
     lines: int = 40
     """Of an explanation, at most."""
+    value: str | None = None
+    """The key of the attribute whose numbers are added up; None for durations."""
     fail_on: tuple[str, ...] = ()
     """Queries, of which none may match a span, and figures with limits; of `diff`, changes of figures."""
     severity: str = "warning"

@@ -39,7 +39,7 @@ def run(options: Options) -> int:
     unended = {} if options.format == JSON else unended_in(store, session=latest_session(options.environment))
     if fates := fates_text(unended.values()):
         say(f"spans without an end are counted, but excluded from durations: {fates}")
-    print_report(_report(options.by, store, traces), options)
+    print_report(_report(options.by, options.value, store, traces), options)
     return 0
 
 
@@ -51,6 +51,8 @@ def _run_on_cluster(options: Options, address: str) -> int:
 
     if options.by not in BY:
         raise QueryError(f"can't group by {options.by!r} on a cluster; there are {', '.join(BY)}")
+    if options.value is not None:
+        raise QueryError("--value isn't counted on a cluster: leave out --ray")
     with working(options, address) as work:
         groups, tallies = statistics_on_cluster(work.tasks, work.job, options.by)
     work.notice(tallies, len(groups))
@@ -58,7 +60,13 @@ def _run_on_cluster(options: Options, address: str) -> int:
     return 0
 
 
-def _report(by: str, store: Store, traces: Sequence[int] | None) -> Report[Any]:
+def _report(by: str, value: str | None, store: Store, traces: Sequence[int] | None) -> Report[Any]:
+    if value is not None:
+        from spanview.reports.values import values_report
+
+        if by in _OTHER_REPORTS:
+            raise QueryError(f"--value takes numbers of spans, which can't be grouped by {by}")
+        return values_report(store, value, by, traces)
     if by in {"serve", "serve-request"}:
         from spanview.reports import serve
 

@@ -9,6 +9,7 @@ bars          bars of eighth blocks
 timeline      round times along a line of time
 histogram     durations counted by power of ten
 parts         the lines that details are made of
+conversation_text  a conversation with a language model as lines that can be folded
 json_text     a JSON value as lines that can be folded
 raw_text      a record as lines that can be folded
 stacks        stack traces, taken apart

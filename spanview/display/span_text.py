@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
+from spanview.analysis.genai.conversation import conversation_of
 from spanview.analysis.query.select import traces_beginning
+from spanview.display.conversation_text import conversation_parts
 from spanview.display.json_text import NestedValue, nested_in
 from spanview.display.log_text import count_text, log_parts
 from spanview.display.parts import DetailLine, DetailPart, Folds, Tone, key_column, value_text, wrapped
@@ -75,7 +77,7 @@ def empty_sections(span: Span, log: SpanLog | None = None, *, is_linked: bool = 
     """Return the sections that have nothing to show; the log is None while its lines are looked for."""
     resource, scope = span.resource, span.scope
     has = {
-        "Attributes": bool(span.attributes or span.extra),
+        "Attributes": bool(span.attributes or span.extra or conversation_of(span).messages),
         "Events": bool(span.events) or has_unexplained_error(span),
         "Links": bool(span.links) or is_linked,
         "Resource": bool(resource.attributes or resource.schema_url or resource.extra or scope),
@@ -98,7 +100,7 @@ def detail_lines(subject: SpanInTree, section: str, width: int, view: DetailView
 def _section(subject: SpanInTree, section: str, view: DetailView, width: int) -> Iterable[_Shown]:
     span = subject.span
     if section == "Attributes":
-        return [*_of_mapping(span.attributes), *_of_mapping(span.extra, _EXTRA_MARK)]
+        return _of_attributes(span, view.folds, max(10, width - 3))
     if section == "Events":
         return _of_events(span, view.folds, width - 1)
     if section == "Links":
@@ -127,6 +129,14 @@ def _unfolded(shown: Iterable[_Shown], section: str, folds: Folds, room: int) ->
             yield from FoldedStack(part.value, "", (section, index), folds, room).parts(part.key)
         else:
             yield DetailPart(part.key, value_text(part.value), part.value)
+
+
+def _of_attributes(span: Span, folds: Folds, room: int) -> Iterator[_Shown]:
+    conversation = conversation_of(span)
+    if conversation.messages:
+        yield from conversation_parts(conversation.messages, ("Attributes", "conversation"), folds, room)
+    yield from _of_mapping({key: value for key, value in span.attributes.items() if key not in conversation.keys})
+    yield from _of_mapping(span.extra, _EXTRA_MARK)
 
 
 def _of_mapping(mapping: Mapping[str, Any], prefix: str = "") -> Iterator[_Shown]:

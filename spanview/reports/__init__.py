@@ -13,5 +13,6 @@ findings          what `check` finds
 gates             what gates found
 ci                what was checked as CI systems read it
 serve             Ray Serve's requests, by route and one by one
+values            sums and percentiles of a numeric attribute
 statistics        counts, errors and times of spans by something that they have in common
 """

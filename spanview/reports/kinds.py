@@ -17,6 +17,7 @@ from spanview.reports.gates import gates_report
 from spanview.reports.report import Report
 from spanview.reports.serve import requests_table, serve_table
 from spanview.reports.statistics import ON_PATH, report_of
+from spanview.reports.values import report_of as values_report_of
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "statistics": "spanview stats",
     "critical-path": "spanview stats --by critical-path",
+    "values": "spanview stats --value http.status_code",
     "calls": "spanview stats --by ray",
     "each-call": "spanview stats --by ray-call",
     "requests-by-route": "spanview stats --by serve",
@@ -43,6 +45,7 @@ def empty_reports(store: Store) -> list[AnyReport]:
     return [
         report_of([], "name"),
         report_of([], ON_PATH),
+        values_report_of([], "gen_ai.usage.output_tokens"),
         Report("calls", calls_table(CallsBy.FUNCTION, {}), [], {"by": "function"}, "functions"),
         each_call_report(store),
         Report("requests-by-route", serve_table({}), [], {"by": "serve"}, "requests"),

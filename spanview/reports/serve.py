@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
+from spanview.analysis.genai.fields import FIELDS, Measured
 from spanview.analysis.serve.groups import serve_groups
 from spanview.analysis.serve.requests import RequestKey, serve_requests
 from spanview.display.cells import data_text, fitting, fixed, name_text
+from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import failure_text, failures_text, request_names, seen_text, status_text
 from spanview.display.units import moment
 from spanview.model.ids import format_trace_id
@@ -23,6 +25,7 @@ from spanview.reports.table import (
     Ranks,
     Table,
     TableColumn,
+    amounts,
     counted,
     fact,
     histogram_column,
@@ -34,6 +37,7 @@ from spanview.reports.table import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from spanview.analysis.genai.fields import ModelCall
     from spanview.analysis.serve.groups import RequestGroup
     from spanview.analysis.serve.requests import Request
     from spanview.index.store import Store
@@ -63,6 +67,10 @@ _TOTAL: Final = {
     "max": {"comes": 1, "width": _TIME},
 }
 _OBJECT: Final = {"type": "object", "additionalProperties": INTEGER}
+_GEN_AI: Final = "gen_ai"
+"""What JSON calls the object of what vLLM says."""
+_MODEL: Final = 20
+"""Cells of a model's name."""
 _NESTED_QUEUE: Final = "the handling time spent in the queues of other deployments"
 
 
@@ -108,11 +116,86 @@ def _text_of(name: str, counted: Request | RequestGroup) -> str | None:
     return text or None
 
 
-def serve_table(names: Mapping[RequestKey, Sequence[str]]) -> Table[RequestGroup]:
+def _model_figures(call_of: Callable[[Any], ModelCall], *, are_shown: bool) -> Iterator[TableColumn[Any]]:
+    """Yield the columns of what vLLM says of requests, but for times.
+
+    Args:
+        are_shown: Whether tables have them, too.
+    """
+    yield fact(
+        f"{_GEN_AI}.calls",
+        "calls of language models by vLLM that it led to",
+        INTEGER,
+        partial(_of_call, call_of, "calls"),
+    )
+    comes = {"output_tokens": 2, "input_tokens": 4, "model": 5, "cached_tokens": 6}
+    for name, field in FIELDS.items():
+        if field.measured is not Measured.TIME:
+            value = partial(_of_call, call_of, name)
+            more: dict[str, Any] = {"name": f"{_GEN_AI}.{name}", "meaning": field.meaning, "is_shown": are_shown}
+            if field.measured is Measured.TEXT:
+                yield TableColumn(
+                    field.head,
+                    _MODEL,
+                    partial(_model_text, value),
+                    gap=2,
+                    aligns_left=True,
+                    key=field.head.lower(),
+                    value=value,
+                    ranks=Ranks.NAMES,
+                    comes=comes[name],
+                    **more,
+                )
+            else:
+                yield amounts(field.head, value_of=value, key=f"tokens {field.head.lower()}", comes=comes[name], **more)
+    yield amounts(
+        "TOK/S",
+        f"{_GEN_AI}.output_tokens_per_second",
+        "the tokens after each first one, by the time that they took",
+        partial(_of_call, call_of, "output_tokens_per_second"),
+        key="tokens per second",
+        comes=3,
+        is_shown=are_shown,
+    )
+
+
+def _of_call(call_of: Callable[[Any], ModelCall], name: str, counted: Request | RequestGroup) -> Any:
+    return getattr(call_of(counted), name)
+
+
+def _model_text(value: Callable[[Any], str | None], counted: Request | RequestGroup) -> str:
+    return sanitise(value(counted) or "", _MODEL)
+
+
+_TIMES: Final = {"time_to_first_token_ns": 1, "queue_ns": 7, "prefill_ns": 8, "decode_ns": 9}
+"""What vLLM says of times: when each comes."""
+
+
+def _model_time(name: str, group: RequestGroup, figure: str) -> int | None:
+    ns: int | None = getattr(group.model_times[name], figure)
+    return ns
+
+
+def _model_spreads(*, are_shown: bool) -> Iterator[TableColumn[RequestGroup]]:
+    """Yield the columns of percentiles of what vLLM says of times."""
+    for name, comes in _TIMES.items():
+        field = FIELDS[name]
+        turns = {"p50": comes, "p95": comes, "p99": 10, "max": 10}
+        yield from spread(
+            field.head,
+            f"{_GEN_AI}.{name}",
+            field.meaning,
+            partial(_model_time, name),
+            *((figure, {"comes": turn, "is_shown": are_shown}) for figure, turn in turns.items()),
+        )
+
+
+def serve_table(names: Mapping[RequestKey, Sequence[str]], *, has_models: bool = False) -> Table[RequestGroup]:
     """Return the columns of requests by route: the P95 of queue and handling have room on any screen.
 
     Args:
         names: What requests are called, the longest first.
+        has_models: Whether vLLM says something of requests.
     """
 
     def name(group: RequestGroup, cells: int) -> Iterator[Piece]:
@@ -176,6 +259,8 @@ def serve_table(names: Mapping[RequestKey, Sequence[str]]) -> Table[RequestGroup
                 ],
             ),
             fact("sum_ns", "the sums of these times", _OBJECT, lambda group: asdict(group.sums)),
+            *_model_spreads(are_shown=has_models),
+            *_model_figures(attrgetter("model_calls"), are_shown=has_models),
         ),
         "total p95",
         _LEAST_NAME,
@@ -187,12 +272,17 @@ def serve_table(names: Mapping[RequestKey, Sequence[str]]) -> Table[RequestGroup
 def serve_report(store: Store, traces: Sequence[int] | None = None) -> Report[RequestGroup]:
     """Return the requests of some traces, None for all, by application, deployment, route, method and status."""
     groups = serve_groups(store, traces)
-    table = serve_table(request_names([group.key for group in groups]))
+    has_models = any(group.model_calls.calls for group in groups)
+    table = serve_table(request_names([group.key for group in groups]), has_models=has_models)
     return Report("requests-by-route", table, table.in_order(groups), {"by": "serve"}, "requests", NOTHING)
 
 
-def requests_table(store: Store) -> Table[Request]:
-    """Return the columns of requests one by one: the total, and the parts that add up to it."""
+def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
+    """Return the columns of requests one by one: the total, and the parts that add up to it.
+
+    Args:
+        has_models: Whether vLLM says something of requests.
+    """
     starts = store.spans.start_ns
 
     def part(head: str) -> TableColumn[Request]:
@@ -237,6 +327,18 @@ def requests_table(store: Store) -> Table[Request]:
                 text=lambda request: moment(starts[request.rows[0]], with_date=False, digits=3),
                 goes=1,
             ),
+            *(
+                timed(
+                    FIELDS[name].head,
+                    f"{_GEN_AI}.{name}",
+                    FIELDS[name].meaning,
+                    partial(_of_call, attrgetter("model_call"), name),
+                    comes=comes,
+                    is_shown=has_models,
+                )
+                for name, comes in _TIMES.items()
+            ),
+            *_model_figures(attrgetter("model_call"), are_shown=has_models),
             TableColumn(
                 f"{'REQUEST ID':{_ID}} SEEN",
                 parts=id_and_places,
@@ -257,5 +359,6 @@ def requests_table(store: Store) -> Table[Request]:
 
 def requests_report(store: Store, traces: Sequence[int] | None = None) -> Report[Request]:
     """Return the requests of some traces, None for all, slowest first."""
-    table = requests_table(store)
-    return Report("requests", table, table.in_order([*serve_requests(store, traces)]), nothing=NOTHING)
+    requests = serve_requests(store, traces)
+    table = requests_table(store, has_models=any(request.model_call.calls for request in requests))
+    return Report("requests", table, table.in_order(requests), nothing=NOTHING)

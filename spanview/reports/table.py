@@ -21,7 +21,7 @@ from rich.cells import cell_len
 from spanview.display.cells import data_text, fixed, name_text, right, texts_apart
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
-from spanview.display.units import count_or_blank, duration, moment
+from spanview.display.units import amount, count_or_blank, duration, moment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -160,6 +160,19 @@ def counted(head: str, name: str, meaning: str, count_of: Callable[[Row], int], 
         "text": lambda row: count_or_blank(count_of(row)),
     }
     return TableColumn(head, name=name, meaning=meaning, value=count_of, schema=INTEGER, **(defaults | more))
+
+
+def amounts(
+    head: str, name: str, meaning: str, value_of: Callable[[Row], float | None], **more: Any
+) -> TableColumn[Row]:
+    """Return a column of numbers, whole or not, of whatever unit. `more` is what else `TableColumn` takes."""
+
+    def text(row: Row) -> str:
+        number = value_of(row)
+        return "–" if number is None else amount(number)
+
+    defaults: dict[str, Any] = {"width": _COUNT_CELLS, "key": head.lower(), "text": text, "ranks": Ranks.AMOUNTS}
+    return TableColumn(head, name=name, meaning=meaning, value=value_of, schema=NUMBER, **(defaults | more))
 
 
 def timed(head: str, name: str, meaning: str, ns_of: Callable[[Row], int | None], **more: Any) -> TableColumn[Row]:

@@ -416,3 +416,14 @@ def test_every_section_has_lines() -> None:
     """Each section of a plain span says something."""
     for section in SECTIONS:
         assert lines_of(section, Builder().span()), section
+
+
+def test_a_conversation_is_among_the_attributes() -> None:
+    """The section of attributes begins with it, and doesn't repeat its attributes; events alone are enough, too."""
+    attributes = {"gen_ai.prompt": "What is it?", "gen_ai.completion": "It rains.", "gen_ai.request.model": "m"}
+    assert shown(of_attributes(attributes, 100)) == [
+        ("conversation", "▸ 2 messages   user: What is it? › assistant: It rains."),
+        ("gen_ai.request.model", "m"),
+    ]
+    event = {"name": "gen_ai.user.message", "timestamp": time_text(1), "attributes": {"content": "What is it?"}}
+    assert "Attributes" not in empty_sections(store_of(Builder().span(events=[event])).span(0))

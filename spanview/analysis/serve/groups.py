@@ -6,14 +6,16 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from spanview.analysis.genai.fields import FIELDS, Measured, joined
 from spanview.analysis.percentiles import histogram, nearest_rank
 from spanview.analysis.serve.nested import summed
 from spanview.analysis.serve.requests import serve_requests
 from spanview.analysis.telling import unheard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from spanview.analysis.genai.fields import ModelCall
     from spanview.analysis.serve.nested import NestedQueue
     from spanview.analysis.serve.requests import Failure, Request, RequestKey
     from spanview.analysis.telling import Tell
@@ -66,6 +68,10 @@ class RequestGroup:
     """The sum of these by deployment, the longest first."""
     histogram: list[int]
     """Of the total times, as in `stats.Group`."""
+    model_calls: ModelCall
+    """What vLLM says of the calls of language models that they have led to, added up."""
+    model_times: Mapping[str, Spread]
+    """Of the times of these, by their names."""
 
     @property
     def count(self) -> int:
@@ -87,6 +93,7 @@ def serve_groups(store: Store, traces: Iterable[int] | None = None, tell: Tell =
 def _group(requests: Sequence[Request]) -> RequestGroup:
     known = [request for request in requests if request.total_ns is not None]
     totals = sorted(request.total_ns for request in known if request.total_ns is not None)
+    called = [request.model_call for request in requests if request.model_call.calls]
     failures = Counter(request.failure for request in requests if request.failure is not None)
     return RequestGroup(
         key=requests[0].key,
@@ -102,6 +109,12 @@ def _group(requests: Sequence[Request]) -> RequestGroup:
         sums=_sums(known),
         nested_queues=summed(queue for request in known for queue in request.nested_queues),
         histogram=histogram(totals),
+        model_calls=joined(called),
+        model_times={
+            name: _spread(getattr(call, name) for call in called)
+            for name, field in FIELDS.items()
+            if field.measured is Measured.TIME
+        },
     )
 
 

@@ -37,6 +37,8 @@ from functools import partial
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from spanview.analysis.genai.fields import NO_CALL
+from spanview.analysis.genai.requests import model_calls
 from spanview.analysis.intervals import time_between
 from spanview.analysis.query.values import REQUEST_ID_KEYS, number_of, text_of
 from spanview.analysis.serve.nested import NestedQueue, ServedCall, nested_queues, summed
@@ -48,6 +50,7 @@ from spanview.model.times import NO_TIME
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from spanview.analysis.genai.fields import ModelCall
     from spanview.analysis.telling import Tell
     from spanview.index.forest import Forest
     from spanview.index.store import Store
@@ -130,6 +133,8 @@ class Request(NamedTuple):
     another. FastAPI begins a trace of its own in a replica, so that Serve's span isn't above what is called in it."""
     nested_queues: tuple[NestedQueue, ...] = ()
     """What of the handling went to the queues of other deployments, the longest first."""
+    model_call: ModelCall = NO_CALL
+    """What vLLM says of the call of a language model that it has led to."""
 
     def failed_row(self, store: Store) -> int | None:
         """Return the row of the span at which it failed: the innermost with an error, else the one that says so.
@@ -213,6 +218,11 @@ def serve_requests(store: Store, traces: Iterable[int] | None = None, tell: Tell
         decoded = {part: next(spans) for part in chain}
         is_nested = row in callers or (Part.ROUTE in chain and store.spans.process[row] in replicas)
         requests.append(_request(store, chain, decoded, keys, is_nested=is_nested))
+    if called := model_calls(store, {request.request_id for request in requests} - {""}):
+        requests = [
+            request._replace(model_call=called[request.request_id]) if request.request_id in called else request
+            for request in requests
+        ]
     if not callers:
         return requests
     queues = nested_queues(_served_calls(store.spans, requests, callers))

@@ -29,8 +29,8 @@ MOST_REQUESTS: Final = 10_000
 class RequestLines(TableList["Request"]):
     """A line a request, of which more spans may be known from one answer to the next."""
 
-    def __init__(self, store: Store) -> None:
-        super().__init__(requests_table(store))
+    def __init__(self, store: Store, requests: Sequence[Request]) -> None:
+        super().__init__(requests_table(store, has_models=any(request.model_call.calls for request in requests)))
 
     def is_same(self, item: Request, before: Request) -> bool:
         """Tell whether they share a span."""
@@ -51,7 +51,7 @@ class RequestsScreen(ReportScreen["Request"], on=On.SPANS):
             has_failed=lambda request: request.failure is not None,
             nothing_failed="no request here failed",
         )
-        super().__init__(RequestLines(store), keys)
+        super().__init__(RequestLines(store, group.requests), keys)
         self._store = store
         self._key = group.key
         self._requests: Sequence[Request] = group.requests

@@ -44,7 +44,8 @@ class ServeScreen(ReportScreen["RequestGroup"], on=On.SERVE, view=View.REQUESTS)
     def _take_groups(self, groups: list[RequestGroup]) -> None:
         self._groups = groups
         self._counts = counts_text(groups)
-        self.rows.table = serve_table(request_names([group.key for group in groups]))
+        has_models = any(group.model_calls.calls for group in groups)
+        self.rows.table = serve_table(request_names([group.key for group in groups]), has_models=has_models)
         self.rows.show(groups, stay=True)
         self.refresh_frame()
 

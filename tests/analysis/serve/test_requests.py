@@ -401,6 +401,7 @@ def test_a_recording() -> None:
     for group in counted["rows"]:
         histogram = group.pop("histogram")
         assert sum(histogram) <= group["count"]
+        assert group.pop("gen_ai")["calls"] == 0
         queues = group.pop("nested_queues")
         assert sum(queue["sum_ns"] for queue in queues) == group["sum_ns"]["nested_queue"]
     assert sorted(map(str, counted["rows"])) == sorted(map(str, expected))

@@ -52,6 +52,9 @@ _BY: Final = (
     "ray-node",
     "ray-job",
     "ray-call",
+    "ray-worker",
+    "trace",
+    "trace-group",
     "serve",
     "serve-request",
 )

@@ -41,10 +41,10 @@ def command(*words: str) -> str:
 def listed() -> Sequence[int]:
     """Return the traces of the recording as the viewer lists them at first."""
     from spanview.index.store import Store
+    from spanview.reports.traces_model import TracesModel
     from spanview.sources.details import RecordReader
     from spanview.sources.session import Session
     from spanview.sources.terms import ReadOptions
-    from spanview.tui.traces.traces_model import TracesModel
 
     details = RecordReader()
     store = Store(details, notes_changes=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
 from itertools import accumulate, compress
 from operator import gt, sub
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -16,12 +17,14 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from spanview.analysis.window import Window
     from spanview.index.arrays import Places
+    from spanview.index.table import SpanTable
 
 
 class Covered(NamedTuple):
@@ -129,3 +132,42 @@ def compact(numbers: Sequence[int]) -> Sequence[int]:
     except OverflowError:
         # Times centuries away, which a file may have.
         return numbers
+
+
+def known_times(spans: SpanTable, rows: Iterable[int]) -> tuple[list[int], list[int]]:
+    """Return the starts and the ends of the spans that have both."""
+    rows = [*rows]
+    starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
+    if NO_TIME in starts or NO_TIME in ends:
+        known = [pair for pair in zip(starts, ends, strict=True) if NO_TIME not in pair]
+        starts, ends = [start for start, _ in known], [end for _, end in known]
+    return starts, ends
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """Starts and ends of some spans, each sorted by itself: enough to tell how many run at a time."""
+
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+    @classmethod
+    def of(cls, spans: SpanTable, rows: Iterable[int]) -> Self:
+        """Return the times of the spans that have both; one that ends before it starts ends at its start."""
+        starts, ends = known_times(spans, rows)
+        return cls(array("q", sorted(starts)), array("q", sorted(map(max, starts, ends))))
+
+    @classmethod
+    def ended(cls, spans: SpanTable, rows: Iterable[int]) -> Self:
+        """Return just the ends of spans, of those that have one."""
+        ends = array("q", sorted(end for end in map(spans.end_ns.__getitem__, rows) if end != NO_TIME))
+        return cls(ends, ends)
+
+    def profile(self, window: Window, width: int) -> list[int]:
+        """Return how many spans touch each of `width` equal parts of a window."""
+        begin, length = window.start_ns, window.length_ns
+        # The last part has the window's end, too.
+        edges = [begin + -(-part * length // width) for part in range(width)] + [begin + length + 1]
+        started = [bisect_left(self.starts, edge) for edge in edges[1:]]
+        ended = [bisect_left(self.ends, edge) for edge in edges[:-1]]
+        return [*map(sub, started, ended)]

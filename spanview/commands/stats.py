@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 _CALLS_BY: Final = {"ray": "function", "ray-actor": "actor", "ray-node": "node", "ray-job": "job"}
 _ON_PATH, _BY_PATH = "critical-path", "call-path"
-_EACH_CALL: Final = "ray-call"
-_OTHER_REPORTS: Final = (_ON_PATH, _BY_PATH, *_CALLS_BY, _EACH_CALL, "serve", "serve-request")
+_EACH_CALL, _WORKER = "ray-call", "ray-worker"
+_TRACE, _GROUPS = "trace", "trace-group"
+_OTHER_REPORTS: Final = (_ON_PATH, _BY_PATH, *_CALLS_BY, _EACH_CALL, _WORKER, _TRACE, _GROUPS, "serve", "serve-request")
 
 
 def run(options: Options) -> int:
@@ -71,6 +72,14 @@ def _report(by: str, value: str | None, store: Store, traces: Sequence[int] | No
         from spanview.reports import serve
 
         return (serve.serve_report if by == "serve" else serve.requests_report)(store, traces)
+    if by in {_TRACE, _GROUPS}:
+        from spanview.reports import traces as of_traces
+
+        return (of_traces.traces_report if by == _TRACE else of_traces.groups_report)(store, traces)
+    if by == _WORKER:
+        from spanview.reports.workers import workers_report
+
+        return workers_report(store, traces)
     if by == _EACH_CALL:
         from spanview.reports.each_call import each_call_report
 

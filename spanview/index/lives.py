@@ -45,5 +45,8 @@ class Lives(Protocol):
     def unended(self) -> Mapping[int, Any]:
         """Return what has become of spans without an end, by row, as `analysis.ray.unended.Unended` has it."""
 
+    def living(self) -> Any:
+        """Return which traces may still grow, as `analysis.ray.running.Living` has it."""
+
     def is_open(self, row: int) -> bool | None:
         """Return whether a call without an attempt may still get one; None where processes don't show it."""

@@ -15,4 +15,8 @@ ci                what was checked as CI systems read it
 serve             Ray Serve's requests, by route and one by one
 values            sums and percentiles of a numeric attribute
 statistics        counts, errors and times of spans by something that they have in common
+workers_model     the workers, their order, and which time is shown
+workers           how busy each one was
+traces_model      which traces are listed, in what order, and what is known of each
+traces            traces one by one, and by what their roots are called
 """

@@ -22,11 +22,23 @@ from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.cells import data_text, name_text
 from spanview.display.units import duration, moment, so_far
 from spanview.index.table import NO_ROW
-from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
 from spanview.reports.calls import NOTHING
 from spanview.reports.report import Report
-from spanview.reports.table import INTEGER, TEXT, Piece, Ranks, Table, TableColumn, counted, fact, moments, timed
+from spanview.reports.table import (
+    INTEGER,
+    TEXT,
+    Piece,
+    Ranks,
+    Table,
+    TableColumn,
+    counted,
+    fact,
+    moments,
+    timed,
+    trace_id_column,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -358,12 +370,7 @@ def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Ca
             ),
             fact("file", "the file of the process that it ran in, or was submitted from", TEXT, known.file),
             fact("root", "the name of the span that it is a part of", TEXT, known.root),
-            fact(
-                "trace_id",
-                "its trace",
-                TEXT,
-                lambda call: format_trace_id(store.trace_table.trace_id(store.spans.trace[call.row])),
-            ),
+            trace_id_column(store, lambda call: store.spans.trace[call.row]),
             fact(
                 "span_id",
                 "the span that it is shown at: its last attempt, or its submission",

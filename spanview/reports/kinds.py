@@ -17,7 +17,9 @@ from spanview.reports.gates import gates_report
 from spanview.reports.report import Report
 from spanview.reports.serve import requests_table, serve_table
 from spanview.reports.statistics import ON_PATH, report_of
+from spanview.reports.traces import groups_report, traces_report
 from spanview.reports.values import report_of as values_report_of
+from spanview.reports.workers import workers_report
 
 if TYPE_CHECKING:
     from spanview.index.store import Store
@@ -27,8 +29,11 @@ COMMANDS: Final = {
     "statistics": "spanview stats",
     "critical-path": "spanview stats --by critical-path",
     "values": "spanview stats --value http.status_code",
+    "traces": "spanview stats --by trace",
+    "trace-groups": "spanview stats --by trace-group",
     "calls": "spanview stats --by ray",
     "each-call": "spanview stats --by ray-call",
+    "workers": "spanview stats --by ray-worker",
     "requests-by-route": "spanview stats --by serve",
     "requests": "spanview stats --by serve-request",
     "findings": "spanview check",
@@ -46,8 +51,11 @@ def empty_reports(store: Store) -> list[AnyReport]:
         report_of([], "name"),
         report_of([], ON_PATH),
         values_report_of([], "gen_ai.usage.output_tokens"),
+        traces_report(store),
+        groups_report(store),
         Report("calls", calls_table(CallsBy.FUNCTION, {}), [], {"by": "function"}, "functions"),
         each_call_report(store),
+        workers_report(store),
         Report("requests-by-route", serve_table({}), [], {"by": "serve"}, "requests"),
         Report("requests", requests_table(store), []),
         findings_report([]),

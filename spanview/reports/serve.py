@@ -16,7 +16,6 @@ from spanview.display.cells import data_text, fitting, fixed, name_text
 from spanview.display.sanitise import sanitise
 from spanview.display.serve_text import failure_text, failures_text, request_names, seen_text, status_text
 from spanview.display.units import moment
-from spanview.model.ids import format_trace_id
 from spanview.reports.report import Report
 from spanview.reports.table import (
     INTEGER,
@@ -32,6 +31,7 @@ from spanview.reports.table import (
     moments,
     spread,
     timed,
+    trace_id_column,
 )
 
 if TYPE_CHECKING:
@@ -300,10 +300,6 @@ def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
         yield Piece(data_text(request.request_id or "–", min(_ID, cells)))
         yield Piece(fixed(status, cells - _ID), "dim")
 
-    def trace_id(request: Request) -> str | None:
-        number = store.trace_table.trace_id(store.spans.trace[request.rows[0]])
-        return format_trace_id(number) if number else None
-
     return Table(
         (
             *map(part, _PARTS),
@@ -349,7 +345,7 @@ def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
             ),
             fact("seen", "which of its spans are in the files", TEXT, seen_text),
             *(fact(name, f"its {name}", TEXT, partial(_text_of, name)) for name in RequestKey._fields),
-            fact("trace_id", "its trace", TEXT, trace_id),
+            trace_id_column(store, lambda request: store.spans.trace[request.rows[0]]),
         ),
         "total",
         _USUAL_ID,

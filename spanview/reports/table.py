@@ -22,9 +22,12 @@ from spanview.display.cells import data_text, fixed, name_text, right, texts_apa
 from spanview.display.histogram import HISTOGRAM, SCALE, histogram_text
 from spanview.display.sanitise import sanitise
 from spanview.display.units import amount, count_or_blank, duration, moment
+from spanview.model.ids import format_trace_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from spanview.index.store import Store
 
 Row = TypeVar("Row")
 NO_STYLE: Final = ""
@@ -244,6 +247,16 @@ def fact(
 ) -> TableColumn[Row]:
     """Return what only JSON says of a row, since it has no place in a table."""
     return TableColumn("", name=name, meaning=meaning, schema=schema, json=json, was=was, is_shown=False)
+
+
+def trace_id_column(store: Store, trace_of: Callable[[Row], int]) -> TableColumn[Row]:
+    """Return what only JSON says of a row: which trace it is of; null where the files have no id that can be used."""
+
+    def trace_id(row: Row) -> str | None:
+        number = store.trace_table.trace_id(trace_of(row))
+        return format_trace_id(number) if number else None
+
+    return fact("trace_id", "its trace", TEXT, trace_id)
 
 
 class Table(NamedTuple, Generic[Row]):

@@ -25,9 +25,9 @@ from spanview.analysis.stats import statistics
 from spanview.exports.losses import Losses
 from spanview.exports.page.columns import Columns
 from spanview.reports.statistics import short_names_of
+from spanview.reports.traces import shortened
+from spanview.reports.traces_model import TracesModel
 from spanview.sources.loading import load_store
-from spanview.tui.traces.group_list import shortened
-from spanview.tui.traces.traces_model import TracesModel
 from viewers import Growing, looking_at
 
 if TYPE_CHECKING:

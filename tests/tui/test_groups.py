@@ -21,20 +21,23 @@ from hypothesis import strategies as st
 from builders import EPOCH_NS, MICROSECOND, Builder, Document
 from span_graphs import graphs
 from spanview.analysis.failures import errors_made_good
+from spanview.analysis.trace_lists import TraceGroup
 from spanview.api.trace import traces_of
 from spanview.exports.losses import Losses
 from spanview.exports.page.columns import Columns
 from spanview.index.lives import OpenEnd
 from spanview.model.times import NO_TIME
+from spanview.reports import traces_model
+from spanview.reports.traces import figure_text, share_text, total_text
+from spanview.reports.traces_model import TracesModel
 from spanview.tui.app.feed import FeedState
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.traces import traces_model, traces_screen
+from spanview.tui.traces import traces_screen
 from spanview.tui.traces.completeness import Completeness
-from spanview.tui.traces.group_list import GroupList, figure_text, share_text, total_text
-from spanview.tui.traces.groups_model import GroupRow
+from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.plot import Plot
-from spanview.tui.traces.traces_model import TracesModel
+from spanview.tui.traces.plot_cells import grid_of
 from viewers import Growing, Look, looking_at
 
 US_PER_S = 1_000_000
@@ -83,9 +86,9 @@ def slow_percentile(values: list[int], hundredths: int) -> int | None:
     )
 
 
-def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRow]:
+def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, TraceGroup]:
     """Return the groups of a store, counted from its spans in the simplest way."""
-    groups: dict[str | None, GroupRow] = {}
+    groups: dict[str | None, TraceGroup] = {}
     members: dict[str | None, list[int]] = {}
     for trace in traces_of(growing.store):
         roots = [node.span for node in trace.roots if node.span is not None and node.span.parent_id is None]
@@ -94,7 +97,7 @@ def slow_groups(growing: Growing, incomplete: bytes) -> dict[str | None, GroupRo
         traces = [trace for trace in traces_of(growing.store) if trace._number in numbers]
         known = [trace.duration_ns for trace in traces if trace.duration_ns is not None and trace.duration_ns >= 0]
         p50_ns, p95_ns, p99_ns = (slow_percentile(known, percent) for percent in (50, 95, 99))
-        groups[name] = GroupRow(
+        groups[name] = TraceGroup(
             name,
             traces=len(traces),
             failed=sum(trace.error_count > 0 for trace in traces),
@@ -159,7 +162,7 @@ def test_traces_that_run_or_were_lost() -> None:
     groups = {group.name: group for group in model.groups()}
     batch, other = groups["batch"], groups["other"]
     assert [figure_text(batch, ns) for ns in (batch.p50_ns, batch.max_ns)] == ["≥ 90 µs", "500 µs…"]
-    assert (total_text(batch, batch.total_ns), total_text(other, other.total_ns)) == ("600 µs…", "7 µs")
+    assert (total_text(batch), total_text(other)) == ("600 µs…", "7 µs")
     assert figure_text(batch, 10 * MICROSECOND) == "10 µs"
     assert [model.duration_ns(trace) for trace in (1, 2)] == [batch.max_ns, batch.p50_ns]
 
@@ -200,13 +203,17 @@ def test_what_a_retry_made_good_is_no_failure() -> None:
     """A trace counts as failed where something lasted, not where the last attempt of the call ended well."""
     model = TracesModel(Growing(*retried_calls()).store)
     model.refresh()
-    grid = model.grid(9, 1)
+    points = model.points()
+    assert points is not None
+    grid = grid_of(points, 9, 1)
     assert grid is not None
     assert len(grid.failed) == 2
     assert [group.failed for group in model.groups()] == [2]
     model.made_good = errors_made_good(model._store)
     assert [group.failed for group in model.groups()] == [1]
-    grid = model.grid(9, 1)
+    points = model.points()
+    assert points is not None
+    grid = grid_of(points, 9, 1)
     assert grid is not None
     assert len(grid.failed) == 1
     model.only_failed = True
@@ -266,7 +273,7 @@ async def test_a_wide_screen() -> None:
 @given(st.integers(1, 300))
 def test_columns_fit(width: int) -> None:
     """Whatever the width, names have room, and a wider screen never shows less."""
-    groups = GroupList()
+    groups = GroupList(TracesModel(Growing().store))
     shown, wider = groups.table.fit(width), groups.table.fit(width + 1)
     assert shown.cells[0][1] - 2 >= min(24, width - 4)
     assert {*shown.keys} <= {*wider.keys}

@@ -49,7 +49,6 @@ from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.live import AnyLive, Live
 from spanview.tui.widgets.report_screen import ReportScreen
 from spanview.tui.widgets.scope import ChosenTraces, TraceScope
-from spanview.tui.widgets.table import TableList
 from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, Look, looking_at
 
@@ -322,20 +321,24 @@ PRINTED: Final = {column.name for report in REPORTS for column in report.table.c
 OTHERWISE: Final[dict[type[BaseScreen], set[str]]] = {
     # The same of each span as `spanview spans` prints; of which side it is, the query or PATH says.
     SpansScreen: {"DURATION", "", "START", "SIDE"},
+    # A bar is as long as the duration beside it.
+    TracesScreen: {""},
 }
 """The heads of what a command prints otherwise than as a table."""
 
 
-@pytest.mark.parametrize(
-    "way", [way for way in WAYS if issubclass(way.screen, ReportScreen)], ids=lambda way: "-".join(way.keys)[:20]
-)
+TABLES: Final = [way for way in WAYS if issubclass(way.screen, (ReportScreen, TracesScreen, WorkersScreen))]
+"""The ways to tables."""
+
+
+@pytest.mark.parametrize("way", TABLES, ids=lambda way: "-".join(way.keys)[:20])
 async def test_what_a_screen_counts_a_command_prints(way: Way) -> None:
     """Every figure in a table on a screen is a column of a report; of names, JSON may have more than one."""
     async with looking_at(data=all_of_it(), size=(250, 40)) as look:
         screen = await go(look, way)
-        rows = screen.rows
-        assert isinstance(rows, TableList)
-        shown = [column for column in rows.table.columns if column.is_shown and column.parts is None]
+        rows = cast("Any", screen).rows
+        table = rows.columns.table if isinstance(screen, WorkersScreen) else rows.table
+        shown = [column for column in table.columns if column.is_shown and column.parts is None]
         unknown = {column.head for column in shown if column.name not in PRINTED}
         assert unknown <= OTHERWISE.get(way.screen, set())
 

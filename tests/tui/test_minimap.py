@@ -14,10 +14,10 @@ import pytest
 from textual import events
 
 from builders import EPOCH_NS, Builder, Document
-from spanview.tui.trace.runs import Timed
+from spanview.analysis.intervals import Timed
+from spanview.analysis.window import Window
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.widgets.minimap import Minimap
-from spanview.tui.widgets.window import Window
 from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Look, looking_at
 

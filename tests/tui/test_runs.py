@@ -19,20 +19,21 @@ from hypothesis import strategies as st
 
 from builders import Builder, store_of
 from span_graphs import graphs
+from spanview.analysis.intervals import Timed
 from spanview.analysis.selftime import self_time, self_times
+from spanview.analysis.window import Window
 from spanview.display.cells import fitting
 from spanview.index.tree import TraceTree
 from spanview.model.codes import ERROR
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.trace.row_texts import in_short, indent_of, lines_of_run
-from spanview.tui.trace.runs import FEWEST_IN_RUN, Timed, marked
+from spanview.tui.trace.runs import FEWEST_IN_RUN, marked
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.stitcher import Stitcher
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
 from spanview.tui.traces.traces_screen import TracesScreen
-from spanview.tui.widgets.window import Window
 from viewers import Growing, Look, looking_at, many_spans
 
 if TYPE_CHECKING:

@@ -24,13 +24,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import Builder
+from spanview.analysis.trace_lists import TraceColumn
 from spanview.commands.view import _theme_for
 from spanview.tui.app.opening import Opening
 from spanview.tui.app.settings import KeptSettings, Settings, chosen
 from spanview.tui.trace.appearance import ColorBy
 from spanview.tui.trace.trace_screen import TraceScreen
 from spanview.tui.trace.waterfall import Waterfall
-from spanview.tui.traces.columns import TraceColumn
 from terminals import ESCAPE, Terminal
 from viewers import looking_at
 

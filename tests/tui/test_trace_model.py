@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from builders import EPOCH_NS, Builder, file_of, store_of_files, time_text
 from span_graphs import graphs
+from spanview.analysis.window import Window
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
-from spanview.tui.widgets.window import Window
 from viewers import Growing
 
 if TYPE_CHECKING:

@@ -21,6 +21,7 @@ from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.unended import Fate, Unended
+from spanview.analysis.window import Window
 from spanview.commands.pictures import bar_lines
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
@@ -30,7 +31,6 @@ from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_picture import answer_in, picture_of
-from spanview.tui.widgets.window import Window
 from svgs import parsed
 
 if TYPE_CHECKING:

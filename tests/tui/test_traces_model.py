@@ -23,10 +23,11 @@ from span_graphs import graphs
 from spanview.analysis import failures
 from spanview.analysis.failures import failed_rows
 from spanview.analysis.query.query import parse_query
+from spanview.analysis.trace_lists import FailedSilently, TraceColumn
 from spanview.model.times import NO_TIME
-from spanview.tui.traces import traces_model
-from spanview.tui.traces.columns import TraceColumn
-from spanview.tui.traces.traces_model import FailedSilently, TracesModel
+from spanview.reports import traces_model
+from spanview.reports.traces_model import TracesModel
+from spanview.tui.traces.plot_cells import grid_of
 from viewers import Growing
 
 if TYPE_CHECKING:
@@ -346,7 +347,8 @@ def test_any_traces(documents: list[Document], data: st.DataObject) -> None:
         visited = {trace for trace in named if model.is_visited(trace)}
         newest = model.next_failure((model.only_root,))
         assert newest in visited if visited else newest is None
-        grid, starts = model.grid(7, 3, (model.only_root,)), store.trace_table.start_ns
+        points, starts = model.points((model.only_root,)), store.trace_table.start_ns
+        grid = None if points is None else grid_of(points, 7, 3)
         drawn = [trace for trace in plotted if starts[trace] != NO_TIME and model.group_name(trace) == model.only_root]
         assert sum(grid.counts.values() if grid else ()) == len(drawn)
 

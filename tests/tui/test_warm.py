@@ -13,9 +13,9 @@ import pytest
 from builders import Builder
 from spanview.analysis.diff import PathDiff
 from spanview.analysis.flame import CallPath
+from spanview.reports import traces_model
 from spanview.tui.app import app, news
 from spanview.tui.app.feed import FeedState
-from spanview.tui.traces import traces_model
 from spanview.tui.traces.plot import Plot
 from viewers import looking_at
 
@@ -77,7 +77,7 @@ def test_screens_that_are_imported_are_those_that_keys_open() -> None:
     """What is imported at rest is there, in a process that has nothing else."""
     code = (
         "import sys; from spanview.tui.app.warm import import_screens; import_screens();"
-        "screens = 'spanview.tui.trace.trace_screen', 'spanview.tui.traces.traces_bulk';"
+        "screens = 'spanview.tui.trace.trace_screen', 'spanview.analysis.trace_columns';"
         "print(*(name in sys.modules for name in screens))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -21,13 +21,14 @@ from builders import EPOCH_NS, Builder, file_of, store_of_files
 from slow_lanes import shown_at
 from spanview.analysis.ray.lanes import lanes_in
 from spanview.analysis.ray.running import RunsNow
+from spanview.analysis.window import Window
 from spanview.index.forest import forest_of
+from spanview.reports.workers import workers_table
+from spanview.reports.workers_model import Heading, Identities, Sort, WorkersModel, WorkersShape
 from spanview.tui.trace.trace_screen import TraceScreen
-from spanview.tui.widgets.window import Window
 from spanview.tui.workers.choosing import NOBODY, shown_blocks
 from spanview.tui.workers.worker_bars import cells_of, hatch_from
-from spanview.tui.workers.worker_lines import FIGURES, WorkerHeads, WorkerLines
-from spanview.tui.workers.workers_model import Heading, Identities, Sort, WorkersModel, WorkersShape
+from spanview.tui.workers.worker_lines import WorkerHeads, WorkerLines
 from spanview.tui.workers.workers_screen import WorkersScreen
 from viewers import Growing, looking_at
 
@@ -256,11 +257,11 @@ def test_a_driver_is_not_busy_while_it_waits() -> None:
         "4.txt": [build.span("main", duration=80, attributes={"ray.worker_id": "02000000" + "f" * 48})],
     }
     model = model_of(store_of_files({path: file_of(spans) for path, spans in files.items()}))
-    figure = next(figure for figure in FIGURES if figure.sort is Sort.BUSY)
+    figure = next(column for column in workers_table(model).columns if column.head == "BUSY")
     for is_reversed, order in ((False, "4321"), (True, "2341")):
         model.sort(Sort.BUSY, is_reversed=is_reversed)
         assert "".join(model.labels(index)[0][-1] for index in model.order) == order
-    assert [figure.text(model, index) for index in model.order] == ["22%", "44%", "89%", "–"]
+    assert [figure.text(index) for index in model.order] == ["22%", "44%", "89%", "–"]
     only_calls = files | {"1.txt": files["1.txt"][1:]}
     model = model_of(store_of_files({path: file_of(spans) for path, spans in only_calls.items()}))
     assert all(map(model.is_busy_known, model.order))
@@ -734,6 +735,6 @@ def test_what_was_lost_counts_everywhere() -> None:
     starts = [EPOCH_NS + us * 1_000 for us in (0, 20, 95)]
     assert [model.idle_before(0, ns) for ns in starts] == [None, 10_000, 25_000]
     # It may have run on, as it is said of the gap.
-    texts = {figure.head: figure.text(model, 0) for figure in FIGURES}
+    texts = {column.head: column.text(0) for column in workers_table(model).columns if column.parts is None}
     assert (texts["BUSY"], texts["OF OWN"], texts["MAX GAP"]) == ("≥ 65%", "≥ 65%", "≤ 25 µs")
     assert (model.at_least(0, 0.65), model.at_least(0, 1.0)) == ("≥ ", "")

@@ -22,6 +22,7 @@ from spanview.display.notices import NOTICED, notice_text
 from spanview.display.sanitise import sanitise, typed
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import SpanviewError, TraceNotFoundError
+from spanview.reports.traces_model import MANY_TRACES
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.tui.app.findings import FindingsCount
 from spanview.tui.app.keeping import NOT_KEPT, Keeping
@@ -33,7 +34,6 @@ from spanview.tui.app.views import Views
 from spanview.tui.app.warm import import_screens
 from spanview.tui.keys import elsewhere_text
 from spanview.tui.shims import ALONE, CLOSED, PLAIN
-from spanview.tui.traces.traces_model import MANY_TRACES
 from spanview.tui.traces.traces_screen import TracesScreen
 from spanview.tui.widgets.base_screen import BaseScreen
 from spanview.tui.widgets.paint import COLORLESS, HARMLESS, Encodable
@@ -398,7 +398,7 @@ class SpanviewApp(App[None]):
 
     def is_growing(self, trace: int) -> bool:
         """Tell whether a trace has just grown, or may still grow, as the list of traces says it."""
-        return trace in self.first_screen.traces.growing
+        return trace in self.first_screen.traces.model.growing
 
     def trace_id(self, trace: int) -> int:
         """Return the id of a trace as 128 bits; 0 where it has none that is usable."""

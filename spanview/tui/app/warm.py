@@ -20,7 +20,7 @@ _SCREENS: Final = (
     "spanview.tui.app.palette",
     "spanview.tui.traces.matching",
     "spanview.tui.traces.completeness",
-    "spanview.tui.traces.traces_bulk",
+    "spanview.analysis.trace_columns",
     "spanview.tui.trace.trace_screen",
     "spanview.tui.trace.trace_picture",
     "spanview.tui.span.span_screen",

@@ -11,8 +11,8 @@ from spanview.display.units import count, duration, moment
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.reports.table import Piece, Ranks, Table, TableColumn
+from spanview.reports.traces_model import has_services
 from spanview.tui.keys import On
-from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text, name_text
 from spanview.tui.widgets.report_screen import ReportScreen, RowKeys

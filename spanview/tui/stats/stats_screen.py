@@ -25,9 +25,9 @@ from spanview.reports.statistics import (
     short_names_of,
     statistics_table,
 )
+from spanview.reports.traces_model import has_services
 from spanview.tui.keys import On, View
 from spanview.tui.stats.spans_screen import MOST_SPANS, Spans, SpansScreen
-from spanview.tui.traces.traces_model import has_services
 from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.live import Live
 from spanview.tui.widgets.paint import data_text

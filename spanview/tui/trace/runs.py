@@ -8,15 +8,12 @@ run        1  2  2  2  0
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import compress
 from operator import sub
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.intervals import most_at_once
+from spanview.analysis.intervals import Timed, known_times, most_at_once
 from spanview.analysis.percentiles import rank_of
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
@@ -26,49 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from spanview.index.table import SpanTable
-    from spanview.tui.widgets.window import Window
 
 FEWEST_IN_RUN: Final = 10
 """So many like siblings are worth folding."""
-
-
-def known_times(spans: SpanTable, rows: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Return the starts and the ends of the spans that have both."""
-    rows = [*rows]
-    starts, ends = [*map(spans.start_ns.__getitem__, rows)], [*map(spans.end_ns.__getitem__, rows)]
-    if NO_TIME in starts or NO_TIME in ends:
-        known = [pair for pair in zip(starts, ends, strict=True) if NO_TIME not in pair]
-        starts, ends = [start for start, _ in known], [end for _, end in known]
-    return starts, ends
-
-
-@dataclass(frozen=True, slots=True)
-class Timed:
-    """Starts and ends of some spans, each sorted by itself: enough to tell how many run at a time."""
-
-    starts: Sequence[int]
-    ends: Sequence[int]
-
-    @classmethod
-    def of(cls, spans: SpanTable, rows: Iterable[int]) -> Self:
-        """Return the times of the spans that have both; one that ends before it starts ends at its start."""
-        starts, ends = known_times(spans, rows)
-        return cls(array("q", sorted(starts)), array("q", sorted(map(max, starts, ends))))
-
-    @classmethod
-    def ended(cls, spans: SpanTable, rows: Iterable[int]) -> Self:
-        """Return just the ends of spans, of those that have one."""
-        ends = array("q", sorted(end for end in map(spans.end_ns.__getitem__, rows) if end != NO_TIME))
-        return cls(ends, ends)
-
-    def profile(self, window: Window, width: int) -> list[int]:
-        """Return how many spans touch each of `width` equal parts of a window."""
-        begin, length = window.start_ns, window.length_ns
-        # The last part has the window's end, too.
-        edges = [begin + -(-part * length // width) for part in range(width)] + [begin + length + 1]
-        started = [bisect_left(self.starts, edge) for edge in edges[1:]]
-        ended = [bisect_left(self.ends, edge) for edge in edges[:-1]]
-        return [*map(sub, started, ended)]
 
 
 def marked(counts: Sequence[int]) -> list[bool]:

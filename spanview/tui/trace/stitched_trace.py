@@ -23,20 +23,20 @@ from operator import add
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.failures import are_made_good, newest_first, retried_attempts
-from spanview.analysis.intervals import Covered
+from spanview.analysis.intervals import Covered, Timed
 from spanview.analysis.ray.joined import joined
 from spanview.analysis.ray.names import call_names, short_names
 from spanview.analysis.ray.waits import wait_between, wait_of
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.serve.calls import served_in_tree
+from spanview.analysis.window import Window
 from spanview.display.trace_words import count_without_end
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
 from spanview.model.codes import ERROR
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
-from spanview.tui.trace.runs import FEWEST_IN_RUN, Run, Timed
-from spanview.tui.widgets.window import Window
+from spanview.tui.trace.runs import FEWEST_IN_RUN, Run
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

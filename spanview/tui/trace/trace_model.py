@@ -7,9 +7,9 @@ from copy import copy
 from typing import TYPE_CHECKING
 
 from spanview.analysis.ray.unended import RanUntil
+from spanview.analysis.window import Window
 from spanview.index.tree import ROOT
 from spanview.tui.trace.stitched_trace import StitchedTrace, is_any_between
-from spanview.tui.widgets.window import Window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -38,12 +38,12 @@ from spanview.tui.widgets.paint import data_text, fixed, joined, right
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from spanview.analysis.window import Window
     from spanview.index.store import Store
     from spanview.tui.trace.appearance import Appearance, Extra
     from spanview.tui.trace.runs import Run
     from spanview.tui.trace.trace_model import TraceModel
     from spanview.tui.widgets.dragging import MouseNews
-    from spanview.tui.widgets.window import Window
     from spanview.tui.widgets.zooming import Zoom
 
 _DURATION: Final = 10

@@ -1,13 +1,9 @@
 """The first screen: all traces.
 
 places         which of the PATHs have spans
-columns        what traces and groups can be sorted by
 plot_model     durations over time in cells
-traces_model   which traces are listed, in what order, and what a line says of each
-groups_model   what is known of the traces of one root name
-traces_bulk    what is asked of all traces of a list, with numpy
+plot_cells     traces counted into these, with numpy
 completeness   which traces are incomplete
-silence        in which ones something failed without an error
 marks          what is marked beside errors
 matching       which traces match a query
 filtering      the filter: what is typed, and what it has found

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from spanview.analysis.query.query import Query
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
+    from spanview.reports.traces_model import TracesModel
     from spanview.tui.traces.matching import TraceMatcher
-    from spanview.tui.traces.traces_model import TracesModel
     from spanview.tui.widgets.work import Owner
 
 _EXPLAINED_AT_ONCE: Final = 100_000

@@ -13,10 +13,10 @@ from spanview.tui.widgets.scope import ChosenTraces, TraceScope
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from spanview.analysis.trace_lists import TraceGroup
     from spanview.index.store import Store
+    from spanview.reports.traces_model import TracesModel
     from spanview.tui.traces.group_list import GroupList
-    from spanview.tui.traces.groups_model import GroupRow
-    from spanview.tui.traces.traces_model import TracesModel
 
 _MAX_QUERY_LENGTH: Final = 60
 """Characters of a name, or of a filter."""
@@ -49,7 +49,7 @@ def scope_of_selected(store: Store, model: TracesModel, groups: GroupList) -> Tr
     return TraceScope(choose, lambda: (listed.version(), groups.selected and (groups.selected.name,)))
 
 
-def side_of_group(store: Store, model: TracesModel, group: GroupRow) -> ComparedSide:
+def side_of_group(store: Store, model: TracesModel, group: TraceGroup) -> ComparedSide:
     """Return the listed traces of a group, those that are to come included."""
     name, group_name, table = group.name, model.group_name, store.trace_table
     # The list may be narrowed to something else by the time they are compared.

@@ -8,18 +8,17 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from spanview.model.times import NO_TIME
-from spanview.tui.traces.traces_model import FailedSilently
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.silent_traces import SilentTraces
     from spanview.analysis.telling import Tell
+    from spanview.analysis.trace_lists import FailedSilently
     from spanview.index.store import Store
-    from spanview.tui.traces.silence import SilentTraces
-    from spanview.tui.traces.traces_model import TracesModel
+    from spanview.reports.traces_model import TracesModel
     from spanview.tui.widgets.base_screen import BaseScreen
 
 _LEAST_REST_S: Final = 2.0
@@ -83,7 +82,7 @@ class TraceMarks:
         from spanview.analysis.reused_ids import traces_with_reused_ids
 
         if self._finder is None:
-            from spanview.tui.traces.silence import SilentTraces
+            from spanview.analysis.silent_traces import SilentTraces
 
             viewer = self._screen.viewer
             self._finder = SilentTraces(self._store, viewer.running.is_open)
@@ -103,16 +102,6 @@ class TraceMarks:
         Args:
             lost: How, in a word or two, by trace.
         """
-        self._lost, model, store = (lost, spans), self._model, self._store
-        newest = {trace: (True, store.trace_table.start_ns[trace]) for trace in lost}
-        newest |= dict.fromkeys({store.spans.trace[row] for row in spans}, (False, NO_TIME))
-        for row, span in spans.items():
-            trace = store.spans.trace[row]
-            ended = max(span.seen_ns, store.spans.last_ns(row))
-            newest[trace] = max(newest[trace], (row not in model.made_good, ended))
-        silent = {trace: FailedSilently(label, *newest[trace]) for trace, label in lost.items()}
-        for trace, failed in self._silent.items():
-            when = max(failed[1:], newest.get(trace, failed[1:]))
-            silent[trace] = FailedSilently(failed.label, *when)
-        model.silent = silent
+        self._lost = lost, spans
+        self._model.mark_silent(self._silent, lost, spans)
         self._show()

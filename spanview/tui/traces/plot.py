@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from textual import events
 
-    from spanview.tui.traces.traces_model import TracesModel
+    from spanview.reports.traces_model import TracesModel
     from spanview.tui.widgets.dragging import MouseNews
 
 ROWS: Final = 5
@@ -65,8 +65,16 @@ class Plot(Widget, inherit_bindings=False):
         width = self.size.width - _LABELS - 1
         counted = self._model.version, self._model.silent, self._model.made_good, self._lit, width
         if self.display and width > 0 and counted != self._counted:
-            self._grid, self._counted = self._model.grid(width, ROWS, self._lit), counted
+            self._grid, self._counted = self._counted_into(width), counted
             self.refresh()
+
+    def _counted_into(self, width: int) -> Grid | None:
+        points = self._model.points(self._lit)
+        if points is None:
+            return None
+        from spanview.tui.traces.plot_cells import grid_of
+
+        return grid_of(points, width, ROWS)
 
     def light(self, lit: Sequence[str | None]) -> None:
         """Set the traces of another root name off from all others, or those of none."""

@@ -11,13 +11,14 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Static
 
+from spanview.analysis.trace_lists import TraceColumn
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
 from spanview.model.times import NO_TIME
+from spanview.reports.traces_model import TracesModel
 from spanview.tui.diff.marking import mark_or_compare, side_of_trace
 from spanview.tui.keys import On, View
-from spanview.tui.traces.columns import TraceColumn
 from spanview.tui.traces.filtering import TraceFilter
 from spanview.tui.traces.group_list import GroupList
 from spanview.tui.traces.listed import scope_of_listed, scope_of_selected, side_of_group, side_of_listed
@@ -26,7 +27,6 @@ from spanview.tui.traces.places import PlacesWithSpans
 from spanview.tui.traces.plot import Plot
 from spanview.tui.traces.preview import ROOM_FOR_PREVIEW, Preview
 from spanview.tui.traces.trace_list import TraceList
-from spanview.tui.traces.traces_model import TracesModel
 from spanview.tui.widgets.answer_line import TypicalLine
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.copying import Copier
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.analysis.ray.running import Living
+    from spanview.analysis.trace_lists import TraceGroup
     from spanview.index.store import Store
     from spanview.reports.table import RowOrder
     from spanview.tui.diff.side import ComparedSide
     from spanview.tui.traces.completeness import Completeness
-    from spanview.tui.traces.groups_model import GroupRow
     from spanview.tui.widgets.linelist import LineList
 
 _GROWTH_MARK_S: Final = 2.0
@@ -78,6 +78,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self._store = store
         self._nothing = nothing
         self._model = TracesModel(store)
+        self._model.is_loading = True
         self._places = PlacesWithSpans(store)
         self.filter = TraceFilter(self, store, self._model, query, self._show_found)
         self._grown_at: dict[int, float] = {}
@@ -112,7 +113,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """What the header said last, for as long as nothing moves."""
         self._prompt = Prompt(_HINT, self.filter.text, is_query=True)
         self._plot = Plot(self._model, self._pick)
-        self.traces, self.groups = TraceList(store, self._model), GroupList()
+        self.traces, self.groups = TraceList(store, self._model), GroupList(self._model)
         self.rows: LineList = self.traces
         self._sortings = (
             Sorting(self, self.traces, "sort"),
@@ -163,7 +164,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         return self._model.name_without_root(trace) if name is None else name
 
     @property
-    def chosen_group(self) -> GroupRow | None:
+    def chosen_group(self) -> TraceGroup | None:
         """The group under the cursor, while groups are shown."""
         return self.groups.selected if self.grouped else None
 
@@ -213,7 +214,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
             is_news: Whether traces may have come or grown.
             is_same: Whether the list is as it was.
         """
-        self.traces.is_loading = self.viewer.feed_state.loading
+        self._model.is_loading = self.viewer.feed_state.loading
         self._mark_growing()
         if not is_same:
             self.traces.refresh_rows(reveal=anew)
@@ -374,14 +375,11 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         self.rows.refresh()
 
     def _mark_growing(self) -> None:
-        self.traces.growing = {*self._grown_at}
+        self._model.growing = {*self._grown_at}
         if self._living is not None:
-            self.traces.growing |= self._living.growing
-            self._model.open_ends = self._living.open_ends
-            now = dict.fromkeys(self._living.running, time.time_ns())
-            self._model.known_until = {**self._living.known_until, **now}
+            self._model.take_living(self._living, time.time_ns())
         self.viewer.growth_has_changed()
-        self.groups.growing = {self._model.group_name(trace) for trace in self.traces.growing}
+        self.groups.growing = {self._model.group_name(trace) for trace in self._model.growing}
 
     # -- filtering ---------------------------------------------------------------------------------------------------
 
@@ -455,7 +453,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         Args:
             can_wait: Whether nobody waits for it.
         """
-        self.groups.is_loading = self.viewer.feed_state.loading
+        self._model.is_loading = self.viewer.feed_state.loading
         self._mark_growing()
         if not can_wait:
             self._stitch()
@@ -494,7 +492,7 @@ class TracesScreen(BaseScreen, on=On.TRACES):
         """What tells the traces that are listed from others, but for those that come."""
         return self.filter.text, self._model.only_failed, id(self._model.limit)
 
-    def _take_groups(self, groups: list[GroupRow]) -> None:
+    def _take_groups(self, groups: list[TraceGroup]) -> None:
         self._counted = self._choice
         self.groups.update(groups)
         if self.grouped:

@@ -17,7 +17,6 @@ answer_line  where the time went, in a line
 known        what can be proposed to whoever types a query
 completing   a line in which it is proposed
 prompt       the line in which a filter or a search is typed
-window       a stretch of time
 dragging     drawing the mouse over cells of time
 minimap      all of the time in one line, of which a stretch is picked
 zooming      what keys, minimap and wheel do to the time that is shown

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from textual import events
 
-    from spanview.tui.trace.runs import Timed
+    from spanview.analysis.intervals import Timed
+    from spanview.analysis.window import Window
     from spanview.tui.widgets.dragging import MouseNews
-    from spanview.tui.widgets.window import Window
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _FAILED = "✖"

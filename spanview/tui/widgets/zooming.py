@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from textual import events
     from textual.widget import Widget
 
+    from spanview.analysis.window import Window
     from spanview.tui.viewer import Viewer
     from spanview.tui.widgets.linelist import LineList
     from spanview.tui.widgets.minimap import Mapped
-    from spanview.tui.widgets.window import Window
 
 _PARTS_TOLD: Final = 100
 """Where a stretch begins is told to such a part of its length."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from spanview.analysis.intervals import Covered
     from spanview.analysis.ray.lanes import Blocks, Lane
-    from spanview.tui.widgets.window import Window
+    from spanview.analysis.window import Window
     from spanview.tui.workers.choosing import ShownBlocks
 
 FAILED: Final = "✖"

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
-from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 from textual.widget import Widget
 
-from spanview.display.cells import fitting, name_text
+from spanview.display.cells import name_text
 from spanview.display.sanitise import sanitise
-from spanview.display.units import duration
+from spanview.reports.table import Fit
+from spanview.reports.workers import workers_table
+from spanview.reports.workers_model import WAITING, Heading, Sort
 from spanview.tui.app.colorless import CURSOR, FULL, letter_of
 from spanview.tui.widgets.dragging import takes_mouse
 from spanview.tui.widgets.linelist import LineList
@@ -33,7 +34,6 @@ from spanview.tui.workers.worker_bars import (
     hatch_from,
     hatch_until,
 )
-from spanview.tui.workers.workers_model import WAITING, Heading, Sort
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from textual import events
 
     from spanview.analysis.ray.lanes import Lane
+    from spanview.analysis.window import Window
+    from spanview.reports.table import TableColumn
+    from spanview.reports.workers_model import WorkersModel
     from spanview.tui.widgets.dragging import MouseNews
-    from spanview.tui.widgets.window import Window
     from spanview.tui.widgets.zooming import Zoom
-    from spanview.tui.workers.workers_model import WorkersModel
 
-_NARROWEST, _NARROW, _WIDE = 72, 96, 150
-"""Cells from which on there is room for gaps, for the number of spans, and for two more figures."""
 _FEWEST_FOR_NAMES, _NAME_SHARE = 24, 0.25
 """Cells of a line that names can have, where they are so long: a share of it, and no fewer than some."""
+_LEAST_TIME: Final = 8
 _FEWEST_NAMED: Final = 3
 """So many cells that are full of one block have its name."""
 _FEWEST_NAMED_AWAITING: Final = 8
@@ -67,80 +67,22 @@ def _in_block(name: str, cells: int) -> str:
     return (name_text if cells >= _FEWEST_WITH_ENDS else data_text)(name, cells)
 
 
-class Figure(NamedTuple):
-    """A column of figures."""
+class WorkerColumns:
+    """The columns of workers, and the time at the end of each line."""
 
-    head: str
-    width: int
-    text: Callable[[WorkersModel, int], str]
-    """Of a worker, by its index."""
-    style: str = ""
-    sort: Sort | None = None
-    """What sorts by it."""
-    from_width: int = 0
-    """Cells of a line from which on it is there."""
+    def __init__(self, model: WorkersModel) -> None:
+        self._model = model
+        self.table = workers_table(model)
 
+    def fit(self, width: int) -> Fit[int]:
+        """Return the columns of a line so many cells wide."""
+        name, *figures = (column for column in self.table.columns if column.is_shown and column.from_width <= width)
+        cells = min(self._model.name_cells + 1, max(_FEWEST_FOR_NAMES, round(width * _NAME_SHARE)))
+        return Fit([(name, cells), *((column, column.width) for column in figures)], None)
 
-def _gap(model: WorkersModel, index: int) -> str:
-    gap_ns = model.gap_ns(index)
-    return ("≤ " if model.at_most(index) else "") + duration(gap_ns) if gap_ns else "–"
-
-
-def _errors(model: WorkersModel, index: int) -> str:
-    errors = model.lane(index).errors
-    return f"{errors:,}" if errors else ""
-
-
-def _shown_share(model: WorkersModel, index: int) -> str:
-    return _share(model, index, model.shown_share(index))
-
-
-def _own_share(model: WorkersModel, index: int) -> str:
-    busy_ns, length_ns = model.own_time(index)
-    return _share(model, index, busy_ns / length_ns if length_ns else None)
-
-
-def _share(model: WorkersModel, index: int, share: float | None) -> str:
-    if share is None or not model.is_busy_known(index):
-        return "–"
-    return f"{model.at_least(index, share)}{share:.0%}"
-
-
-FIGURES: Final = (
-    Figure("SPANS", 8, lambda model, index: f"{model.lane(index).spans:,}", sort=Sort.SPANS, from_width=_NARROW),
-    Figure(
-        "ERR",
-        6,
-        _errors,
-        "error",
-        Sort.ERRORS,
-    ),
-    Figure("BUSY", 7, _shown_share, sort=Sort.BUSY),
-    Figure("OF OWN", 8, _own_share, from_width=_WIDE),
-    Figure("CONCURRENT", 12, lambda model, index: f"{model.lane(index).max_concurrency:,}", from_width=_WIDE),
-    Figure("MAX GAP", 11, _gap, "dim", Sort.GAP, from_width=_NARROWEST),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerSplit:
-    """How a line's width is shared out."""
-
-    name: int
-    figures: tuple[Figure, ...]
-    time: int
-
-    @classmethod
-    def of(cls, width: int, model: WorkersModel) -> WorkerSplit:
-        """Return the shares for a line `width` cells wide."""
-        name = min(model.name_cells + 1, max(_FEWEST_FOR_NAMES, round(width * _NAME_SHARE)))
-        figures = tuple(figure for figure in FIGURES if width >= figure.from_width)
-        return cls(name, figures, max(8, width - name - sum(figure.width for figure in figures) - 2))
-
-    @property
-    def figure_cells(self) -> int:
-        """Cells of all figures."""
-        return sum(figure.width for figure in self.figures)
+    def time_cells(self, width: int) -> int:
+        """Return the cells of the time of a line so many cells wide."""
+        return max(_LEAST_TIME, width - sum(cells for _, cells in self.fit(width).cells) - 2)
 
 
 class WorkerHeads(Widget):
@@ -149,6 +91,7 @@ class WorkerHeads(Widget):
     def __init__(self, model: WorkersModel, zoom: Zoom, sort: Callable[[Sort], object], **arguments: Any) -> None:
         super().__init__(**arguments)
         self._model = model
+        self._columns = WorkerColumns(model)
         self._zoom = zoom
         self._sort = sort
         self._drag = zoom.drag_over(self)
@@ -160,32 +103,23 @@ class WorkerHeads(Widget):
     def on_click(self, event: events.Click) -> None:
         """Sort by the head that was clicked."""
         # Without colours there are blanks before the line.
-        heads = [*self._heads(WorkerSplit.of(self.size.width - 1, self._model))]
-        ends = [*accumulate((cells for _, cells, _ in heads), initial=self.region.width - self.size.width)]
-        sorts = [sort for _, _, sort in heads]
-        place = bisect_right(ends, event.x) - 1
-        if self._drag.is_click and 0 <= place < len(sorts) and (sort := sorts[place]) is not None:
-            self._sort(sort)
+        end = self.region.width - self.size.width
+        for text, column in self._heads() if self._drag.is_click else ():
+            if end <= event.x < (end := end + cell_len(text)) and column.key:
+                by_name = Sort.NAME if self._model.by is Sort.START else Sort.START
+                self._sort(by_name if column.parts is not None else Sort(column.key))
 
-    def _heads(self, split: WorkerSplit) -> Iterator[tuple[str, int, Sort | None]]:
-        """Yield the heads from the left, with their cells and what sorts by them."""
-        by_time = Sort.NAME if self._model.by is Sort.START else Sort.START
-        yield f"WORKER{self._arrow(Sort.NAME)}", split.name, by_time
-        for figure in split.figures:
-            yield f"{figure.head}{self._arrow(figure.sort)}", figure.width, figure.sort
-
-    def _arrow(self, sort: Sort | None) -> str:
-        if sort is None or sort is not self._model.by:
-            return ""
+    def _heads(self) -> Iterator[tuple[str, TableColumn[int]]]:
+        """Yield the heads from the left, with their columns."""
+        model = self._model
         # Names ascend, figures descend.
-        return f" {_MORE if self._model.is_reversed is sort.has_nodes else _LESS}"
+        arrow = _MORE if model.is_reversed is model.by.has_nodes else _LESS
+        return self._columns.fit(self.size.width - 1).heads(model.by.value, arrow)
 
     def render(self) -> Content:
         """Return heads and ruler."""
-        split = WorkerSplit.of(self.size.width - 1, self._model)
-        (name, cells, _), *figures = self._heads(split)
-        heads = fixed(name, cells) + "".join(right(head, cells) for head, cells, _ in figures)
-        return Content(f"{heads}  {self._zoom.ruler(split.time)}")
+        heads = "".join(text for text, _ in self._heads())
+        return Content(f"{heads}  {self._zoom.ruler(self._columns.time_cells(self.size.width - 1))}")
 
 
 class WaitingLine(Widget):
@@ -196,6 +130,7 @@ class WaitingLine(Widget):
     def __init__(self, model: WorkersModel, zoom: Zoom) -> None:
         super().__init__()
         self._model = model
+        self._columns = WorkerColumns(model)
         self._drag = zoom.drag_over(self)
 
     @takes_mouse
@@ -204,20 +139,17 @@ class WaitingLine(Widget):
 
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 - there is one only
         """Paint the line."""
-        split, window, levels = (
-            WorkerSplit.of(self.size.width - 1, self._model),
-            self._model.shown,
-            self._model.shape.waiting,
-        )
-        begin, length, width = window.start_ns, window.length_ns, split.time
+        window, levels, cells = self._model.shown, self._model.shape.waiting, self.size.width - 1
+        (_, name), *figures = self._columns.fit(cells).cells
+        begin, length, width = window.start_ns, window.length_ns, self._columns.time_cells(cells)
         edges = [begin + cell * length // width for cell in range(width + 1)]
         counts = [] if levels is None else levels.most_between(edges)
         most = max(counts, default=0)
-        cells = "".join(_LEVELS[-(-number * (len(_LEVELS) - 1) // max(1, most))] for number in counts)
-        label = fixed(WAITING, split.name) + right(f"{most:,} at once", split.figure_cells) + "  "
+        drawn = "".join(_LEVELS[-(-number * (len(_LEVELS) - 1) // max(1, most))] for number in counts)
+        label = fixed(WAITING, name) + right(f"{most:,} at once", sum(width for _, width in figures)) + "  "
         color = self.get_component_rich_style("waiting--calls").color
         plain = Style(color=self.rich_style.color, bgcolor=self.rich_style.bgcolor)
-        segments = [Segment(label), Segment(cells, Style(color=color))]
+        segments = [Segment(label), Segment(drawn, Style(color=color))]
         return Strip(segments).adjust_cell_length(self.size.width).apply_style(plain)
 
 
@@ -229,6 +161,7 @@ class WorkerLines(LineList):
     def __init__(self, model: WorkersModel) -> None:
         super().__init__()
         self.model = model
+        self.columns = WorkerColumns(model)
         self.block: int | None = None
         """Index of the selected block in its lane; None where that has none."""
         self._anchor = 0
@@ -301,7 +234,7 @@ class WorkerLines(LineList):
     @property
     def time_cells(self) -> int:
         """The cells at the end of each line that show time."""
-        return WorkerSplit.of(self.line_width, self.model).time
+        return self.columns.time_cells(self.line_width)
 
     # -- moving ------------------------------------------------------------------------------------------------------
 
@@ -346,15 +279,14 @@ class WorkerLines(LineList):
 
     def clicked(self, row: int, x: int) -> bool:
         """Select the block that was clicked; in a gap the one that ends it."""
-        split = WorkerSplit.of(self.line_width, self.model)
-        cell = x - (self.line_width - split.time)
+        cell = x - (self.line_width - self.time_cells)
         if self._is_heading(row):
             return True
         if cell < 0:
             return False
         was = (self.cursor, self.block)
         self.move_to(row)
-        block = self._block_at(cell, split.time)
+        block = self._block_at(cell, self.time_cells)
         if block is not None:
             self.select(block)
         if was == (self.cursor, self.block):
@@ -375,21 +307,14 @@ class WorkerLines(LineList):
 
     def segments_of(self, row: int, width: int) -> list[Segment]:
         """Return one worker's line, or a heading."""
-        index, split = self.model.lines[row], WorkerSplit.of(width, self.model)
+        index = self.model.lines[row]
         if isinstance(index, Heading):
             node = f"node {sanitise(self.model.node_text(index.node))}" if index.node else "node not known"
             return [Segment(fixed(f"{node}   {index.processes}", width), self.paint_style("accent"))]
-        indent = " " if self.model.has_headings else ""
-        room = split.name - 1 - len(indent)
-        name = name_text(fitting(self.model.labels(index), room), room)
-        segments = [Segment(f"{indent}{name} ")]
-        for figure in split.figures:
-            text = figure.text(self.model, index)
-            style = self.paint_style(figure.style) if figure.style and text else None
-            segments.append(Segment(right(text, figure.width), style))
-        lane = self.model.lane(index)
-        time = self._time(index, lane, split.time, self.block if row == self.cursor else None)
-        return [*segments, Segment("  "), *time]
+        parts = self.columns.fit(width).parts_of(index)
+        segments = [Segment(text, self.paint_style(style) if style else None) for text, style in parts]
+        time_cells, selected = self.columns.time_cells(width), self.block if row == self.cursor else None
+        return [*segments, Segment("  "), *self._time(index, self.model.lane(index), time_cells, selected)]
 
     def _cells(self, index: int, lane: Lane, width: int, selected: int | None = None) -> Cells:
         key, model = (index, self.model.shown, width), self.model

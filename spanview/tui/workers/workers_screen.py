@@ -16,6 +16,7 @@ from spanview.display.units import count, duration
 from spanview.index.table import NO_ROW
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
+from spanview.reports.workers_model import Identities, Sort, WorkersModel, WorkersShape, key_of, processes_text
 from spanview.tui.app.settings import chosen
 from spanview.tui.keys import On, View
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
@@ -27,8 +28,8 @@ from spanview.tui.widgets.paint import name_text
 from spanview.tui.widgets.table import following
 from spanview.tui.widgets.work import Work
 from spanview.tui.widgets.zooming import Zoom
+from spanview.tui.workers.worker_bars import AWAITING, RUNNING, UNENDED
 from spanview.tui.workers.worker_lines import WaitingLine, WorkerHeads, WorkerLines
-from spanview.tui.workers.workers_model import Identities, Sort, WorkersModel, WorkersShape, key_of, processes_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,9 +79,16 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         yield WorkerHeads(self._model, self.zoom, self._sort_by, classes="heads")
         yield WaitingLine(self._model, self.zoom)
         yield self.rows
-        yield Legend(self._model, lambda: self._model.hatches)
+        yield Legend(self._model, self._hatches)
         yield TwoSided(classes="chosen", id="lane")
         yield TwoSided(classes="chosen", id="block")
+
+    def _hatches(self) -> str:
+        """Return what hatched time is, where there may be some."""
+        has_unended = any(lane.blocks.unended for lane in self._model.shape.lanes)
+        texts = [f"{RUNNING} runs now"] if self._model.something_runs else []
+        texts += [f"{AWAITING} awaits others"] if self._model.awaits else []
+        return "  ".join(texts + ([f"{UNENDED} no end seen"] if has_unended else []))
 
     def on_mount(self) -> None:
         """Find out what workers did, in a thread."""

@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING, Any, Final
 from rich.cells import cell_len
 
 from spanview.analysis.consistent import NO_TIMES
-from spanview.analysis.intervals import Covered
+from spanview.analysis.intervals import Covered, Timed
 from spanview.analysis.ray.names import RAN, rays_own_names, short_names
 from spanview.analysis.ray.workers import Role, Worker, empty_files, process_name, worker_of
 from spanview.analysis.telling import part
+from spanview.analysis.window import Window
 from spanview.display.units import count
 from spanview.index.table import NO_ROW
 from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
-from spanview.tui.trace.runs import Timed
-from spanview.tui.widgets.window import Window
-from spanview.tui.workers.worker_bars import AWAITING, RUNNING, UNENDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -515,13 +513,14 @@ class WorkersModel:
         return max(self._known_until[rows[block]] for block in unended)
 
     @property
-    def hatches(self) -> str:
-        """What hatched time is, where there may be some."""
-        has_unended = any(lane.blocks.unended for lane in self.shape.lanes)
-        texts = [f"{RUNNING} runs now"] if self._doing else []
-        awaits = any(lane.awaited_ns or lane.open_awaited.starts for lane in self.shape.lanes)
-        texts += [f"{AWAITING} awaits others"] if awaits else []
-        return "  ".join(texts + ([f"{UNENDED} no end seen"] if has_unended else []))
+    def awaits(self) -> bool:
+        """Whether a worker likely only awaits others at some time."""
+        return any(lane.awaited_ns or lane.open_awaited.starts for lane in self.shape.lanes)
+
+    @property
+    def something_runs(self) -> bool:
+        """Whether a worker runs something now, likely."""
+        return bool(self._doing)
 
     def shown_share(self, index: int) -> float:
         """Return what share of the time that is shown a worker was busy, with what runs now or was lost."""

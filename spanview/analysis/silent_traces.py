@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from spanview.analysis.silent import silent_failures
+from spanview.analysis.trace_lists import FailedSilently
 from spanview.index.arrays import copy_of
 from spanview.model.times import NO_TIME
-from spanview.tui.traces.traces_model import FailedSilently
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

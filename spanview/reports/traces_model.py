@@ -10,23 +10,30 @@ from spanview.analysis.query.since import PAUSE_NS
 from spanview.analysis.ray.names import ShortNames
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.serve.requests import name_of_trace
-from spanview.display.trace_words import PARENT_NOT_SEEN, count_without_end, last_known_ns, name_without_root
-from spanview.display.units import moment
+from spanview.analysis.trace_lists import FailedSilently, TraceColumn
+from spanview.display.trace_words import (
+    PARENT_NOT_SEEN,
+    STILL_COMING,
+    count_without_end,
+    last_known_ns,
+    name_without_root,
+)
+from spanview.display.units import count, moment
 from spanview.index.lives import OpenEnd, most_open
 from spanview.index.table import NO_ROW
 from spanview.model.codes import ERROR
 from spanview.model.ids import format_span_id
 from spanview.model.times import NO_TIME
-from spanview.tui.traces.columns import TraceColumn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from spanview.analysis.ray.running import Living
+    from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.trace_columns import Points, TraceColumns
+    from spanview.analysis.trace_lists import TraceGroup
     from spanview.index.arrays import Flags
     from spanview.index.store import Store
-    from spanview.tui.traces.groups_model import GroupRow
-    from spanview.tui.traces.plot_model import Grid
-    from spanview.tui.traces.traces_bulk import TraceColumns
 
 _KEPT_FACTS: Final = 4096
 HUGE: Final = 5_000
@@ -37,6 +44,11 @@ _QUICK: Final = 200_000
 _MOST_READ_AT_ONCE: Final = 50
 """Records that may be read before the next key."""
 """So many traces are grouped in some ten milliseconds."""
+_GROWING, _LOADING, _INCOMPLETE = ("●", STILL_COMING), ("·", "loading"), ("◌", "incomplete")
+_RUNNING: Final = ("●", "running")
+_MADE_GOOD: Final = (" ", "retried")
+_MERGED: Final = ("≡", "several runs, likely")
+"""States of traces: a mark, and a word where no figure says so."""
 _Visit: TypeAlias = "tuple[bool, int, int]"
 """Failures are visited from the greatest on: whether it lasted, when it was, its trace."""
 _DAY_NS: Final = 86_400 * 1_000_000_000
@@ -67,19 +79,19 @@ class TraceFacts(NamedTuple):
     """Distinct services that its spans have."""
 
 
-class FailedSilently(NamedTuple):
-    """How something failed in a trace without an error."""
-
-    label: str
-    """In a word or two."""
-    lasted: bool
-    """Whether no retry made all of it good."""
-    newest_ns: int
-    """When the newest of it ended, or was lost, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
-
-
 class TracesModel:
     """The list of traces."""
+
+    stitches_huge = False
+    """Whether `facts` stitches huge traces, too."""
+    is_loading = False
+    """Whether there is more to read."""
+    is_drilled = False
+    """Whether only traces of one root name are listed."""
+    only_failed = False
+    """Whether only traces are listed that have failed."""
+    spans_days = False
+    """Whether the starts are more than a day apart."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -90,7 +102,6 @@ class TracesModel:
         self.sort, self.descending = TraceColumn.START, True
         self.only_root: str | None = None
         """Only traces with this root name, when `is_drilled`."""
-        self.is_drilled = False
         self.matching: set[int] | None = None
         """Only these traces; None for all."""
         self.silent: Mapping[int, FailedSilently] = {}
@@ -104,8 +115,8 @@ class TracesModel:
         """Until when traces are known to have run that lack an end, in nanoseconds since 1970."""
         self.open_ends: Mapping[int, OpenEnd] = {}
         """What is known of the ends of these."""
-        self.only_failed = False
-        """Only traces that have failed."""
+        self.growing: set[int] = set()
+        """Traces that have grown lately, or may still grow."""
         self.limit: set[int] | None = None
         """Only these of the traces that are there already; newer ones are listed too."""
         self._choose: Callable[[Store], set[int] | None] | None = None
@@ -117,8 +128,6 @@ class TracesModel:
         self._plotted = array("I")
         """Traces that would be listed if no times were picked."""
         self.longest_ns = 1
-        self.spans_days = False
-        """Whether the starts are more than a day apart."""
         self.root_groups = RootGroups(store)
         """What traces are grouped by."""
         self.errors = 0
@@ -129,7 +138,7 @@ class TracesModel:
         self._facts: OrderedDict[int, tuple[int, TraceFacts]] = OrderedDict()
         self._visited: tuple[object, Mapping[int, _Visit]] | None = None
         """When failures are visited, as it was found out last, and what of."""
-        self._groups: tuple[object, list[GroupRow]] | None = None
+        self._groups: tuple[object, list[TraceGroup]] | None = None
         """The groups as they were counted last, and what of; the key that shows them comes often."""
 
     @property
@@ -174,7 +183,7 @@ class TracesModel:
             return
         import numpy as np
 
-        from spanview.tui.traces.traces_bulk import TraceColumns, as_array
+        from spanview.analysis.trace_columns import TraceColumns, as_array
 
         columns = TraceColumns(self._store, self.root_groups, self.known_until)
         listed = np.ones(columns.count, np.bool_)
@@ -266,8 +275,8 @@ class TracesModel:
             failed[trace] = self.has_lasting_errors(trace)
         return failed | columns.flags_of(trace for trace, silent in self.silent.items() if silent.lasted)
 
-    def grid(self, columns: int, rows: int, lit: Sequence[str | None] = ()) -> Grid | None:
-        """Return durations over time, of the traces outside of picked times too.
+    def points(self, lit: Sequence[str | None] = ()) -> Points | None:
+        """Return what a plot has of the listed traces, and of those outside of picked times; None where there is none.
 
         Args:
             lit: The root name whose traces are set off from all others; none without.
@@ -276,15 +285,14 @@ class TracesModel:
             return None
         import numpy as np
 
-        from spanview.tui.traces.traces_bulk import Points, TraceColumns, grid_of
+        from spanview.analysis.trace_columns import Points, TraceColumns
 
         of_all = TraceColumns(self._store, self.root_groups, self.known_until)
         traces = np.array(self._plotted, np.int64)
         are_lit = of_all.group_is(lit[0])[traces] if lit else None
-        points = Points(of_all.starts[traces], of_all.durations[traces], self.have_failed(of_all)[traces])
-        return grid_of(points, columns, rows, are_lit)
+        return Points(of_all.starts[traces], of_all.durations[traces], self.have_failed(of_all)[traces], are_lit)
 
-    def groups(self, incomplete: bytes | None = None) -> list[GroupRow]:
+    def groups(self, incomplete: bytes | None = None) -> list[TraceGroup]:
         """Return the listed traces by root name, the most frequent first.
 
         Args:
@@ -297,19 +305,19 @@ class TracesModel:
             self._groups = counted, self.with_open_durations(self.counted_groups(self.order, incomplete))
         return self._groups[1]
 
-    def counted_groups(self, listed: array[int], incomplete: bytes | None) -> list[GroupRow]:
+    def counted_groups(self, listed: array[int], incomplete: bytes | None) -> list[TraceGroup]:
         """Return groups as `groups` does, with durations of what has ended alone; also for a thread.
 
         Args:
             listed: The traces, in an array that nobody adds to.
         """
-        from spanview.tui.traces.traces_bulk import TraceColumns, groups_of
+        from spanview.analysis.trace_columns import TraceColumns, groups_of
 
         self.root_groups.find_routes()
         columns = TraceColumns(self._store, self.root_groups, self.known_until)
         return groups_of(columns, self.have_failed(columns), listed, incomplete)
 
-    def with_open_durations(self, rows: Sequence[GroupRow]) -> list[GroupRow]:
+    def with_open_durations(self, rows: Sequence[TraceGroup]) -> list[TraceGroup]:
         """Return groups with durations of traces that lack an end."""
         open_ns = defaultdict[str | None, dict[int, OpenEnd]](dict)
         for trace in {*self.order} & self.known_until.keys() if self.known_until else ():
@@ -334,7 +342,7 @@ class TracesModel:
         """Return the listed traces with a root name, from the top; None for those without a root."""
         import numpy as np
 
-        from spanview.tui.traces.traces_bulk import TraceColumns, as_array
+        from spanview.analysis.trace_columns import TraceColumns, as_array
 
         listed = np.array(self.order, np.int64)
         return as_array(listed[TraceColumns(self._store, self.root_groups).group_is(name)[listed]])
@@ -387,7 +395,72 @@ class TracesModel:
             visits[trace] = *visit, trace
         return visits
 
+    # -- what marks traces -------------------------------------------------------------------------------------------
+
+    def take_living(self, living: Living, now_ns: int) -> None:
+        """Take in which traces may still grow, and which run, as of now, in nanoseconds since 1970."""
+        self.growing |= living.growing
+        self.open_ends = living.open_ends
+        self.known_until = {**living.known_until, **dict.fromkeys(living.running, now_ns)}
+
+    def mark_silent(
+        self, silent: Mapping[int, FailedSilently], lost: Mapping[int, str], spans: Mapping[int, Unended]
+    ) -> None:
+        """Mark traces in which something failed without an error, or was lost with its process.
+
+        Args:
+            lost: How, in a word or two, by trace.
+            spans: Those that are lost, by row.
+        """
+        of_spans, starts = self._store.spans, self._store.trace_table.start_ns
+        newest = {trace: (True, starts[trace]) for trace in lost}
+        newest |= dict.fromkeys({of_spans.trace[row] for row in spans}, (False, NO_TIME))
+        for row, span in spans.items():
+            trace, ended = of_spans.trace[row], max(span.seen_ns, of_spans.last_ns(row))
+            newest[trace] = max(newest[trace], (row not in self.made_good, ended))
+        marked = {trace: FailedSilently(label, *newest[trace]) for trace, label in lost.items()}
+        for trace, failed in silent.items():
+            marked[trace] = FailedSilently(failed.label, *max(failed[1:], newest.get(trace, failed[1:])))
+        self.silent = marked
+
     # -- one trace ---------------------------------------------------------------------------------------------------
+
+    def state(self, trace: int) -> tuple[str, str]:
+        """Return the mark of a trace, and what is said of it where no figure does."""
+        silent = None if self.is_loading else self.silent.get(trace)
+        label = "" if silent is None or not silent.lasted else silent.label
+        if trace in self.growing and not self.is_loading:
+            mark, word = _RUNNING if self.open_ends.get(trace) is OpenEnd.RUNS else _GROWING
+            return mark, f"{word}, {label}" if label else word
+        if self.has_lasting_errors(trace):
+            return "✖", _MERGED[1] if trace in self.merged else label
+        if label:
+            return "!", label
+        if (open_calls := self.open_calls.get(trace)) and not self.is_loading:
+            # What the first rows need not is imported late.
+            from spanview.display.call_text import without_attempt_text
+
+            return "◌", without_attempt_text(open_calls, open_calls)
+        if trace in self.merged:
+            return _MERGED
+        facts = self.facts(trace)
+        if facts is None or (facts.complete and not facts.without_end):
+            return _MADE_GOOD if self.is_visited(trace) and not self.is_loading else (" ", "")
+        if self.is_loading:
+            return _LOADING
+        return _INCOMPLETE if not facts.complete else ("◌", f"{count(facts.without_end, 'span')} without an end")
+
+    def lasted(self, trace: int) -> tuple[int | None, OpenEnd | None]:
+        """Return how long a trace lasted, as far as that is known, and what is known of its end."""
+        end, facts, table = self.open_end(trace), self.facts(trace), self._store.trace_table
+        if end is not None:
+            return self.duration_ns(trace), end
+        if facts is not None and facts.without_end and trace not in self.known_until:
+            # Nobody has asked yet what has become of a span without an end.
+            seen_ns = facts.last_ns - table.start_ns[trace]
+            is_known = seen_ns > 0 and table.start_ns[trace] != NO_TIME
+            return seen_ns if is_known else None, OpenEnd.EARLIEST
+        return table.duration_ns(trace), None
 
     def duration_ns(self, trace: int) -> int:
         """Return nanoseconds from the least start to the greatest end, or to `known_until`; -1 where one is missing."""
@@ -440,7 +513,7 @@ class TracesModel:
         known, version = self._facts.get(trace), table.version(trace)
         if known is not None and known[0] == version:
             return known[1]
-        if table.span_count[trace] > HUGE:
+        if table.span_count[trace] > HUGE and not self.stitches_huge:
             return known[1] if known is not None else None
         tree, spans = self._store.tree(trace), self._store.spans
         if not tree.rows:

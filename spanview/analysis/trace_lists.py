@@ -1,7 +1,8 @@
-"""What is known of the traces of one root name."""
+"""What lists of traces are sorted by, what marks traces in them, and what is known of those of one root name."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -10,7 +11,28 @@ if TYPE_CHECKING:
     from spanview.index.lives import OpenEnd
 
 
-class GroupRow(NamedTuple):
+class TraceColumn(StrEnum):
+    """What traces can be sorted by, in words."""
+
+    START = "start"
+    DURATION = "duration"
+    SPANS = "spans"
+    ERRORS = "errors"
+    ROOT = "root name"
+
+
+class FailedSilently(NamedTuple):
+    """How something failed in a trace without an error."""
+
+    label: str
+    """In a word or two."""
+    lasted: bool
+    """Whether no retry made all of it good."""
+    newest_ns: int
+    """When the newest of it ended, or was lost, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
+
+
+class TraceGroup(NamedTuple):
     """Traces of one root name."""
 
     name: str | None
@@ -41,7 +63,7 @@ class GroupRow(NamedTuple):
         return self.failed / self.traces
 
 
-def in_usual_order(rows: Iterable[GroupRow]) -> list[GroupRow]:
+def in_usual_order(rows: Iterable[TraceGroup]) -> list[TraceGroup]:
     """Return groups by how many traces they have, the most frequent first, then by name."""
     by_name = sorted(sorted(rows, key=lambda row: row.name is None), key=lambda row: row.name or "")
     return sorted(by_name, key=lambda row: row.traces, reverse=True)

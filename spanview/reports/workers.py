@@ -1,0 +1,165 @@
+"""Workers: how busy each process was, and how long it did nothing."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from time import time_ns
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len
+
+from spanview.analysis.telling import unheard
+from spanview.display.cells import fitting, name_text
+from spanview.display.sanitise import sanitise
+from spanview.display.units import duration
+from spanview.model.times import NO_TIME
+from spanview.reports.report import Report
+from spanview.reports.table import INTEGER, NUMBER, TEXT, TIME_NS, Piece, Table, TableColumn, counted, fact, timed
+from spanview.reports.workers_model import Identities, Sort, WorkersModel, WorkersShape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from spanview.index.store import Store
+
+_NARROWEST, _NARROW, _WIDE = 72, 96, 150
+"""Cells from which on there is room for gaps, for the number of spans, and for two more figures."""
+_NOTHING: Final = "no spans here, so no workers"
+
+
+def _share_column(
+    model: WorkersModel, head: str, name: str, meaning: str, share_of: Callable[[int], float | None], **more: Any
+) -> TableColumn[int]:
+    def text(index: int) -> str:
+        share = share_of(index)
+        return "–" if share is None else f"{model.at_least(index, share)}{share:.0%}"
+
+    return TableColumn(head, text=text, name=name, meaning=meaning, json=share_of, schema=NUMBER, **more)
+
+
+def workers_table(model: WorkersModel) -> Table[int]:
+    """Return the columns of workers, by their indices among all; who each is takes what the others leave."""
+
+    def of_lane(name: str) -> Callable[[int], Any]:
+        value = attrgetter(name)
+        return lambda index: value(model.lane(index))
+
+    def of_worker(name: str) -> Callable[[int], str | None]:
+        value = attrgetter(name)
+        return lambda index: str(value(model.shape.workers[index])) or None
+
+    def own_time(part: int) -> Callable[[int], int]:
+        return lambda index: model.own_time(index)[part]
+
+    def indent() -> str:
+        return " " if model.has_headings else ""
+
+    def name(index: int, cells: int) -> Iterator[Piece]:
+        room = cells - 1 - len(indent())
+        yield Piece(f"{indent()}{name_text(fitting(model.labels(index), room), room)} ")
+
+    def name_cells(index: int) -> int:
+        return cell_len(sanitise(model.labels(index)[0])) + 1 + len(indent())
+
+    def own_share(index: int) -> float | None:
+        busy_ns, length_ns = model.own_time(index)
+        return busy_ns / length_ns if length_ns and model.is_busy_known(index) else None
+
+    def shown_share(index: int) -> float | None:
+        return model.shown_share(index) if model.is_busy_known(index) else None
+
+    def gap(index: int) -> str:
+        gap_ns = model.gap_ns(index)
+        return ("≤ " if model.at_most(index) else "") + duration(gap_ns) if gap_ns else "–"
+
+    return Table(
+        (
+            TableColumn(
+                "WORKER",
+                parts=name,
+                wants=name_cells,
+                key=Sort.NAME.value,
+                name="name",
+                meaning="who it is: the driver, a worker, an actor, a replica, or a process of a service",
+                json=lambda index: model.labels(index)[0],
+            ),
+            counted("SPANS", "span_count", "its spans", of_lane("spans"), width=8, from_width=_NARROW),
+            counted(
+                "ERR", "error_count", "spans with status ERROR", of_lane("errors"), width=6, style="error", key="errors"
+            ),
+            _share_column(
+                model,
+                "BUSY",
+                "busy_share",
+                "what share of the time of all workers it was busy, from 0 to 1; of what is shown, on the screen",
+                shown_share,
+                width=7,
+                key=Sort.BUSY.value,
+            ),
+            _share_column(
+                model,
+                "OF OWN",
+                "own_busy_share",
+                "what share of its own time it was",
+                own_share,
+                width=8,
+                from_width=_WIDE,
+            ),
+            counted(
+                "CONCURRENT",
+                "max_concurrency",
+                "how many of its outermost spans ran at the same time, at most",
+                of_lane("max_concurrency"),
+                text=lambda index: f"{model.lane(index).max_concurrency:,}",
+                width=12,
+                from_width=_WIDE,
+            ),
+            timed(
+                "MAX GAP",
+                "max_gap_ns",
+                "the longest time in which it did nothing",
+                model.gap_ns,
+                text=gap,
+                width=11,
+                style="dim",
+                key=Sort.GAP.value,
+                from_width=_NARROWEST,
+            ),
+            fact(
+                "busy_ns",
+                "how long it was busy, and didn't only await others",
+                INTEGER,
+                lambda index: model.own_time(index)[0],
+            ),
+            fact(
+                "own_ns",
+                "how long its own time was, from its first start to its last end",
+                INTEGER,
+                lambda index: model.own_time(index)[1],
+            ),
+            fact("awaited_share", "what share of that it only awaited others, likely", NUMBER, model.awaited_share),
+            fact(
+                "start_ns",
+                "when its first span began, in nanoseconds since 1970",
+                TIME_NS,
+                lambda index: None if (start := model.lane(index).start_ns) == NO_TIME else start,
+            ),
+            fact("restarts", "how often it was restarted", INTEGER, lambda index: len(model.lane(index).restarts)),
+            *(fact(name, f"its {name.replace('_', ' ')}", TEXT, of_worker(name)) for name in _OF_WORKER),
+        ),
+    )
+
+
+_OF_WORKER: Final = ("pid", "node", "actor", "actor_id", "job")
+
+
+def workers_report(store: Store, traces: Sequence[int] | None = None) -> Report[int]:
+    """Return what each process did in some traces, None for all, in the order in which they began, by node."""
+    until = {} if store.ask_lives is None else store.ask_lives(store).known_until()
+    if traces is not None:
+        chosen = {*traces}
+        until = {row: ns for row, ns in until.items() if store.spans.trace[row] in chosen}
+    model = WorkersModel(store)
+    model.take(WorkersShape.of(store, Identities(store), traces, unheard, until=until))
+    model.take_running((), until, time_ns())
+    return Report("workers", workers_table(model), model.order, nothing=_NOTHING)

@@ -64,6 +64,7 @@ _TAKES_QUERY: Final = {
     "-fq": ("--follow", "--query"),
     "--query": ("--query",),
     "--fail-on": ("--fail-on",),
+    "--sort": ("--sort",),
 }
 _WITHOUT_PATHS: Final = frozenset(("collect", "receive"))
 _KEEP: Final = ("logs", "metrics", "all")
@@ -376,6 +377,8 @@ def _mistakes(given: Options) -> dict[str, object]:
             on_cluster and (not paths or "-" in paths)
         ),
         f"--ray replaces PATH: leave out {(*paths, '')[0]}": given.ray is not None and not on_cluster and paths,
+        "--limit can't be combined with --follow": given.follow and given.limit is not None,
+        "--save can't be combined with --ray: the spans stay on the cluster": on_cluster and given.save is not None,
         "--port needs --web": given.port is not None and not given.web,
         "--width needs --bars": given.width is not None and not given.bars,
         "--shift-to-now can't be combined with --follow": given.follow and given.shift_to_now,
@@ -488,6 +491,7 @@ def _whole_number(least: int, most: int, expected: str) -> Callable[[str], int]:
     return number
 
 
+_at_least_one: Final = _whole_number(1, 999_999_999, "a number above 0")
 _port: Final = _whole_number(0, 65_535, "a port up to 65535, or 0 for any free port")
 
 
@@ -648,7 +652,7 @@ _OPTIONS: Final = (
     _option("view", "--web", "show the viewer in a browser on this machine; prints the address"),
     _option("view", "--port N", "port for --web (default: any free port)", type=_port),
     _option("tree", "--svg FILE", "write the waterfall as an SVG picture, completely or not at all"),
-    _option("export tree", "--force", "overwrite an existing file"),
+    _option("export tree stats", "--force", "overwrite an existing file"),
     _option("tree", "--bars", "draw the waterfall as text, for a chat or a ticket"),
     _option(
         "tree",
@@ -693,6 +697,18 @@ _OPTIONS: Final = (
         "github (annotations) or junit (XML)",
         default="text",
         choices=GATE_FORMATS,
+    ),
+    _option(
+        "stats diff",
+        "--sort COLUMN",
+        "sort the table by a column, by its name in JSON or the end of it: p95, self_time; -p95 reverses the order",
+    ),
+    _option("tree", "--limit N", "print at most so many traces, the first ones", type=_at_least_one),
+    _option("stats diff", "--limit N", "print at most so many rows, the first ones", type=_at_least_one),
+    _option(
+        "stats",
+        "--save FILE",
+        "also save what the statistics rest on, without attributes, for spanview diff FILE PATH; .gz is compressed",
     ),
     _option(
         "explain stats check diff",

@@ -112,6 +112,12 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["check", "--ignore", "clock_skw", "1.json"], ["no such kind", "did you mean clock_skew?"]),
     (["check", "--ignore", "sunshine", "1.json"], ["no such kind of finding or problem; the page check lists them"]),
     (["check", "--severity", "bad", "1.json"], ["bad: expected info, warning, error or none"]),
+    (["stats", "--sort", "p59", "1.json"], ["--sort p59: there is no such column; there are name, key, count"]),
+    (["stats", "--sort", "cuont", "1.json"], ["duration_ns.max; did you mean count?"]),
+    (["stats", "--sort", "histogram", "1.json"], ["--sort histogram: there is no such column"]),
+    (["stats", "--limit", "0", "1.json"], ["0: expected a number above 0"]),
+    (["tree", "--limit", "2", "-f", "1.json"], ["--limit can't be combined with --follow"]),
+    (["check", "--limit", "2", "1.json"], ["--limit is an option of tree, stats, diff"]),
     (["stats", "--format", "junit", "1.json"], ["junit: expected text, json, csv or markdown"]),
     (["spans", "-q", "=5", "1.json"], ["character 1"]),
     (["stats", "nowhere"], ["nowhere: no such file or folder\n"]),
@@ -321,6 +327,65 @@ def test_fail_on_says_how_many(folder: Path) -> None:
     done = spanview("check", "--fail-on", "status=ERROR", "1.json", folder=folder)
     assert done.status == 1
     assert "1 span matched" in done.notices
+
+
+@pytest.mark.parametrize(
+    ("by", "keys"),
+    [
+        ("duration_ns.p95", ["gamma", "alpha", "beta"]),
+        ("p95", ["gamma", "alpha", "beta"]),
+        ("-p95", ["beta", "alpha", "gamma"]),
+        ("-duration.max", ["beta", "alpha", "gamma"]),
+        ("self_time", ["gamma", "alpha", "beta"]),
+        ("name", ["alpha", "beta", "gamma"]),
+        ("-key", ["gamma", "beta", "alpha"]),
+        ("errors", ["gamma", "alpha", "beta"]),
+    ],
+)
+def test_tables_are_sorted_and_cut(folder: Path, by: str, keys: Sequence[str]) -> None:
+    """`--sort` takes the name of a column in JSON, or its end; `--limit` keeps the first rows, in every format."""
+    build = Builder()
+    spans = [*build.draw("alpha 0-10\n  beta 2-5", trace=1), build.span("gamma", trace=2, status="ERROR", duration=30)]
+    open_ = build.span("open", trace=3, duration=None)
+    (folder / "1.json").write_bytes(file_of([*spans, open_]))
+    words = ("stats", "1.json", "--sort", by)
+    printed = [row["key"] for row in strictly(spanview(*words, "--json", folder=folder).output)["rows"]]
+    assert [key for key in printed if key != "open"] == keys
+    # What has no duration comes last in either order.
+    assert printed[-1] == "open" or by in {"errors", "name", "-key"}
+    for format_, heads in (("json", 0), ("csv", 1), ("markdown", 2), ("text", 1)):
+        done = spanview(*words, "--limit", "2", "--format", format_, folder=folder)
+        assert "2 rows left out by --limit 2" in done.notices
+        if heads:
+            assert len(done.text.splitlines()) == heads + 2
+        else:
+            assert [row["key"] for row in strictly(done.output)["rows"]] == printed[:2]
+    assert "left out" not in spanview(*words, "--limit", "4", folder=folder).notices
+
+
+def test_comparisons_are_sorted_by_changes(folder: Path) -> None:
+    """`p95` is the change of P95, greatest rise first; the side has its own name."""
+    slow = Builder().draw("alpha 0-12\n  beta 2-11", trace=1)
+    (folder / "2.json").write_bytes(file_of(slow))
+    words = ("diff", "1.json", "2.json", "--by", "name", "--json", "--sort")
+    names = {
+        by: [row["name"] for row in strictly(spanview(*words, by, folder=folder).output)["rows"]]
+        for by in ("p95", "-p95", "duration_ns.p95.a", "name")
+    }
+    assert names == {
+        "p95": ["beta", "alpha", "gamma"],
+        "-p95": ["alpha", "beta", "gamma"],
+        "duration_ns.p95.a": ["gamma", "alpha", "beta"],
+        "name": ["alpha", "beta", "gamma"],
+    }
+
+
+def test_trees_of_the_first_traces(folder: Path) -> None:
+    """`tree --limit` prints so many, and says how many it leaves out."""
+    done = spanview("tree", "--limit", "1", "1.json", folder=folder)
+    assert done.text.count("trace 0") == 1
+    assert done.notices == "spanview: 1 trace left out by --limit 1\n"
+    assert spanview("tree", "--limit", "2", "1.json", folder=folder) == spanview("tree", "1.json", folder=folder)
 
 
 def test_minus_is_standard_output(folder: Path) -> None:

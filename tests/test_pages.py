@@ -109,12 +109,14 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, output_format in (("saved.json", "trace-tree"), ("jaeger.json", "jaeger")):
         words = ("export", "--format", output_format, "-o", name, folder / "before")
         assert spanview(*words, folder=folder).status == 0
+    assert spanview("stats", "before", "--save", "base.jsonl.gz", folder=folder).status == 0
     return folder
 
 
 def with_places(command: str, folder: Path) -> str:
     """Return a command that reads a folder in the places of those that the pages name."""
     command = re.sub(r"/tm[p]/(?:ray/session_latest/)?(spans|before|after|logs)\b", rf"{folder}/\1", command)
+    command = re.sub(r"(?<=diff )base\.", f"{folder}/base.", command)
     return re.sub(r"(?<=\s)(saved\.json|worker\.out|jaeger\.json(?!\S)|my-spans)(?=\s|$)", rf"{folder}/\1", command)
 
 

@@ -19,7 +19,7 @@ from spanview.commands.coloring import paint_for
 from spanview.commands.output import terminal_width
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import nothing_in, notice_problems, say, why_nothing
-from spanview.commands.tables import FOR_CI, MARKDOWN, TEXT, gate_case, last_end, print_for_ci, print_report
+from spanview.commands.tables import FOR_CI, MARKDOWN, TEXT, arranged, gate_case, last_end, print_for_ci, print_report
 from spanview.display.diff_text import Labels, per_trace_text, side_lines
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count
@@ -109,7 +109,7 @@ def run(options: Options) -> int:
     of_a, of_b = ({"type": side.type, "value": side.value} for side in sides)
     head = {"a": of_a | asdict(merged.a), "b": of_b | asdict(merged.b), **totals_to_json(merged)}
     of_gates = gates_report(gates)
-    report = comparison_report(merged, paths, by, head | {"gates": of_gates.document()["rows"]})
+    report = arranged(comparison_report(merged, paths, by, head | {"gates": of_gates.document()["rows"]}), options)
     if options.format in FOR_CI:
         print_for_ci(options, [*map(gate_case, gates)], max(last_end(side.store) for side in sides))
     elif options.format == TEXT:

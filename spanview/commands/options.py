@@ -50,6 +50,12 @@ class Options(NamedTuple):
     """Of an explanation, at most."""
     value: str | None = None
     """The key of the attribute whose numbers are added up; None for durations."""
+    sort: str | None = None
+    """The column that a table is sorted by, - before it for the reverse order; None for the table's own order."""
+    limit: int | None = None
+    """Rows of a table, or traces, that are printed; None for all."""
+    save: str | None = None
+    """The file that keeps what the statistics rest on."""
     fail_on: tuple[str, ...] = ()
     """Queries, of which none may match a span, and figures with limits; of `diff`, changes of figures."""
     severity: str = "warning"

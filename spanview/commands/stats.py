@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.analysis.ray.unended import fates_text
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
-from spanview.commands.tables import JSON, print_report
+from spanview.commands.tables import JSON, arranged, print_report
 from spanview.model.problems import QueryError
 from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
@@ -40,7 +40,13 @@ def run(options: Options) -> int:
     unended = {} if options.format == JSON else unended_in(store, session=latest_session(options.environment))
     if fates := fates_text(unended.values()):
         say(f"spans without an end are counted, but excluded from durations: {fates}")
-    print_report(_report(options.by, options.value, store, traces), options)
+    report = arranged(_report(options.by, options.value, store, traces), options)
+    if options.save is not None:
+        from spanview.exports.baseline import baseline_chunks
+        from spanview.exports.files import write_atomically
+
+        write_atomically(options.save, baseline_chunks(store, traces, options.save), force=options.force)
+    print_report(report, options)
     return 0
 
 
@@ -57,7 +63,7 @@ def _run_on_cluster(options: Options, address: str) -> int:
     with working(options, address) as work:
         groups, tallies = statistics_on_cluster(work.tasks, work.job, options.by)
     work.notice(tallies, len(groups))
-    print_report(report_of(groups, options.by), options)
+    print_report(arranged(report_of(groups, options.by), options), options)
     return 0
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from spanview.commands.coloring import paint_for
 from spanview.commands.output import terminal_width, write_to_standard_output
 from spanview.commands.standard_error import say
+from spanview.display.units import count
 from spanview.model.times import NO_TIME
 from spanview.reports.ci import Case, Level, github_lines, junit_lines
 from spanview.reports.gates import STYLES
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from spanview.reports.gates import GateRow
     from spanview.reports.report import Report
 
+Row = TypeVar("Row")
 TEXT, JSON, CSV, MARKDOWN, GITHUB, JUNIT = "text", "json", "csv", "markdown", "github", "junit"
 """What tables are printed as."""
 FOR_CI: Final = frozenset((GITHUB, JUNIT))
@@ -41,6 +44,20 @@ def print_report(report: Report[Any], options: Options) -> None:
     else:
         lines = table_lines(report.table, report.rows, paint_for(options), terminal_width())
         sys.stdout.writelines(f"{line}\n" for line in lines)
+
+
+def arranged(report: Report[Row], options: Options) -> Report[Row]:
+    """Return a report in the order that was asked for, with as many rows as were; more are said on standard error.
+
+    Raises:
+        QueryError: There is no such column to sort by.
+    """
+    if options.sort is not None:
+        report = report.sorted_by(options.sort)
+    if options.limit is None or len(report.rows) <= options.limit:
+        return report
+    say(f"{count(len(report.rows) - options.limit, 'row')} left out by --limit {options.limit}")
+    return replace(report, rows=report.rows[: options.limit])
 
 
 def print_for_ci(options: Options, cases: Sequence[Case], end_ns: int) -> None:

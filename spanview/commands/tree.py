@@ -10,8 +10,9 @@ from spanview.analysis.ray.known_calls import KnownCalls, has_lone_calls
 from spanview.commands.coloring import paint_for
 from spanview.commands.following import until_interrupted, updates
 from spanview.commands.reading import begin, places, read_all
-from spanview.commands.standard_error import notice, say_if_nothing_matches
+from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.tree_text import trace_lines
+from spanview.display.units import count
 from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME
 from spanview.sources.places import latest_session
@@ -49,7 +50,9 @@ def run(options: Options) -> int:
             write_picture(store, traces, options.svg, force=options.force)
             return 0
         say_if_nothing_matches(store, traces, selection.query)
-        _print(store, traces, options)
+        _print(store, traces[: options.limit], options)
+        if more := len(traces[options.limit :]) if options.limit else 0:
+            say(f"{count(more, 'trace')} left out by --limit {options.limit}")
         return 0
     store, session = begin(options)
     printer = _FollowingPrinter(store, selection, options)

@@ -19,5 +19,6 @@ html           the format html
 arrow_spans    spans as columns of Arrow
 parquet        the format parquet
 by_name        the formats by their names
+baseline       what statistics rest on, to be compared with later
 files          a whole new file or the old one, never something in between
 """

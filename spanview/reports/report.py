@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from io import StringIO
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from spanview.formats.jsontext import dumps_strict
+from spanview.model.problems import QueryError
 from spanview.reports.table import TEXT
 
 if TYPE_CHECKING:
@@ -77,6 +79,31 @@ class Report(Generic[Row]):
         lines.writerows([_csv_value(value(row)) for value in values] for row in self.rows)
         return text.getvalue()
 
+    def sorted_by(self, by: str) -> Report[Row]:
+        """Return the report in the order of a column, what isn't known last.
+
+        Args:
+            by: Its name in JSON or the end of that; with - before it, the order is reversed. Names begin with A,
+                and all else with the greatest.
+
+        Raises:
+            QueryError: There is no such column.
+        """
+        wanted = by.removeprefix("-")
+        columns = [column for column in self.table.columns if _is_sortable(column)]
+        found = [column for tier in range(3) for column in columns if wanted.lower() in _labels(column)[tier]]
+        if not found:
+            names = [column.name or column.key for column in columns]
+            near = get_close_matches(wanted, names, 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise QueryError(f"--sort {by}: there is no such column; there are {', '.join(names)}{hint}")
+        value = found[0].value or found[0].json_value
+        ranks = [(rank, row) for row in self.rows if (rank := value(row)) is not None]
+        is_text = any(isinstance(rank, str) for rank, _ in ranks)
+        ordered = sorted(ranks, key=lambda each: each[0], reverse=is_text == by.startswith("-"))
+        unknown = [row for row in self.rows if value(row) is None]
+        return replace(self, rows=[*(row for _, row in ordered), *unknown])
+
     @property
     def renamed(self) -> dict[str, str]:
         """The names in JSON that have changed since the version before: what was called so, and is now."""
@@ -104,6 +131,25 @@ def _names(column: TableColumn[Any]) -> Iterator[str]:
     yield column.name
     if column.was:
         yield column.was
+
+
+def _is_sortable(column: TableColumn[Any]) -> bool:
+    schema = column.schema or TEXT
+    return bool(column.name or column.value) and not _is_nested(schema) and schema.get("type") != "array"
+
+
+def _labels(column: TableColumn[Any]) -> tuple[set[str], set[str], set[str]]:
+    """Return what a column may be called: as a whole, by the end of its name, or by what a screen sorts by.
+
+    `duration_ns.p95.change` is the column of a comparison that `p95` means.
+    """
+    parts = [part.removesuffix("_ns") for part in column.name.removesuffix(".change").split(".")]
+    ends = {".".join(parts[first:]) for first in range(len(parts))}
+    return {column.name}, ends if _is_main(column) else set(), {column.key, column.key.replace(" ", ".")}
+
+
+def _is_main(column: TableColumn[Any]) -> bool:
+    return not column.name.endswith((".a", ".b", ".ratio"))
 
 
 def _is_nested(schema: Mapping[str, Any]) -> bool:

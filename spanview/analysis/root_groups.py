@@ -13,11 +13,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from spanview.analysis.serve.requests import Part, part_of_name, route_in
+from spanview.analysis.ray.names import function_of
+from spanview.analysis.serve.requests import Part, name_of_trace, part_of_name, route_in
 from spanview.analysis.telling import unheard
 from spanview.index.table import NO_ROW
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
@@ -25,6 +28,21 @@ _WITH_PATH: Final = re.compile(r"(proxy_(?:http|websocket)_request \S+ \S+ )(?:/
 """As in `proxy_http_request Shop GET /cart/7`; the path may be empty."""
 _TRACES_PER_REPORT: Final = 256
 """Traces."""
+
+
+def names_of_root(name: str) -> Iterator[str]:
+    """Yield what a trace may be called by the name of its root, each once.
+
+    Its own, a request without what Serve calls the proxy's span, and all endings of a function's path that have whole
+    parts: `proxy_http_request Shop GET /` is `Shop GET /`; `__main__.load ray.remote` is `__main__.load`, and `load`.
+    """
+    yield name
+    if (request := name_of_trace(name)) != name:
+        yield request
+    if (path := function_of(name)) != name:
+        yield path
+        while path := path.partition(".")[2]:
+            yield path
 
 
 class RootGroups:

@@ -143,6 +143,11 @@ class Tallies:
         self._files[path].records += count
         self.records += count
 
+    def has_spans(self, path: str) -> bool:
+        """Tell whether a file has given a span, or one of Ray's own events."""
+        file = self._files.get(path)
+        return file is not None and bool(file.records or file.events)
+
     def each_file(self) -> list[tuple[str, FileTally]]:
         """Return all files by path, and what each has."""
         return sorted(self._files.copy().items())

@@ -163,8 +163,9 @@ class Reading:
         renewed = tail.renew()
         self.finish(tail)
         self._details.retire(tail.source)
-        self._truncations[path] += 1
-        if self._truncations[path] <= _MAX_TRUNCATIONS_REPORTED:
+        # Of a file that never had a span, such as a report that is written anew each minute, nothing is lost.
+        self._truncations[path] += self.sink.tallies.has_spans(path)
+        if 0 < self._truncations[path] <= _MAX_TRUNCATIONS_REPORTED:
             detail = (
                 f"the file was truncated or rewritten after {position:,} bytes were read; spans already read are kept"
             )

@@ -20,6 +20,8 @@ from builders import Builder, store_of
 from independent_reader import read_folder
 from programs import spanview as run
 from spanview.analysis.flame import flame
+from spanview.analysis.query.matches import matching_traces, rows_that_match
+from spanview.analysis.query.query import parse_query
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.stats import statistics
 from spanview.exports.losses import Losses
@@ -176,3 +178,27 @@ def test_call_paths_go_by_the_route_as_groups_do() -> None:
     )
     counts = {path.name: path.count for path in flame(store).paths if path.depth == 0}
     assert counts == {f"{PROXY}/cart/{{n}}": 3, f"{PROXY}/nowhere": 1}
+
+
+@pytest.mark.parametrize(
+    ("term", "kept"),
+    [
+        ('trace.root="Shop GET /cart"', ["request"]),
+        ("trace.root~^Shop", ["request"]),
+        ("trace.root=load", ["task"]),
+        ("trace.root=__main__.load", ["task"]),
+        ('trace.root="__main__.load ray.remote"', ["task"]),
+        ("trace.root!=load", ["request", "other"]),
+        ('trace.root!="Shop GET /cart"', ["task", "other"]),
+        ("trace.root=oad", []),
+    ],
+)
+def test_queries_know_roots_as_screens_show_them(term: str, kept: list[str]) -> None:
+    """As the span is called, and as its request or its function is; by columns as well as span by span."""
+    build, texts = Builder(), {"request": f"{PROXY}/cart", "task": "__main__.load ray.remote", "other": "download"}
+    store = store_of(*(build.span(name, trace=number) for number, name in enumerate(texts.values(), 1)))
+    query, names = parse_query(term), [*texts]
+    assert [names[row] for row in range(3) if query.keeps(store, row)] == kept
+    assert [names[row] for row in sorted(rows_that_match(store, query, range(3)))] == kept
+    found = set[int]().union(*(traces for traces, _ in matching_traces(store, query, range(3))))
+    assert [names[trace] for trace in sorted(found)] == kept

@@ -240,6 +240,26 @@ def test_what_has_become_of_spans_without_an_end(windows: Windows, tmp_path: Pat
         assert "lost, likely: its process (pid 8) has ended" in look.texts(".details td")
 
 
+def test_what_ray_says_of_a_wait(windows: Windows, tmp_path: Path) -> None:
+    """Letters begin the time of each cause where Ray's own events are beside the spans, as in the viewer."""
+    folder, path = Path(__file__).parents[2] / "fixtures" / "ray-events-hook", tmp_path / "page.html"
+    for store, letters in ((load_store(folder), ["a", "r"]), (load_store(folder / "spans"), [])):
+        (row, *_) = (
+            row
+            for row, name in enumerate(store.spans.name)
+            if store.names.texts[name] == "__main__.after ray.remote_worker"
+        )
+        chunks = html_chunks(store, [store.spans.trace[row]], Losses("html"), Surroundings(lambda _: {}))
+        path.write_bytes(b"".join(chunks))
+        with shown(windows, path) as look:
+            assert look.page.locator(".row .waited[d^=M]").count() == 1
+            assert look.texts(".row .causes text") == letters
+            assert any("a arguments " in text for text in look.texts(".details td")) is bool(letters)
+            # A row that is drawn anew has no letters of the one that it showed before.
+            look.press("a")
+            assert len(look.texts(".row .causes text")) <= len(letters)
+
+
 # -- finding one's way -------------------------------------------------------------------------------------------------
 
 

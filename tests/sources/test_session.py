@@ -611,6 +611,19 @@ def test_change_in_the_middle_is_seen(pieces: int, tmp_path: Path, monkeypatch: 
         assert made.kinds == [ProblemKind.TRUNCATED]
 
 
+@pytest.mark.parametrize("has_spans", [False, True])
+def test_a_file_without_spans_that_is_written_anew(tmp_path: Path, *, has_spans: bool) -> None:
+    """Nothing of a report is lost that a program writes anew each minute, as Ray does in `debug_state.txt`."""
+    path = tmp_path / "debug_state.txt"
+    path.write_bytes(b"NodeManager:\nNode ID: 7\n" * 9 + (spans("a") if has_spans else b""))
+    with reading(tmp_path) as made:
+        made.look()
+        path.write_bytes(b"NodeManager:\nNode ID: 8\n")
+        made.look()
+        made.look()
+        assert made.kinds == [ProblemKind.TRUNCATED] * has_spans
+
+
 def test_other_times_alone_are_no_change(tmp_path: Path) -> None:
     """A file that was touched, or has other rights, is what it was."""
     path = tmp_path / "1.json"

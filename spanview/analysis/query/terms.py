@@ -19,6 +19,7 @@ from spanview.analysis.query.base import (
     Term,
     child_hint,
     column_term,
+    fail_without_size,
     negation,
     text_term,
     values_test,
@@ -27,6 +28,7 @@ from spanview.analysis.query.everywhere import any_term, event_term, record_term
 from spanview.analysis.query.parse import RawBelow, RawGroup, fail
 from spanview.analysis.query.timetext import DURATIONS, TIMES, parse_clock, parse_duration, parse_moment
 from spanview.analysis.query.values import Number, number_of, values_of
+from spanview.analysis.root_groups import names_of_root
 from spanview.index.lives import State
 from spanview.index.table import NO_ROW
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
@@ -142,6 +144,14 @@ def _root_name(subject: Subject) -> str:
     store = subject.store
     row = store.trace_table.root_row[subject.trace]
     return "" if row == NO_ROW else store.names.texts[store.spans.name[row]]
+
+
+def _root_term(raw: RawTerm) -> Term:
+    """Return the test of all that a trace is called after its root: as the span is, as a request, as a function."""
+    if raw.operator not in {"=", "!=", "~"}:
+        fail_without_size(raw)
+    has = values_test(raw)
+    return column_term("trace.root", _root_name, lambda name: has([*names_of_root(name)]), of_trace=True)
 
 
 def _choice_term(raw: RawTerm, names: Sequence[str], read: Callable[[Subject], str]) -> Term:
@@ -320,7 +330,7 @@ QUERY_KEYS: Final[dict[str, Callable[[RawTerm], Term]]] = {
     "trace.errors": lambda raw: _size_term(
         raw, _NUMBER, lambda subject: subject.store.trace_table.error_count[subject.trace], of_trace=True
     ),
-    "trace.root": lambda raw: text_term(raw, _root_name, column="trace.root", of_trace=True),
+    "trace.root": _root_term,
     "trace.complete": _complete_term,
 }
 """What each of the language's own keys means, in the order of the proposals."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.analysis.query.complete import MAX_CHARACTERS, Vocabulary
 from spanview.analysis.query.terms import KINDS
 from spanview.analysis.query.values import text_of
+from spanview.analysis.serve.requests import name_of_trace
 from spanview.index.table import NO_ROW
 from spanview.model.codes import STATUS_NAMES
 
@@ -146,7 +147,8 @@ def _roots(store: Store) -> list[str]:
         rows = filter(NO_ROW.__ne__, store.trace_table.root_row[start : min(start + _ROWS_PER_TURN, count)])
         names.update(map(store.spans.name.__getitem__, rows))
         time.sleep(0)
-    return short_and_sorted(map(store.names.texts.__getitem__, names))
+    texts = [*map(store.names.texts.__getitem__, names)]
+    return short_and_sorted({*texts, *map(name_of_trace, texts)})
 
 
 def short_and_sorted(texts: Iterable[str]) -> list[str]:

@@ -86,6 +86,11 @@ class KnownCalls:
             return None
         return {kind.name.lower(): ns for kind, ns in self._waits.parts_of(row).items()}
 
+    @property
+    def told_waits(self) -> WaitReasons | None:
+        """What all calls waited for, by their first attempts; None where Ray itself says nothing."""
+        return None if self._store.ray is None else self._waits
+
     @cached_property
     def _waits(self) -> WaitReasons:
         from spanview.analysis.ray.waited_for import wait_reasons

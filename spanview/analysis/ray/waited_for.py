@@ -145,6 +145,12 @@ class WaitReasons:
         index = self._indexes.get(row)
         return index is not None and bool(self._are_certain[index])
 
+    @property
+    def certain(self) -> list[int]:
+        """The rows of the attempts whose waits Ray's own events explain."""
+        rows: list[int] = self._rows[self._are_certain].tolist()
+        return rows
+
     def last_parts(self, rows: Places, ns: NDArray[Any]) -> tuple[NDArray[Any], Flags]:
         """Return what the last stretches of attempts' waits were for, a row each, and where something is only likely.
 

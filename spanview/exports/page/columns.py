@@ -22,6 +22,7 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import call_names, short_names
 from spanview.analysis.ray.unended import known_until, unended_text
 from spanview.analysis.ray.unseen import guesses
+from spanview.analysis.ray.wait_causes import KINDS, LETTERS
 from spanview.analysis.ray.waits import waits_in
 from spanview.analysis.root_groups import RootGroups
 from spanview.analysis.serve.calls import served_in
@@ -111,9 +112,11 @@ class Columns:
             "note": notes,
             "silent": silent,
             "own": self._stretches(),
+            "causes": self._causes(),
         }
         """Of what few rows have, by the number of the row: `mark` stands behind a name, `note` is said of a placeholder
-        or of a span without an end, `own` are stretches in which nothing runs below a row that has something there."""
+        or of a span without an end, `own` are stretches in which nothing runs below a row that has something there, and
+        `causes` what a wait was for, each with how long: what is certain."""
 
     @property
     def overview(self) -> dict[str, Any]:
@@ -126,6 +129,7 @@ class Columns:
             "services": [*map(self._cut, self._services.numbers)],
             "files": [*self._files.numbers],
             "kinds": KIND_NAMES,
+            "causes": [[letter, cause.brief] for cause, letter in LETTERS.items()],
             "traces": self._traces | {"lasted": {str(number): text for number, text in self._lasted.items()}},
         }
 
@@ -358,6 +362,15 @@ class Columns:
             "file": self._filled(
                 _numbered_by(self._files, column["source"], lambda source: store.sources[source].path)
             ).tolist(),
+        }
+
+    def _causes(self) -> dict[int, list[int]]:
+        """Return what waits were for: the number of a cause and nanoseconds, of one after the other."""
+        waits = self._known.told_waits
+        of_rows = {} if waits is None else {row: waits.parts_of(row) for row in waits.certain}
+        return {
+            number: [part for cause, ns in of_rows[row].items() for part in (KINDS.index(cause), ns)]
+            for number, row in self._numbered(of_rows)
         }
 
     def _after_each_other(self, starts: NDArray[Any], traces: Sequence[int]) -> list[int | None]:

@@ -148,7 +148,7 @@ async function read_rows() {
   rows.end = new Int32Array(size);
   rows.joined_above = new Int32Array(size);
   rows.detail = new Int32Array(size);
-  for (const sparse of ["mark", "note", "silent", "own"]) {
+  for (const sparse of ["mark", "note", "silent", "own", "causes"]) {
     const [keys, values] = read.sparse[sparse] || [[], []];
     rows[sparse === "own" ? "stretches" : sparse] = new Map(keys.map((key, index) => [key, values[index]]));
   }
@@ -816,6 +816,7 @@ class TraceView {
     const tree = make("span.tree", make("span.indent"), make("span.arrow"), make("span.name"), make("span.mark"));
     const bar = draw("svg");
     for (const kind of ["inferred", "waited", "below", "self", "path", "event", "cross"]) bar.append(draw("path", { class: kind }));
+    bar.append(draw("g", { class: "causes" }));
     const cells = [tree, ...(this.has_waits ? [make("span.number.wide")] : []), make("span.number"), bar];
     for (const cell of cells) cell.setAttribute("role", "gridcell");
     return make("div", ...cells);
@@ -862,15 +863,32 @@ class TraceView {
     const left = Math.max(0, this.x(start)), right = Math.min(this.wide, this.x(end));
     return right >= left ? `M${left.toFixed(1)} 12H${Math.max(left + 1, right).toFixed(1)}` : "";
   }
+  /** Dots of a wait; where Ray itself says what it was for, a letter begins the time of each cause. */
+  draw_wait(element, row, start, wait) {
+    const causes = data.rows.causes.get(row), letters = [];
+    let dots = "", time = start;
+    for (let index = 1; index < causes?.length; index += 2) time -= causes[index];
+    for (let index = 0; index < causes?.length; index += 2) {
+      const from = Math.max(0, this.x(time)), to = Math.min(this.wide, this.x(time += causes[index + 1]));
+      if (to - from >= 18) {
+        const letter = draw("text", { x: from.toFixed(1), y: 16 });
+        letter.textContent = data.causes[causes[index]][0];
+        letters.push(letter);
+      }
+      if (to > from) dots += `M${(from + (to - from >= 18 ? 9 : 0)).toFixed(1)} 12H${to.toFixed(1)}`;
+    }
+    element.replaceChildren(...letters);
+    return causes ? dots : this.line(start - wait, start);
+  }
   draw_bar(bar, row) {
     const rows = data.rows, start = rows.start[row], length = rows.length[row], wait = rows.wait[row];
-    const [inferred, waited, below, self, path, events, cross] = bar.children;
+    const [inferred, waited, below, self, path, events, cross, causes] = bar.children;
     const is_missing = (rows.flags[row] & MISSING) !== 0, is_open = this.is_open(row), is_drawn = known(start) && known(length) && !is_missing;
     const end = start + Math.max(0, length), has_below = rows.stretches.has(row) || this.has_children(row);
     fit_to(bar, this.wide, ROW);
     inferred.setAttribute("class", is_open ? "open" : "inferred");
     inferred.setAttribute("d", known(start) && (is_missing || is_open) ? this.line(start, is_missing ? this.end_of_missing(row) : this.whole[1]) : "");
-    waited.setAttribute("d", known(start) && wait > 0 ? this.line(start - wait, start) : "");
+    waited.setAttribute("d", known(start) && wait > 0 ? this.draw_wait(causes, row, start, wait) : (causes.replaceChildren(), ""));
     below.setAttribute("d", is_drawn && has_below ? this.boxes([[start, end]], 6, 12) : "");
     self.setAttribute("d", is_drawn ? this.boxes(has_below ? this.own(row) : [[start, end]], 6, 12) : "");
     const color = data.colors[this.number_of_color(row) % data.colors.length];
@@ -1185,6 +1203,11 @@ class TraceView {
       fact(this.joins && submitted !== row ? "run" : "duration", this.is_open(row) ? visible(rows.note.get(row) ?? "no end") : duration(length));
       if (known(rows.own[row]) && known(length)) fact("self time", `${duration(rows.own[row])}${length > 0 ? ` (${Math.round(rows.own[row] / length * 100)}%)` : ""}`);
       if (known(rows.wait[row])) fact("waited", duration(rows.wait[row]));
+      const causes = rows.causes.get(row) || [];
+      for (let index = 0; index < causes.length; index += 2) {
+        const [letter, cause] = data.causes[causes[index]];
+        fact("", `${letter} ${cause} ${duration(causes[index + 1])}`);
+      }
       if (submitted !== row) fact("submitted by", this.link(submitted, `${visible(data.names[rows.name[submitted]])}  ${span_id(submitted)}`));
     }
     if (span?.process) fact("process", visible(`pid ${span.process[0]}${span.process[1] ? ` on ${span.process[1]}` : ""}`));

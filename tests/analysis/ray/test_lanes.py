@@ -322,7 +322,7 @@ def test_a_proxy_awaits_its_replica() -> None:
         (95, 100),
     ]
     assert (proxy.awaited_ns, replica.awaited_ns) == (85_000, 0)
-    of_two = joined([proxy, replica])
+    of_two = joined([proxy, replica], ())
     assert (of_two.busy_ns, of_two.active_ns) == (100_000, 45_000)
 
 
@@ -401,7 +401,7 @@ def test_lanes_that_are_joined(drawn: list[tuple[int, int, int, bool]]) -> None:
         for start, length, _, fails in drawn
     ]
     lanes = lanes_in(forest_of(spread(spans, [file for _, _, file, _ in drawn]))).lanes
-    lane, (expected,) = joined(lanes), lanes_in(forest_of(spread(spans, [1] * len(spans)))).lanes
+    lane, (expected,) = joined(lanes, ()), lanes_in(forest_of(spread(spans, [1] * len(spans)))).lanes
     for name in ("spans", "errors", "gap", "max_concurrency", "busy_ns", "start_ns", "end_ns", "call_row"):
         assert getattr(lane, name) == getattr(expected, name)
     for name in ("starts", "ends", "failures"):
@@ -610,3 +610,18 @@ def test_a_number_that_may_be_a_pid(path: str, resource: dict[str, Any], pid: st
     store = store_of_files({path: file_of([Builder().span(resource=resource)])})
     (found,) = lanes_in(forest_of(store)).lanes
     assert worker_of(store, found).pid == pid
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_what_ray_runs_itself_is_not_counted_beside_the_program(files: int) -> None:
+    """Long polls of Serve's controller last as long as it does: they aren't calls of the program that run at once."""
+    build = Builder()
+    names = (*["ServeController.listen_for_change ray.remote_worker"] * 3, "f ray.remote_worker", "g ray.remote_worker")
+    spans = [
+        build.span(name, trace=number, start=5 * number, duration=100, kind="CONSUMER")
+        for number, name in enumerate(names)
+    ]
+    store = spread(spans, [1 + number % files for number in range(len(spans))])
+    lanes = lanes_in(forest_of(store)).lanes
+    assert [lane.max_concurrency for lane in lanes] == ([2] if files == 1 else [1, 1])
+    assert joined(lanes, rays_own_names(store)).max_concurrency == 2

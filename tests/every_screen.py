@@ -38,6 +38,7 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     "diff_screen": ("d", "down", "d"),
     "other_side_screen": ("D",),
     "check_screen": ("exclamation_mark", "enter"),
+    "explanation_screen": ("x", "down", "down"),
     "help_screen": ("question_mark",),
     "page_screen": ("question_mark", "G", "enter"),
     "palette": ("colon",),

@@ -11,6 +11,7 @@ first, and then the slowest one. Nothing is concluded here: whatever is said is 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -88,6 +89,8 @@ _MOST_FAILURES: Final = 8
 _MAX_MESSAGE: Final = 160
 """Characters of what was raised."""
 _MAX_NAME: Final = 80
+_CAUSES: Final = re.compile("[:,] ")
+"""What stands before the causes of waiting."""
 _OF_CALLS: Final = frozenset((Kind.TRACE_CTX, Kind.NO_ATTEMPT, Kind.NO_END, Kind.UNTRACED, Kind.UNSET_ATTEMPTS))
 """What is found of calls that failed without leaving a failed span."""
 
@@ -265,10 +268,13 @@ class _Explanation:
             if not ns or longest is None or ns < _LEAST_SHARE * whole:
                 return
             runs = sum(function.known_runs_ns)
-            parts = filter(None, (waited_for_text(function), f"{duration(runs)} running" if runs else ""))
+            waited, *for_what = _CAUSES.split(waited_for_text(function), 1)
+            parts = filter(
+                None, (waited + "".join(f" ({text})" for text in for_what), f"{duration(runs)} running" * (runs > 0))
+            )
             name = self._said(names.get(f"{function.function}{RAN}", function.function))
             took = f"{duration(ns)}{' together' if function.calls > 1 else ''}"
-            text = f"{count(function.calls, 'call')} of {name} took {took}: {', '.join(parts)}"
+            text = f"{count(function.calls, 'call')} of {name} took {took} = {' + '.join(parts)}"
             sure = all(part.is_certain or not kind.is_known for kind, part in function.wait_parts)
             row = longest.attempts[-1] if longest.attempts else longest.row
             certainty = Certainty.CERTAIN if sure else Certainty.LIKELY

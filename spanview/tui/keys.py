@@ -25,8 +25,9 @@ class On(Flag):
     CHECK = auto()
     HELP = auto()
     PAIRS = auto()
-    EVERYWHERE = (
-        TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF | CALLS | WORKERS | SERVE | LOG | CHECK | HELP | PAIRS
+    EXPLANATION = auto()
+    EVERYWHERE = (TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF) | (
+        CALLS | WORKERS | SERVE | LOG | CHECK | HELP | PAIRS | EXPLANATION
     )
 
 
@@ -44,6 +45,7 @@ _SCREENS: Final = {
     On.LOG: "Log",
     On.CHECK: "Check",
     On.PAIRS: "Compare",
+    On.EXPLANATION: "Explain",
 }
 """What screens are called."""
 
@@ -59,7 +61,8 @@ class KeyGroup(Enum):
 
 
 _GROUPS: Final = {
-    KeyGroup.GO: "help view move page edge open back leave parent sibling next_pane log next_log own_lines palette",
+    KeyGroup.GO: "help view explain move page edge open back leave parent sibling next_pane log next_log own_lines "
+    "palette",
     KeyGroup.FIND: "search match only_matches same_name error only_failed pick mark",
     KeyGroup.ZOOM: "zoom pan fit whole",
     KeyGroup.COPY: "copy copy_json copy_trace_id copy_command copy_text page_to_share picture",
@@ -75,6 +78,7 @@ _OTHER_WORDS: Final = {
     "view('FLAME')": "flame graph flamegraph icicle profile slowest",
     "view('COMPARE')": "diff before after regression",
     "view('CHECK')": "doctor diagnose findings problems warnings",
+    "explain": "why summary slow cause answer",
     "search": "query grep search filter",
     "error": "failure failed exception stack trace traceback",
     "only_failed": "failure errors exceptions status filter",
@@ -161,7 +165,9 @@ class View(Enum):
 _TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
 _TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
 """Screens whose lists have columns to sort by."""
-_COUNTED: Final = On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF | On.WORKERS | On.CHECK
+_COUNTED: Final = (On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF) | (
+    On.WORKERS | On.CHECK | On.EXPLANATION
+)
 """Screens behind whose rows are failures."""
 KEYS: Final = (
     Key("question_mark", "help", "?", "this help, and the pages of the manual", On.EVERYWHERE, "help"),
@@ -169,6 +175,13 @@ KEYS: Final = (
         Key(_TEXTUAL_NAMES.get(view.key, view.key), view.action, view.key, view.text, On.EVERYWHERE)
         for view in View
         if view.key
+    ),
+    Key(
+        "x",
+        "explain",
+        "x",
+        "say what took the time, what failed and what is missing",
+        On.TRACES | On.TRACE | On.EXPLANATION,
     ),
     Key("up,k", "move(-1)", "↑ k", "one row up", On.EVERYWHERE),
     Key("down,j", "move(1)", "↓ j", "one row down", On.EVERYWHERE),

@@ -65,6 +65,9 @@ class Ways(Protocol):
     def open_diff(self, a: ComparedSide, b: ComparedSide) -> Awaitable[None]:
         """Show how two sides differ."""
 
+    def open_explanation(self) -> Awaitable[None]:
+        """Say what took the time in the traces that the bar names, what failed, and what is missing."""
+
     def open_palette(self) -> Awaitable[None]:
         """Offer all actions of the screen in sight."""
 

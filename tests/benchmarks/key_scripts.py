@@ -34,6 +34,7 @@ PLACES: Final = {
     "requests": On.SPANS,
     "log": On.LOG,
     "check": On.CHECK,
+    "explanation": On.EXPLANATION,
     "help": On.HELP,
     "page": On.HELP,
 }
@@ -169,6 +170,14 @@ _CHECK: Final[Script] = (
     *_BACK_FROM_FAILURE,
     ("check", "enter escape"),
 )
+_EXPLANATION: Final[Script] = (
+    ("explanation", "~"),
+    *_on("explanation", ("explanation", "down G g e")),
+    *_BACK_FROM_FAILURE,
+    ("explanation", "down down enter"),
+    ("trace", "~ escape"),
+    ("explanation", "x"),
+)
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""
 _RAY: Final = (("A", _CALLS), ("L", _WORKERS), ("H", _SERVE), ("exclamation_mark", _CHECK))
@@ -237,6 +246,8 @@ _LEFT: Final[Script] = tuple(
         _left_for_views((("traces", "t"), ("stats", "~ enter ~")), "spans", "t"),
         _left_for_views((("traces", "A"), ("calls", "~ enter"), ("functioncalls", "~ v ~")), "log", "A"),
         _left_for_views((("traces", "question_mark"),), "help", ""),
+        _left_for_views((("traces", "x"),), "explanation", ""),
+        (("traces", "x"), ("explanation", "~ escape"), ("traces", "x"), ("explanation", "~ q")),
         _left_for_views((("traces", "D"),), "otherside", "D"),
         (("traces", "d down"), *_left_for_views((("traces", "d"),), "diff", "D"), ("traces", "up d")),
     )
@@ -281,6 +292,8 @@ LISTED: Final[Script] = (
     ("traces", "F"),
     *_FLAME,
     *_of_ray("traces"),
+    ("traces", "x"),
+    *_EXPLANATION,
     *_switched(),
     *_LEFT,
     # What has failed: some keys of a comparison are for that.
@@ -322,7 +335,8 @@ OPENED: Final[Script] = (
             "left right plus greater_than_sign less_than_sign minus f 0 1 ~ 2 3 4 5 1 2 3 4 5",
         ),
     ),
-    ("trace", "right_parenthesis left_parenthesis"),
+    ("trace", "right_parenthesis left_parenthesis x"),
+    ("explanation", "~ x"),
     ("trace", "left_square_bracket right right_square_bracket R G g R G g c ~ G g c C ~ C ~ C ~ C ~"),
     *_SEARCHED,
     ("trace", "tab tab tab ~ tab tab tab tab o o y Y ~ I X i ~ V ~ d d g ~ enter"),

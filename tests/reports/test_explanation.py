@@ -23,11 +23,11 @@ CAUSES: Final = [
     ("ray-events-hook", "unseen", r"cancelled \(1\)"),
     ("ray-events-hook", "failed", r"^Broken\.__init__ failed: RuntimeError: no, at prog\.py:40 in __init__$"),
     ("ray-events-hook", "retried", r"^1 call of Phoenix\.__init__ took 2 attempts"),
-    ("ray-events-hook", "time", r"^2 calls of own_worker took .* 13\.2 s likely for a worker to start"),
+    ("ray-events-hook", "time", r"^2 calls of own_worker took .*13\.2 s likely for a worker to start"),
     (
         "ray-events-hook",
         "time",
-        r"^8 calls of Queue\.put took .* 17\.4 s for its actor to be ready, .*, 2\.47 s for its actor",
+        r"^8 calls of Queue\.put took .*17\.4 s for its actor to be ready, .*, 2\.47 s for its actor",
     ),
     ("killed-workers", "unseen", r"calls have no attempt"),
     ("serve", "time", r"Ingress GET /predict/\{x\}, status 200: .* queue \+ .* handling"),

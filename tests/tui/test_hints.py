@@ -15,6 +15,7 @@ from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.check.check_screen import CheckScreen
 from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.diff.other_side_screen import OtherSideScreen
+from spanview.tui.explanation.explanation_screen import ExplanationScreen
 from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
@@ -52,13 +53,14 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (ServeScreen, ("H",)),
     (LogScreen, ("enter", "v")),
     (CheckScreen, ("exclamation_mark",)),
+    (ExplanationScreen, ("x",)),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
 MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
-        *("view", "by_key", "palette"),
+        *("view", "explain", "by_key", "palette"),
         *("sibling", "parent", "error", "collapse", "expand"),
         *("log", "own_lines", "pan_text"),
     )

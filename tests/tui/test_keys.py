@@ -15,6 +15,7 @@ from spanview.tui.calls.calls_screen import CallsScreen
 from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.check.check_screen import CheckScreen
 from spanview.tui.diff.diff_screen import DiffScreen
+from spanview.tui.explanation.explanation_screen import ExplanationScreen
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.help.help_screen import HelpScreen, KeyLines, Page
 from spanview.tui.help.page_screen import PageScreen
@@ -49,6 +50,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.WORKERS, WorkersScreen),
     (On.SERVE, ServeScreen),
     (On.LOG, LogScreen),
+    (On.EXPLANATION, ExplanationScreen),
 ]
 
 

@@ -187,6 +187,12 @@ class Views:
 
         return self._app.push_screen(OtherSideScreen(self._store, side))
 
+    def open_explanation(self) -> AwaitMount:
+        """Say what took the time in the traces that the bar names, what failed, and what is missing."""
+        from spanview.tui.explanation.explanation_screen import ExplanationScreen
+
+        return self._app.push_screen(ExplanationScreen(self._store, self._scope()[1].traces(), self._session))
+
     def open_palette(self) -> AwaitMount:
         """Offer all actions of the screen in sight."""
         from spanview.tui.app.palette import PaletteScreen

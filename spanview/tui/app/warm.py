@@ -32,6 +32,7 @@ _SCREENS: Final = (
     "spanview.tui.serve.serve_screen",
     "spanview.tui.serve.requests_screen",
     "spanview.tui.check.check_screen",
+    "spanview.tui.explanation.explanation_screen",
     "spanview.tui.widgets.known",
     "spanview.tui.diff.other_side_screen",
     "spanview.tui.diff.diff_screen",

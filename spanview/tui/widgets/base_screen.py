@@ -315,6 +315,10 @@ class BaseScreen(Screen[None]):
         """Write a page of the traces that the bar names."""
         self.viewer.export("html")
 
+    async def action_explain(self) -> None:
+        """Say what took the time in the traces that the bar names."""
+        await self.viewer.views.open_explanation()
+
     async def action_palette(self) -> None:
         """Offer all actions."""
         await self.viewer.views.open_palette()

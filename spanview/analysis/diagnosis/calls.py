@@ -71,8 +71,7 @@ def no_attempt(facts: Facts) -> Finding:
     left = len(rows) - counts.total()
     if left:
         text = OPEN_TEXT if len(rows) == 1 else f"{'the others' if known else 'they'} {_OPEN_TEXT_OF_MANY}"
-        may_be_untraced = any(why.may_be_untraced for why in whys.values())
-        known.append(f"{text}; or ran untraced" if may_be_untraced else text)
+        known.append("; or ".join((text, *sorted({why.or_else for why in whys.values()} - {""}))))
     verb = "has" if len(rows) == 1 else "have"
     detail = f"{len(rows):,} of {number(calls, 'call', 'calls')} {verb} no attempt: {'; '.join(known)}."
     refused, before = _refused_after(facts, [row for row, why in whys.items() if why.reason is Reason.UNKNOWN])

@@ -12,7 +12,6 @@ A.f, A.g    A.f never has attempts, A.g ran after it         not traced, likely
 r, r        Serve's routing calls a replica again            replica full, likely: the first one refused it
 r           no routing of Serve's is above it                not traced, likely: Serve's exporter traces its replica
 s, r.check  of Serve's own, after Serve was shut down        shut down, likely
-f           in a log that Ray took repeated lines from       lost in the log, likely
 f           Ray's own events say it                          as they say: worker died, waiting, …; certain
 f           nothing of these                                 no attempt seen: it waited, ran, died, …
 
@@ -84,8 +83,6 @@ class Reason(StrEnum):
     """A replica of Ray Serve refused it, and Serve called one again."""
     SHUT_DOWN = "shut down"
     """Ray Serve called its own actors while it shut down."""
-    LOST_IN_LOG = "lost in the log"
-    """Ray's log de-duplication left out lines of spans."""
     UNKNOWN = "no attempt seen"
 
 
@@ -101,8 +98,8 @@ class Why:
     """Whether it may still wait or run as far as the files show, so that its processes can be asked."""
     brief: str = ""
     """The reason in a few words, where Ray says more of it than which one it is; with texts from files."""
-    may_be_untraced: bool = False
-    """Whether it may have run untraced, as far as the files show, besides what `OPEN_TEXT` says."""
+    or_else: str = ""
+    """What may have become of it, as far as the files show, besides what `OPEN_TEXT` says."""
 
     @property
     def label(self) -> str:
@@ -148,6 +145,8 @@ _FAILED: Final = frozenset(
     }
 )
 _NEVER_RAN: Final = frozenset({CallOutcome.CONSTRUCTOR_FAILED, CallOutcome.DEPENDENCY_FAILED, Reason.ACTOR_EXITED})
+LOST_IN_LOG: Final = "were lost among the lines that Ray left out of the log"
+"""What may have happened to attempts that were printed to a log from which Ray takes repeated lines."""
 OPEN_TEXT: Final = "it waited or ran when the files were written, died, was cancelled, or could never start"
 """What may have happened to a call about which nothing more is known."""
 _EXISTING: Final = Why(Reason.EXISTING, "not a call: get_if_exists found the actor", Certainty.CERTAIN)
@@ -476,7 +475,7 @@ class _Reasons:
         if actor is not None and call.is_constructor:
             text = "its actor has run calls, so it already existed, or its constructor's record isn't here"
             return Why(Reason.UNTRACED, text, Certainty.CERTAIN)
-        shown = self._of_method(call, actor) or self._of_argument(call) or self._of_log(call)
+        shown = self._of_method(call, actor) or self._of_argument(call)
         # What Ray said last may be old, but what spans make likely is no more than that.
         if shown is None or (told is not None and shown.certainty is not Certainty.CERTAIN):
             return told or shown or self._unknown(call, actor)
@@ -523,22 +522,18 @@ class _Reasons:
         text = "its caller's exception says that an argument of it failed"
         return Why(CallOutcome.DEPENDENCY_FAILED, text, Certainty.CERTAIN)
 
-    def _of_log(self, call: _CallWithoutAttempt) -> Why | None:
-        if self._store.spans.source[call.row] not in self._logs:
-            return None
-        text = "it is in a log whose repeated lines Ray left out, and its attempt may be among them"
-        return Why(Reason.LOST_IN_LOG, text, may_run=True)
-
     def _unknown(self, call: _CallWithoutAttempt, actor: _Actor | None) -> Why:
-        submitted = self._store.spans.start_ns[call.row]
-        text, may_be_untraced = OPEN_TEXT, False
+        text, or_else = OPEN_TEXT, ""
         if call.actor and not call.is_constructor:
             if actor is None:
                 text += "; nothing that its actor ran is here either"
             else:
-                if NO_TIME != actor.last_ns <= submitted:
+                if NO_TIME != actor.last_ns <= self._store.spans.start_ns[call.row]:
                     text += "; its actor has left no attempt since it was submitted"
                 if actor.methods and not self._leaves_attempts(call):
-                    may_be_untraced = True
+                    or_else = "ran untraced"
                     text += "; or it ran untraced: no call of its method has an attempt, others of its actor have"
-        return Why(Reason.UNKNOWN, text, may_run=True, may_be_untraced=may_be_untraced)
+        if self._store.spans.source[call.row] in self._logs:
+            or_else = LOST_IN_LOG
+            text += "; or its attempt is among the repeated lines that Ray left out of the log"
+        return Why(Reason.UNKNOWN, text, may_run=True, or_else=or_else)

@@ -126,6 +126,15 @@ def test_a_call_that_no_worker_runs() -> None:
     assert asked.say(F, after_s=0.2) == "doesn't run here: no Ray worker is ray::f"
 
 
+def test_names_show_nothing_where_spans_are_written_when_they_start() -> None:
+    """What runs has an attempt then: a worker that is named after a call runs another one of the function."""
+    asked = Asked(filled(), titles={WORKER: "f", ACTOR: "A.g"})
+    assert asked.thought(F).runs
+    asked.data.add(Builder().span("h", trace=40), path=f"spans/{WORKER}.started.jsonl")
+    assert asked.say(F, after_s=3) == CALLS
+    assert asked.thought(G).text == f"may run: its actor, pid {ACTOR}, is alive"
+
+
 def test_a_caller_that_was_seen_alive_has_ended() -> None:
     """Its workers go on for a while, and that is said; what nobody saw alive may never have been here."""
     asked = Asked(filled(), titles={WORKER: "f"})

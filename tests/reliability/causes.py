@@ -17,8 +17,8 @@ from .figures import Figures, Row
 if TYPE_CHECKING:
     from pathlib import Path
 
-_HOOK: Final = "spanview.ray.hook:setup_tracing"
-_HEAD: Final = """
+HOOK: Final = "spanview.ray.hook:setup_tracing"
+HEAD: Final = """
 import asyncio, os, random, time
 import ray
 
@@ -102,18 +102,18 @@ PROGRAMS: Final = {
 """Programs by what they wait for, the one that the tests run first."""
 _TAIL: Final = "\ntime.sleep(1.5)\nray.shutdown()\n"
 """Ray writes its events each second."""
-_MANY: Final = 20
+MANY: Final = 20
 """Of fewer, one that is wrong says nothing."""
 
 
 def _say_what_ray_says(trials: int, folder: Path) -> Figures:
     figures, claims = Figures(), Claims()
     for text in [*PROGRAMS.values()][:trials]:
-        _run(folder / f"{figures.trials}", f"{_HEAD}{text}{_TAIL}", claims)
+        _run(folder / f"{figures.trials}", f"{HEAD}{text}{_TAIL}", claims)
         figures.trials += 1
     figures.expect(holds=claims.told.total() >= trials, what=f"little is told: {claims.told}")
     for said, count in claims.told.items():
-        is_right = claims.right[said] >= LEAST_RIGHT * count or count < _MANY
+        is_right = claims.right[said] >= LEAST_RIGHT * count or count < MANY
         figures.expect(holds=is_right, what=f"{said}: {claims.right[said]} of {count} are right")
     figures.expect(holds=claims.share >= LEAST_RIGHT, what=[claims.right, claims.told, *claims.wrong])
     figures.expect(holds=not claims.different, what=claims.different)
@@ -128,7 +128,7 @@ def _run(folder: Path, text: str, claims: Claims) -> None:
     folder.mkdir()
     with RaySession(folder) as session:
         session.write("program.py", text)
-        options = {**SMALL, "num_cpus": 3, "_tracing_startup_hook": _HOOK, "log_to_driver": False}
+        options = {**SMALL, "num_cpus": 3, "_tracing_startup_hook": HOOK, "log_to_driver": False}
         environment = {"SPANVIEW_DIR": str(folder / "spans"), **EVENTS}
         done = session.run("python program.py", environment, options)
         assert done.returncode == 0, done.stderr[-2_000:]

@@ -13,9 +13,12 @@ from spanview.version import __version__
 
 if _typing.TYPE_CHECKING:
     from spanview.api.captured import CapturedSpans
+    from spanview.api.following import follow
+    from spanview.api.report import Report
+    from spanview.api.rows import Call, CallGroup, Difference, Finding, Group, PathShare, Request, RequestGroup
     from spanview.api.spans import from_spans
-    from spanview.api.store import Store, load
-    from spanview.api.trace import Node, Trace
+    from spanview.api.store import Store, diff, export, load
+    from spanview.api.trace import Answer, AnswerPart, Node, PathSection, Trace
     from spanview.model.problems import (
         CollectError,
         DiffError,
@@ -35,19 +38,31 @@ if _typing.TYPE_CHECKING:
     from spanview.model.span import Event, Link, Resource, Scope, Source, Span, Status
 
 __all__ = [
+    "Answer",
+    "AnswerPart",
+    "Call",
+    "CallGroup",
     "CapturedSpans",
     "CollectError",
     "DiffError",
+    "Difference",
     "Event",
     "ExportError",
+    "Finding",
+    "Group",
     "Link",
     "NoSuchPathError",
     "Node",
+    "PathSection",
+    "PathShare",
     "Problem",
     "ProblemKind",
     "PushError",
     "QueryError",
     "ReceiveError",
+    "Report",
+    "Request",
+    "RequestGroup",
     "Resource",
     "Scope",
     "Severity",
@@ -61,6 +76,9 @@ __all__ = [
     "TraceNotFoundError",
     "Warnings",
     "__version__",
+    "diff",
+    "export",
+    "follow",
     "from_spans",
     "load",
 ]
@@ -68,8 +86,13 @@ __all__ = [
 _HOMES = {
     "spanview.api.captured": ("CapturedSpans",),
     "spanview.api.spans": ("from_spans",),
-    "spanview.api.store": ("Store", "load"),
-    "spanview.api.trace": ("Node", "Trace"),
+    "spanview.api.following": ("follow",),
+    "spanview.api.report": ("Report",),
+    "spanview.api.rows": (
+        *("Call", "CallGroup", "Difference", "Finding", "Group", "PathShare", "Request", "RequestGroup"),
+    ),
+    "spanview.api.store": ("Store", "diff", "export", "load"),
+    "spanview.api.trace": ("Answer", "AnswerPart", "Node", "PathSection", "Trace"),
     "spanview.model.problems": (
         *(
             "CollectError",

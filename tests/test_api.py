@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import dataclasses
+import doctest
 import io
+import json
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
+import threading
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
+from xml.etree import ElementTree as ET
 
 import pytest
 from opentelemetry.sdk.resources import Resource
@@ -25,16 +33,22 @@ from builders import Builder, file_of
 from pages import TEXTS, blocks
 from spanview.model.codes import KIND_UNSPECIFIED
 from spanview.model.times import NO_TIME
+from spanview.reports.frames import flat_name
+from spanview.reports.kinds import empty_reports
+from spanview.sources.loading import load_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import AsyncGenerator, Callable, Iterator
 
 ROOT: Final = Path(__file__).parent.parent
-PUBLIC: Final = {
-    spanview.Store: {"traces", "trace", "summary", "problems"},
+PUBLIC: Final[dict[Any, set[str]]] = {
+    spanview.Store: {
+        *("traces", "trace", "query", "summary", "problems"),
+        *("calls", "requests", "stats", "check", "to_arrow"),
+    },
     spanview.Trace: {
         *("trace_id", "start_ns", "end_ns", "duration_ns", "span_count", "error_count", "services", "complete"),
-        *("roots", "tree", "walk"),
+        *("roots", "walk", "tree", "critical_path", "answer", "to_svg"),
     },
     spanview.CapturedSpans: {
         *(
@@ -50,7 +64,11 @@ PUBLIC: Final = {
             "tree",
         ),
     },
-    spanview.Node: {"missing", "span_id", "span", "children", "warnings"},
+    spanview.Node: {
+        *("trace", "missing", "span_id", "span", "parent", "children", "warnings"),
+        *("name", "service", "kind", "status", "attributes", "start_ns", "end_ns", "duration_ns", "self_time_ns"),
+    },
+    spanview.Report: {"rows", "to_arrow", "to_pandas", "to_polars", "to_markdown"},
 }
 
 
@@ -186,16 +204,33 @@ def _pickled(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("take", [copy.deepcopy, _pickled])
-def test_what_can_be_taken_elsewhere(folder: Path, take: Callable[[Any], Any]) -> None:
-    """Spans and counts can be copied and pickled; stores, traces and nodes say why they can't."""
+@pytest.mark.parametrize("name", ["ray-events-hook", "serve", "otlp-json", "console-logs", "sdk-versions", "made"])
+def test_what_is_taken_elsewhere(tmp_path: Path, name: str, take: Callable[[Any], Any]) -> None:
+    """Stores, traces and nodes take their records along: whatever is asked of them there, the answer is the same."""
+    folder = tmp_path / name
+    shutil.copytree(ROOT / "fixtures" / name, folder)
     store = spanview.load(folder)
-    trace = store.traces[0]
-    (node, *_) = trace.roots
-    for whole in (store, trace, node):
-        with pytest.raises(TypeError, match=r"load the files there, or take the spans \(`node.span`\)"):
-            take(whole)
-    assert take(node.span) == node.span
-    assert take(store.summary()) == store.summary()
+    whole, traces = take(store), [*map(take, store.traces[:5])]
+    trees, answers = [trace.tree() for trace in store.traces], [trace.answer() for trace in store.traces]
+    details = [node.span for trace in store.traces for node, _ in trace.walk()]
+    reports = [repr(report) for report in (store.calls(), store.requests(), store.stats(), store.check())]
+    nodes = [node for trace in store.traces[:5] for node, _ in trace.walk()]
+    moved = [take(node) for node in nodes]
+    shutil.rmtree(folder)
+    assert [trace.trace_id for trace in whole.traces] == [trace.trace_id for trace in store.traces]
+    assert (len(whole), whole.summary()) == (len(store), store.summary())
+    assert whole.problems() == store.problems()
+    assert ([trace.tree() for trace in whole.traces], [trace.answer() for trace in whole.traces]) == (trees, answers)
+    found = [node.span for trace in whole.traces for node, _ in trace.walk()]
+    assert [span and [*map(repr, values_in(span))] for span in found] == [
+        span and [*map(repr, values_in(span))] for span in details
+    ]
+    assert [repr(report) for report in (whole.calls(), whole.requests(), whole.stats(), whole.check())] == reports
+    assert [trace.tree() for trace in traces] == trees[:5]
+    assert [(node.name, node.start_ns, node.attributes) for node in moved] == [
+        (node.name, node.start_ns, span.attributes if span else {}) for node, span in zip(nodes, details, strict=False)
+    ]
+    assert [trace.tree() for trace in take(whole).traces] == trees
 
 
 def test_one_trace(folder: Path) -> None:
@@ -314,6 +349,57 @@ def test_spans_in_memory() -> None:
     assert (len(spanview.from_spans([]).traces), spanview.from_spans(()).problems()) == (0, [])
 
 
+@pytest.mark.parametrize("is_many", [False, True])
+@pytest.mark.parametrize("name", ["ray-events-hook", "killed-workers", "made", "sdk-versions", "otlp-json"])
+def test_nodes_show_what_their_spans_have(monkeypatch: pytest.MonkeyPatch, name: str, *, is_many: bool) -> None:
+    """Columns say the same as the records, in whatever order nodes are asked for; a placeholder says nothing."""
+    monkeypatch.setattr("spanview.api.views.NUMPY_FROM_SPANS", 0 if is_many else 10**9)
+    monkeypatch.setattr("spanview.api.views._CHUNK_SPANS", 7)
+    monkeypatch.setattr("spanview.api.views._MAX_CHUNKS", 2)
+    monkeypatch.setattr("spanview.api.views._SHARE_SPANS", 20)
+    store = spanview.load(ROOT / "fixtures" / name)
+    walked = [pair for trace in store.traces for pair in trace.walk()]
+    expected = [
+        (node, depth, node.span)
+        for trace in spanview.load(ROOT / "fixtures" / name).traces
+        for node, depth in tree_walk(trace)
+    ]
+    assert [(node.span_id, depth) for node, depth in walked] == [(node.span_id, depth) for node, depth, _ in expected]
+    for (node, _), (_, _, span) in [
+        *zip(walked, expected, strict=True),
+        *zip(walked[::-3], expected[::-3], strict=True),
+    ]:
+        if span is None:
+            assert (node.missing, node.name, node.start_ns, node.attributes, node.self_time_ns) == (
+                True,
+                "",
+                None,
+                {},
+                None,
+            )
+            continue
+        assert (node.name, node.start_ns, node.end_ns, node.duration_ns, node.kind, node.service) == (
+            *(span.name, span.start_ns, span.end_ns, span.duration_ns, span.kind, span.service),
+        )
+        assert (node.status, node.attributes, node.span_id) == (
+            span.status.name,
+            span.attributes,
+            span.span_id,
+        )
+        assert repr(node.attributes) == repr(span.attributes)
+        assert node.self_time_ns is None or node.self_time_ns >= 0
+        assert all(child.parent == node and child.trace == node.trace for child in node.children)
+
+
+def tree_walk(trace: spanview.Trace) -> Iterator[tuple[spanview.Node, int]]:
+    """Yield the nodes of a trace by their children."""
+    pending = [(root, 0) for root in reversed(trace.roots)]
+    while pending:
+        node, depth = pending.pop()
+        yield node, depth
+        pending += [(child, depth + 1) for child in reversed(node.children)]
+
+
 def test_trees_as_text(tmp_path: Path) -> None:
     """A trace's text is that of the command; without times it is the same whatever ids and times there are."""
     texts = []
@@ -336,18 +422,199 @@ def test_trees_as_text(tmp_path: Path) -> None:
     assert texts == 2 * ["alpha\n├─ beta  ✖ ERROR\n└─ f ray.remote\n   └─ f ray.remote_worker"]
 
 
+def test_what_is_narrowed() -> None:
+    """A query and a time keep whole traces, of which alone everything speaks from then on."""
+    everything = spanview.load(ROOT / "fixtures" / "serve")
+    failed = spanview.load(ROOT / "fixtures" / "serve", query="status=ERROR")
+    matching = everything.query("status=ERROR")
+    assert 0 < len(failed.traces) < len(everything.traces)
+    assert {node.trace for node in matching} == {*failed.traces}
+    assert all(node.status == "ERROR" for node in matching)
+    assert [*matching] == failed.query("status=ERROR")
+    assert len(failed) == sum(trace.span_count for trace in failed.traces) == failed.to_arrow().num_rows
+    assert len(everything) == everything.summary().spans == failed.summary().spans
+    assert {group.key for group in failed.stats()} < {group.key for group in everything.stats()}
+    assert {request.trace_id for request in failed.requests()} <= {trace.trace_id for trace in failed.traces}
+    other = next(trace.trace_id or "" for trace in everything.traces if trace not in failed.traces)
+    with pytest.raises(spanview.TraceNotFoundError, match="no trace id begins with"):
+        failed.trace(other)
+    several = ROOT / "fixtures"
+    assert 0 < len(spanview.load(several, since="last")) < len(spanview.load(several))
+    with pytest.raises(spanview.QueryError):
+        spanview.load(several, query="duration>")
+    with pytest.raises(spanview.QueryError):
+        spanview.load(several, since="never")
+    with pytest.raises(spanview.QueryError):
+        everything.query("duration>")
+    assert (_pickled(failed).traces, len(_pickled(failed))) == (failed.traces, len(failed))
+
+
+def test_reports() -> None:
+    """Reports have the rows of the commands, with what is certain; by key, by position and one after the other."""
+    store = spanview.load(ROOT / "fixtures" / "ray-events-hook")
+    calls, stats = store.calls(), store.stats(by="name")
+    words = [sys.executable, "-m", "spanview", "stats", "--by", "ray-call", "--json", "fixtures/ray-events-hook"]
+    printed = json.loads(subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=True).stdout)["rows"]
+    assert len(calls) == len(printed) > 30
+    for call, row in zip(calls, printed, strict=True):
+        assert (call.wait_ns, call.waited_for, call.run_ns, call.attempts, call.outcome, call.wait_parts_ns) == (
+            *(row[name] for name in ("wait_ns", "waited_for", "run_ns", "attempts", "outcome", "wait_parts_ns")),
+        )
+        assert (call.outcome_certainty, call.wait_certainty) == (row["outcome_certainty"], row["wait_certainty"])
+        assert call.span_id == row["span_id"]
+        assert calls[row["span_id"]] is call
+    assert [*stats] == stats.rows == [stats[index] for index in range(len(stats))]
+    assert stats["Queue.put ray.remote_worker"].count == 8
+    assert store.stats(by="ray")["Queue.put"].wait_p95_ns == max(
+        call.wait_ns or 0 for call in calls if call.function == "Queue.put"
+    )
+    assert store.stats(by="critical-path")[0].critical_total_ns
+    assert spanview.load(ROOT / "fixtures" / "serve").stats(by="serve")[0].count
+    assert store.check()["no_attempt"].severity == "warning"
+    with pytest.raises(KeyError, match=r"no row whose key is 'GET /'; there are '.*, and \d+ more"):
+        _ = stats["GET /"]
+    with pytest.raises(IndexError):
+        _ = stats[len(stats)]
+    with pytest.raises(spanview.QueryError):
+        store.stats(by="nothing of this kind")
+    assert repr(spanview.from_spans([]).calls()) == "<Report each-call: no rows>"
+
+
+def test_the_fields_of_rows_are_columns() -> None:
+    """What rows have under a name, frames have, too: no field stays empty because a column was renamed."""
+    rows = {
+        "statistics": spanview.Group,
+        "critical-path": spanview.PathShare,
+        "calls": spanview.CallGroup,
+        "each-call": spanview.Call,
+        "requests-by-route": spanview.RequestGroup,
+        "requests": spanview.Request,
+        "findings": spanview.Finding,
+        "comparison": spanview.Difference,
+    }
+    reports = {report.kind: report for report in empty_reports(load_store(()))}
+    for kind, row in rows.items():
+        names = {flat_name(column.name) for column in reports[kind].table.columns if column.name}
+        assert {field.name for field in dataclasses.fields(row)} <= names, kind
+
+
+def test_two_sides() -> None:
+    """Traces and stores are compared as the command compares them."""
+    folders = "fixtures/ray-tasks-bundled-hook", "fixtures/ray-tasks-docs-hook"
+    words = [sys.executable, "-m", "spanview", "diff", *folders, "--json"]
+    printed = json.loads(subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=True).stdout)["rows"]
+    a, b = (spanview.load(ROOT / folder) for folder in folders)
+    found = spanview.diff(a, b)
+    assert [(row.path, row.self_time_change_ns, row.p95_b_ns) for row in found] == [
+        (row["path"], row["self_time_ns"]["change"], row["duration_ns"]["p95"]["b"]) for row in printed
+    ]
+    alone = spanview.diff(a.traces[0], a.traces[0], by="name")
+    assert {row.count_change for row in alone} == {0}
+    assert spanview.diff(a, b, by="ray").rows
+    with pytest.raises(TypeError, match="a store or a trace of spanview's is wanted, not an object of type str"):
+        spanview.diff("a", b)  # type: ignore[arg-type]
+
+
+def test_where_the_time_went() -> None:
+    """The answer's parts and the critical path's sections add up to the trace, and say what it waited for."""
+    store = spanview.load(ROOT / "fixtures" / "ray-events-hook")
+    for trace in store.traces:
+        answer, path = trace.answer(), trace.critical_path()
+        assert sum(part.duration_ns for part in answer.parts) == answer.duration_ns
+        assert f"{answer}" == answer.text
+        assert all(one.end_ns == other.start_ns for one, other in pairwise(path))
+        assert all(section.node.trace == trace and section.duration_ns > 0 for section in path)
+        if path and not answer.doubts and answer.parts[-1].doing != "earlier":
+            assert path[-1].end_ns - path[0].start_ns == answer.duration_ns
+    causes = {cause for trace in store.traces for part in trace.answer().parts for cause in part.waited_for}
+    assert {"arguments", "creation", "actor"} <= causes
+
+
+def test_pictures_for_notebooks(tmp_path: Path) -> None:
+    """A trace is its waterfall, a report and a store are tables; names from files are only text there."""
+    build = Builder()
+    path = tmp_path / "1.json"
+    path.write_bytes(file_of([build.span("<b>|bold", status="ERROR"), build.span("next", trace=2)]))
+    store = spanview.load(path)
+    picture = store.traces[0].to_svg()
+    ET.fromstring(picture)  # noqa: S314 - what was made right here
+    assert picture == store.traces[0]._repr_html_()
+    for text in (store._repr_html_(), store.stats()._repr_html_()):
+        assert "&lt;b&gt;|bold" in text
+        assert "<b>" not in text
+        assert ET.fromstring(f"<div>{text}</div>").iter("td")  # noqa: S314 - as above
+    assert store.stats().to_markdown().splitlines()[2].startswith(r"| <b>\|bold |")
+
+
+@pytest.mark.parametrize("name", ["otlp", "jsonl", "trace-tree", "jaeger"])
+def test_export(tmp_path: Path, name: Any) -> None:
+    """What is written is what the command writes; of a trace, that one alone."""
+    source, path = ROOT / "fixtures" / "serve" / "spans", tmp_path / "out"
+    store = spanview.load(source)
+    spanview.export(store, path, format=name)
+    words = [sys.executable, "-m", "spanview", "export", "--format", name, str(source)]
+    printed = subprocess.run(words, capture_output=True, check=True).stdout
+    assert sorted(printed.splitlines()) == sorted(path.read_bytes().splitlines())
+    with pytest.raises(spanview.ExportError, match="already exists"):
+        spanview.export(store, path, format=name)
+    spanview.export(store.traces[0], path, format=name, force=True)
+    assert len(spanview.load(path)) == store.traces[0].span_count
+    with pytest.raises(spanview.ExportError, match="there is no format 'xml'"):
+        spanview.export(store, path, format="xml")  # type: ignore[arg-type]
+
+
+async def test_follow(tmp_path: Path) -> None:
+    """Spans come as they are written: what is there, what is new, in new files, too, as far as it matches."""
+    build, path = Builder(), tmp_path / "1.json"
+    path.write_bytes(file_of([build.span("first"), build.span("other")]))
+    spans = spanview.follow(tmp_path, query="-other")
+    assert (await anext(spans)).name == "first"
+    with path.open("ab") as file:
+        file.write(file_of([build.span("second", attributes={"n": 1}), build.span("another")]))
+    second = await anext(spans)
+    assert (second.name, second.attributes) == ("second", {"n": 1})
+    (tmp_path / "2.json").write_bytes(file_of([build.span("third")]))
+    waiting = asyncio.ensure_future(anext(spans))
+    assert (await waiting).name == "third"
+    # Whoever stops listening leaves no thread behind, though nothing is written any more.
+    waiting = asyncio.ensure_future(anext(spans))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert [thread.name for thread in threading.enumerate() if "watch" in thread.name] == []
+    with pytest.raises(StopAsyncIteration):
+        await anext(spans)
+
+
+async def test_follow_says_what_it_can_not_do(tmp_path: Path) -> None:
+    """A query with a mistake, or of a whole trace, is an error; a place that isn't there yet is waited for."""
+    for query in ("duration>", "trace.spans>3"):
+        with pytest.raises(spanview.QueryError):
+            await anext(spanview.follow(tmp_path, query=query))
+    late = tmp_path / "late"
+    waiting = asyncio.ensure_future(anext(spans := spanview.follow(late)))
+    await asyncio.sleep(0)
+    late.mkdir()
+    (late / "1.json").write_bytes(file_of([Builder().span("late")]))
+    assert (await waiting).name == "late"
+    await cast("AsyncGenerator[spanview.Span]", spans).aclose()
+
+
 PAGE: Final = TEXTS["spanview/docs/python.md"]
 
 
-def test_the_page_runs_as_it_is(tmp_path: Path) -> None:
-    """Each line of its Python runs, one block after the other, and mypy agrees with it."""
+def test_the_page_runs_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line of its Python runs, one block after the other, and prints what it says; mypy agrees with it."""
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    monkeypatch.chdir(tmp_path)
     code = "\n".join(block["code"] for block in blocks(PAGE) if block["mark"] is None)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    store = spanview.load(ROOT / "fixtures" / "serve" / "spans")
-    assert f"{store.summary().spans} spans, {len(store.problems())} problems\n" in done.stdout
-    assert done.stdout.endswith("nowhere: no such file or folder\n")
-    (tmp_path / "page.py").write_text(code)
+    test = doctest.DocTestParser().get_doctest(code, {}, "python.md", None, None)
+    assert len(test.examples) > 40
+    printed: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    assert runner.run(test, out=printed.append).failed == 0, "".join(printed)
+    (tmp_path / "page.py").write_text("".join(example.source for example in test.examples))
     words = [sys.executable, "-m", "mypy", "--no-color-output", str(tmp_path / "page.py")]
     checked = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
     assert checked.returncode == 0, checked.stdout

@@ -363,8 +363,9 @@ def test_every_block_is_held() -> None:
             if language == "json":
                 assert mark == "prints", f"{name}: {block['code']}"
             else:
-                in_python = language == "python" and name.endswith("python.md")
-                assert mark == "recipe" or in_python or language in {"sh", "yaml", ""}, f"{name}: {block['code']}"
+                in_python = language == "pycon" and name.endswith("python.md")
+                is_run = mark in {"recipe", "pytest"} or in_python
+                assert is_run or language in {"sh", "yaml", ""}, f"{name}: {block['code']}"
 
 
 # -- spanview help ---------------------------------------------------------------------------------------------------

@@ -3,34 +3,64 @@
 from __future__ import annotations
 
 import sys
+import time
 from os import PathLike, fsdecode
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, Final, Literal, overload
 
-from spanview.api.trace import Trace, traces_of
+from spanview.api.report import Report
+from spanview.api.rows import Call, CallGroup, Difference, Finding, Group, PathShare, Request, RequestGroup
+from spanview.api.trace import Node, Trace
+from spanview.api.views import Views
 from spanview.formats.framing.framer import DEFAULT_CAP
-from spanview.model.problems import NoSuchPathError
+from spanview.model.problems import ExportError, NoSuchPathError
 from spanview.sources.discover import STANDARD_INPUT
 from spanview.sources.loading import load_store
+from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    import pyarrow as pa
+
+    from spanview.analysis.query.selection import Selection
     from spanview.index.store import Store as SpanStore
     from spanview.model.problems import Problem, Summary
 
+_CALLS_BY: Final = {"ray": "function", "ray-actor": "actor", "ray-node": "node", "ray-job": "job"}
+_SHOWN_TRACES: Final = 20
+"""Traces of the table that stands for a store in a notebook."""
+
 
 class Store:
-    """The traces, counts and problems of everything that was read; made by `load`."""
+    """The traces, counts and problems of everything that was read; made by `load` and `from_spans`.
 
-    __slots__ = ("_store",)
+    Its length is the number of its spans.
+    """
 
-    def __init__(self, store: SpanStore) -> None:
+    __slots__ = ("_store", "_views")
+
+    def __init__(self, store: SpanStore, traces: Sequence[int] | None = None) -> None:
         self._store = store
+        self._views = Views(store, store.traces_in_order() if traces is None else traces)
 
     @property
     def traces(self) -> list[Trace]:
         """All traces by start, then id; spans without a usable trace id are a trace of their own, the last."""
-        return traces_of(self._store)
+        return [*map(Trace, self._views)]
+
+    def __len__(self) -> int:
+        if self._is_whole:
+            return len(self._store.spans)
+        return sum(map(self._store.trace_table.span_count.__getitem__, self._views.traces))
+
+    @property
+    def _is_whole(self) -> bool:
+        return len(self._views.traces) == len(self._store.trace_table)
+
+    @property
+    def _chosen(self) -> Sequence[int] | None:
+        """The traces that questions are about; None for all."""
+        return None if self._is_whole else self._views.traces
 
     def trace(self, trace_id: str) -> Trace:
         """Return one trace.
@@ -41,14 +71,35 @@ class Store:
         Raises:
             TraceNotFoundError: No trace's id begins like that, or several do; these are listed.
         """
-        from spanview.analysis.query.select import find_trace
+        from spanview.analysis.query.select import only_trace, traces_beginning
 
         if not isinstance(trace_id, str):
             raise TypeError(f"a trace id is a text of hex digits, not {trace_id!r}; traces without one are in `traces`")
-        return Trace(self._store, find_trace(self._store, trace_id))
+        store, mine = self._store, {*self._views.traces}
+        found = [trace for trace in traces_beginning(store, trace_id) if trace in mine]
+        only_trace([store.trace_table.trace_id(trace) for trace in found], trace_id)
+        (view,) = Views(store, found, self._views.known)
+        return Trace(view)
+
+    def query(self, text: str) -> list[Node]:
+        """Return the spans that match, trace by trace, by start; a query of `trace.` terms alone keeps all of a trace.
+
+        Args:
+            text: In the language of the page query, as `status=ERROR duration>10ms`.
+
+        Raises:
+            QueryError: It has a mistake; where, and what was expected there.
+        """
+        from spanview.analysis.query.query import parse_query
+        from spanview.analysis.query.select import selected_rows
+
+        spans, views = self._store.spans, {view.number: (order, view) for order, view in enumerate(self._views)}
+        rows = [row for row in selected_rows(self._store, query=parse_query(text)) if spans.trace[row] in views]
+        rows.sort(key=lambda row: (views[spans.trace[row]][0], spans.start_ns[row], spans.span_id[row]))
+        return [Node(views[spans.trace[row]][1], row) for row in rows]
 
     def summary(self) -> Summary:
-        """Count files, bytes, spans, traces and what is wrong with them, as the export's `summary` does."""
+        """Count files, bytes, spans, traces and what is wrong with them, in all that was read, as `export` does."""
         from spanview.index.summary import summary_of
 
         return summary_of(self._store)
@@ -57,42 +108,238 @@ class Store:
         """Return what could not be read, by path and offset."""
         return self._store.problems()
 
+    # -- reports -----------------------------------------------------------------------------------------------------
+
+    def calls(self) -> Report[Call]:
+        """Return all Ray calls, slowest first: what they waited for, how long they ran, and what became of them.
+
+        By its key, the id of its last attempt's span or of its submission's, a call is `calls()["0123456789abcdef"]`.
+        """
+        from spanview.reports.each_call import each_call_report
+
+        report = each_call_report(self._store, self._chosen, unended_in(self._store))
+        return Report(report, Call, "span_id")
+
+    def requests(self) -> Report[Request]:
+        """Return all requests to Ray Serve, slowest first; their key is the request's id."""
+        from spanview.reports.serve import requests_report
+
+        return Report(requests_report(self._store, self._chosen), Request, "request_id")
+
+    @overload
+    def stats(  # type: ignore[overload-overlap]  # other texts have other rows
+        self, by: Literal["ray", "ray-actor", "ray-node", "ray-job"]
+    ) -> Report[CallGroup]: ...
+
+    @overload
+    def stats(self, by: Literal["serve"]) -> Report[RequestGroup]: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def stats(self, by: Literal["critical-path"]) -> Report[PathShare]: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def stats(self, by: str = "name") -> Report[Group]: ...
+
+    def stats(self, by: str = "name") -> Report[Any]:
+        """Return counts, errors, percentiles and self time, as `spanview stats --by` prints them.
+
+        Args:
+            by: `name`, `service`, `kind`, `process` or an attribute: the spans; `ray`, `ray-actor`, `ray-node` or
+                `ray-job`: Ray's calls; `serve`: requests to Ray Serve; `critical-path`: names on critical paths.
+
+        Raises:
+            QueryError: No span has what is grouped by.
+        """
+        store, traces = self._store, self._chosen
+        if by == "serve":
+            from spanview.reports.serve import serve_report
+
+            return Report(serve_report(store, traces), RequestGroup, "route")
+        if by in _CALLS_BY:
+            from spanview.analysis.ray.call_groups import CallsBy
+            from spanview.reports.calls import calls_report
+
+            return Report(calls_report(store, traces, CallsBy(_CALLS_BY[by]), unended_in(store)), CallGroup, "function")
+        from spanview.reports.statistics import ON_PATH, statistics_report
+
+        if by == "critical-path":
+            return Report(statistics_report(store, ON_PATH, traces), PathShare, "key")
+        return Report(statistics_report(store, by, traces), Group, "key")
+
+    def check(self) -> Report[Finding]:
+        """Return what is missing, damaged or misconfigured, worst first; the key of a finding is its kind.
+
+        Of a large folder, whose records aren't decoded when they are loaded, each one is decoded first.
+        """
+        from spanview.analysis.diagnosis.report import diagnose
+        from spanview.index.part import part_of
+        from spanview.quick.proof import prove
+        from spanview.reports.findings import findings_report
+
+        for _ in prove(self._store):
+            pass
+        store = self._store if self._is_whole else part_of(self._store, self._views.traces)
+        found = diagnose(store, unended=unended_in(store)).findings
+        return Report(findings_report(found), Finding, "kind")
+
+    def to_arrow(self) -> pa.Table:
+        """Return the spans as a table of Arrow, in the columns of `export --format parquet`.
+
+        Raises:
+            ExportError: pyarrow isn't installed.
+        """
+        from spanview.exports.parquet import table_of
+
+        return table_of(self._store, self._views.traces)
+
+    # -- in notebooks ------------------------------------------------------------------------------------------------
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        from spanview.display.sanitise import sanitise
+        from spanview.display.units import duration
+
+        def row(trace: Trace) -> str:
+            (root, *_) = trace.roots
+            cells = (
+                trace.trace_id or "–",
+                duration(trace.duration_ns),
+                f"{trace.span_count:,}",
+                f"{trace.error_count:,}",
+            )
+            return f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}<td>{escape(sanitise(root.name))}</td></tr>"
+
+        traces = self.traces
+        more = f"<p>… and {len(traces) - _SHOWN_TRACES:,} more</p>" if len(traces) > _SHOWN_TRACES else ""
+        heads = "<th>trace</th><th>duration</th><th>spans</th><th>errors</th><th>root</th>"
+        rows = "".join(map(row, traces[:_SHOWN_TRACES]))
+        counted = f"<p>{len(self):,} spans in {len(traces):,} traces</p>"
+        return f"{counted}<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>{more}"
+
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return None, {"_store": self._store, "_views": [*self._views.traces]}
+
+    def __setstate__(self, state: tuple[None, dict[str, Any]]) -> None:
+        self.__init__(state[1]["_store"], state[1]["_views"])  # type: ignore[misc]  # as it was made
+
     def __repr__(self) -> str:
-        return f"<Store spans={len(self._store.spans)} traces={len(self._store.trace_table)}>"
+        return f"<Store spans={len(self)} traces={len(self._views.traces)}>"
 
 
 def load(
-    paths: str | PathLike[str] | Iterable[str | PathLike[str]], *, cap: int = DEFAULT_CAP, use_cache: bool = False
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    query: str = "",
+    since: str = "",
+    cap: int = DEFAULT_CAP,
+    use_cache: bool = False,
 ) -> Store:
-    """Read span files and return all their traces.
+    """Read span files and return their traces.
 
     Args:
         paths: A file, a folder (searched deeper too; hidden files left out), a glob, or `-` for standard input, or
             several of them.
+        query: Keep whole traces in which a span matches, as `-q` does; empty for all.
+        since: Keep traces that ended after it, as `--since` does: `10m`, an ISO time, or `last` for the newest run.
         cap: Bytes of the longest record that is kept, at least 1; a longer one is a problem `too_large`.
         use_cache: Whether the index of a large folder is kept in the platform's cache folder, and taken from there.
 
     Returns:
-        A store with `traces`, `trace(id)`, `problems()` and `summary()`; spans read their attributes, events and links
-        again from the files when those are asked for.
+        A store whose spans read their attributes, events and links again from the files when those are asked for.
 
     Raises:
         NoSuchPathError: A path doesn't exist, or standard input is closed or a terminal.
         TypeError: An open file, or something else that is no path, was given, or `cap` is no int.
+        QueryError: The query or the time has a mistake.
         ValueError: `cap` is less than 1.
     """
     if not isinstance(cap, int) or isinstance(cap, bool):
         raise TypeError(f"cap is a number of bytes, an int such as 16 * 1024**2, not {cap!r}")
     if cap < 1:
         raise ValueError(f"cap is at least 1 byte, not {cap!r}")
-    names = _names(paths)
+    names = names_of(paths)
     for name in names:
         if "\0" in name:
             raise NoSuchPathError(f"{name!r}: no such file or folder; no path has a NUL in it")
-    return Store(load_store(names, cap=cap, use_cache=use_cache, standard_input=_standard_input(names)))
+    chosen = selection_of(query, since)
+    store = load_store(names, cap=cap, use_cache=use_cache, standard_input=_standard_input(names))
+    return Store(store, None if chosen.is_everything else chosen.traces(store))
 
 
-def _names(paths: object) -> tuple[str, ...]:
+def selection_of(query: str, since: str) -> Selection:
+    """Return which traces are asked for.
+
+    Raises:
+        QueryError: The query or the time has a mistake.
+    """
+    from spanview.analysis.query.selection import Selection
+    from spanview.analysis.query.since import parse_since
+
+    return Selection((query,) if query.strip() else (), parse_since(since, time.time_ns()) if since else None)
+
+
+def export(
+    what: Store | Trace,
+    path: str | PathLike[str],
+    *,
+    format: Literal["trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html", "parquet"],  # noqa: A002 - --format
+    force: bool = False,
+) -> list[str]:
+    """Write traces to a file, completely or not at all, as `spanview export` does.
+
+    Args:
+        force: Whether a file that exists is replaced.
+
+    Returns:
+        What the format can't hold, a sentence for each kind of it; mostly nothing.
+
+    Raises:
+        ExportError: The file exists, or can't be written.
+    """
+    from spanview.exports.by_name import ENDINGS, chunks_of
+    from spanview.exports.files import write_atomically
+    from spanview.exports.losses import Losses
+    from spanview.exports.surroundings import Surroundings
+
+    if format not in ENDINGS:
+        raise ExportError(f"there is no format {format!r}; there are {', '.join(ENDINGS)}")
+    store, traces = _traces_in(what)
+    losses = Losses(format)
+    write_atomically(fsdecode(path), chunks_of(store, traces, format, losses, Surroundings(unended_in)), force=force)
+    return losses.lines()
+
+
+def diff(a: Store | Trace, b: Store | Trace, *, by: Literal["path", "name", "ray"] = "path") -> Report[Difference]:
+    """Compare two traces or stores, as `spanview diff` does: what has changed most comes first.
+
+    Args:
+        by: What is compared: call paths, spans of one name, or Ray functions. A name is the key of its row.
+    """
+    from spanview.analysis.diff_groups import DiffBy
+    from spanview.reports.comparison import ComparedSide, compared, comparison_report
+
+    of_a, of_b = (ComparedSide(*_traces_in(side)) for side in (a, b))
+    groups = [side.groups(DiffBy(by)) for side in (of_a, of_b)]
+    are_traces = isinstance(a, Trace) and isinstance(b, Trace)
+    merged, paths = compared(of_a, of_b, DiffBy(by), groups, are_traces=are_traces)
+    return Report(comparison_report(merged, paths, DiffBy(by), {}), Difference, "name")
+
+
+def _traces_in(what: Store | Trace) -> tuple[SpanStore, Sequence[int]]:
+    if isinstance(what, Trace):
+        return what._store, [what._number]  # noqa: SLF001 - what hands traces out looks into them
+    if isinstance(what, Store):
+        return what._store, what._views.traces  # noqa: SLF001 - as above
+    raise TypeError(f"a store or a trace of spanview's is wanted, not an object of type {type(what).__name__}")
+
+
+def names_of(paths: object) -> tuple[str, ...]:
+    """Return paths as texts.
+
+    Raises:
+        TypeError: One is none.
+    """
     if isinstance(paths, str | PathLike):
         return (fsdecode(paths),)
     # Open files can be iterated over, too, and their lines are no paths.

@@ -10,9 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.change import change_of, changes_of_groups, parse_change, sample_of
-from spanview.analysis.diff import diff, totals_to_json
-from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_of_side
-from spanview.analysis.flame import located
+from spanview.analysis.diff import totals_to_json
+from spanview.analysis.diff_groups import DiffBy
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import find_trace, selected_traces, traces_beginning
 from spanview.commands.coloring import paint_for
@@ -25,7 +24,7 @@ from spanview.display.sanitise import sanitise
 from spanview.display.units import count
 from spanview.model.ids import format_trace_id
 from spanview.model.problems import DiffError, NoSuchPathError, QueryError, TraceNotFoundError
-from spanview.reports.comparison import comparison_report, sums_in
+from spanview.reports.comparison import ComparedSide, compared, comparison_report, sums_in
 from spanview.reports.gates import STYLES, GateOutcome, GateRow, amount_text, gates_report
 from spanview.reports.lines import table_lines
 from spanview.sources.discover import STANDARD_INPUT, is_there
@@ -60,24 +59,12 @@ class SideType(StrEnum):
 
 
 @dataclass(frozen=True)
-class DiffSide:
-    """One of the two that are compared."""
+class DiffSide(ComparedSide):
+    """A side, as it was given."""
 
     type: SideType
     value: str
     """The whole id of a trace; a query or a PATH as given."""
-    store: Store
-    traces: Sequence[int] | None
-    """Numbers of its traces; None for all."""
-
-    @cached_property
-    def paths(self) -> Located:
-        """Its call paths."""
-        return located(self.store, self.traces)
-
-    def groups(self, by: DiffBy) -> Located:
-        """Return its groups, which may be its call paths."""
-        return self.paths if by is DiffBy.PATH else groups_of_side(self.store, by, self.paths.flame, self.traces)
 
     @cached_property
     def all_traces(self) -> Sequence[int]:
@@ -95,14 +82,8 @@ def run(options: Options) -> int:
     sides = _sides(options)
     a, b = sides
     by = DiffBy(options.by)
-    is_path = by is DiffBy.PATH
     groups = [side.groups(by) for side in sides]
-    merged = (
-        diff(groups[0].flame, groups[1].flame, are_traces=a.type is b.type is SideType.TRACE)
-        if is_path
-        else diff_groups((a.paths.flame, groups[0].flame), (b.paths.flame, groups[1].flame))
-    )
-    paths = merged.by_change() if is_path else by_total(merged)
+    merged, paths = compared(a, b, by, groups, are_traces=a.type is b.type is SideType.TRACE)
     if by is DiffBy.RAY and not paths:
         raise DiffError("no Ray calls here; --by name compares all spans")
     gates = [row for limit in limits for row in _gates(limit, merged, sides, groups, options)]
@@ -209,7 +190,7 @@ def _sides(options: Options) -> list[DiffSide]:
 
 def _path(options: Options, letter: str, path: str) -> DiffSide:
     store = _read(options._replace(paths=(path,)), f"{letter}, ")
-    return DiffSide(SideType.PATH, path, store, None)
+    return DiffSide(store, None, SideType.PATH, path)
 
 
 def _read(options: Options, whose: str = "") -> Store:
@@ -254,10 +235,10 @@ def _side(options: Options, store: Store, letter: str, query: Query) -> DiffSide
         except TraceNotFoundError as error:
             raise TraceNotFoundError(f"{letter}: {error}; to search names for it, write name~{query.text}") from None
     if traces:
-        return DiffSide(SideType.TRACE, format_trace_id(store.trace_table.trace_id(traces[0])), store, traces)
+        return DiffSide(store, traces, SideType.TRACE, format_trace_id(store.trace_table.trace_id(traces[0])))
     traces = selected_traces(store, query=query)
     if traces:
-        return DiffSide(SideType.QUERY, query.text, store, traces)
+        return DiffSide(store, traces, SideType.QUERY, query.text)
     no_id = "no trace id begins with it, and " if is_id else ""
     no_file = "" if options.paths else "; there is no file or folder of that name either"
     where = sanitise(", ".join(places(options)))

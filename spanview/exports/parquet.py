@@ -17,6 +17,7 @@ import numpy as np
 from spanview.analysis.walk import walk
 from spanview.exports.arrow_spans import SIZE, ArrowSpans, arrow, schema
 from spanview.exports.shares import shares_of_rows, written
+from spanview.formats.tags import ignore_loss
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -46,6 +47,19 @@ def parquet_chunks(store: Store, traces: Sequence[int], lose: Callable[[str], No
     """
     arrow()
     return file_of(messages_of(store, traces, lose))
+
+
+def table_of(store: Store, traces: Sequence[int]) -> Any:
+    """Return some traces in their order as one table of Arrow.
+
+    Raises:
+        ExportError: pyarrow isn't installed.
+    """
+    pa = arrow()
+    kept = [name for name in schema().names if name != SIZE]
+    walked = walk(store, np.array(traces, np.int64))
+    batches = ArrowSpans(store, ignore_loss).batches(walked, 0, len(walked.rows))
+    return pa.Table.from_batches(batches, schema()).select(kept)
 
 
 def messages_of(

@@ -54,7 +54,8 @@ class Documents:
 
     def __init__(self, reader: DetailReader) -> None:
         self.reader = reader
-        self._places: dict[int, _Places] = {}
+        self.places: dict[int, _Places] = {}
+        """Where they are, by source."""
         self._spans: OrderedDict[tuple[int, int], tuple[int, list[Span]]] = OrderedDict()
         """Lengths and spans of the documents that were used last, by source and offset."""
         self._kept = 0
@@ -68,7 +69,7 @@ class Documents:
     @property
     def are_there(self) -> bool:
         """Whether there is any such document."""
-        return bool(self._places)
+        return bool(self.places)
 
     def note(self, source: int, documents: Sequence[tuple[int, int]]) -> None:
         """Take note of documents with several spans.
@@ -79,7 +80,7 @@ class Documents:
         if not documents:
             return
         with self._lock:
-            places = self._places.setdefault(source, _Places())
+            places = self.places.setdefault(source, _Places())
             for offset, length in documents:
                 # In a log, what began later may end before it.
                 index = bisect_right(places.offsets, offset)
@@ -89,7 +90,7 @@ class Documents:
     def take_numbers(self, numbers: Sequence[int]) -> None:
         """Renumber files; `numbers` has the new number at each old one."""
         with self._lock:
-            self._places = {numbers[source]: places for source, places in self._places.items()}
+            self.places = {numbers[source]: places for source, places in self.places.items()}
             self._spans.clear()
             self._kept = 0
 
@@ -98,7 +99,7 @@ class Documents:
         if length:
             return offset, length
         with self._lock:
-            places = self._places[source]
+            places = self.places[source]
             index = bisect_right(places.offsets, offset) - 1
             return places.offsets[index], places.lengths[index]
 
@@ -149,7 +150,7 @@ class Documents:
 
     def _document_among_others(self, source: int, offset: int, length: int) -> bytes | None:
         """Read the part of a log around a document, keep it at hand, and return the document's own lines."""
-        places, reach = self._places[source], min(_CONTEXT_LENGTHS * length, _MAX_CONTEXT_BYTES)
+        places, reach = self.places[source], min(_CONTEXT_LENGTHS * length, _MAX_CONTEXT_BYTES)
         first, last = bisect_left(places.offsets, offset - reach), bisect_right(places.offsets, offset + reach)
         ends = map(add, places.offsets[first:last], places.lengths[first:last])
         begin = places.offsets[first]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 from array import array
 from binascii import hexlify
+from contextlib import suppress
 from functools import cache
 from sys import byteorder
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -24,7 +25,7 @@ import orjson
 from spanview.formats.console.spans import details_of
 from spanview.formats.jsontext import has_long_integer
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
-from spanview.model.ids import format_trace_id
+from spanview.model.ids import SPAN_ID_DIGITS, TRACE_ID_DIGITS, format_trace_id
 from spanview.model.span import STATUSES
 from spanview.model.times import NO_TIME, format_time
 
@@ -39,6 +40,7 @@ MAX_KEPT_TEXTS: Final = 4096
 """Texts that are kept for other spans that have them too."""
 _MAX_KEPT_LENGTH: Final = 2048
 _INDENTED: Final = b"{\n"
+_ATTRIBUTES: Final = b'"attributes": '
 _TAIL_KEYS: Final = ["events", "links", "resource"]
 _TAIL_STARTS: Final = (b'},\n    "events": [', b'}, "events": [')
 
@@ -85,6 +87,10 @@ class RowColumns(NamedTuple):
     lengths: Sequence[int]
 
 
+_Places: TypeAlias = tuple[int, int, int]
+"""Where a record of a layout has the digits of its trace id and span id, and its attributes."""
+_PlacesOfForms: TypeAlias = tuple[_Places, _Places]
+"""Of records in one line, and of indented ones."""
 Parts: TypeAlias = tuple[bytes, Any, Tail]
 """The text of the attributes, the attributes, and the tail."""
 _Key: TypeAlias = tuple[int, int, int, bool, bool]
@@ -123,6 +129,7 @@ class KnownRecords:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._layouts = _Layouts(store.names.texts)
+        self._places: dict[_Key, _PlacesOfForms | None] = {}
         self._tails: dict[bytes, Tail | None] = {}
 
     def columns(self, rows: Sequence[int]) -> RowColumns:
@@ -162,6 +169,48 @@ class KnownRecords:
             offsets=offsets,
             lengths=lengths,
         )
+
+    def attributes(self, records: Sequence[bytes | None], rows: Sequence[int]) -> list[dict[str, Any] | None]:
+        """Return the attributes of each record, one of each row; None where it isn't usual, or isn't there.
+
+        A record with the row's ids where they should be is the one that the columns are of.
+        """
+        columns, loads, texts = self._heads(rows), orjson.loads, list[bytes]()
+        tail, ending, decoded = None, b"\n", list[dict[str, Any] | None]()
+        for record, places, trace_id, span_id in zip(records, *columns, strict=True):
+            attributes = None
+            if record is not None and places is not None:
+                trace_start, span_start, start = places[record.startswith(_INDENTED)]
+                if (
+                    record.startswith(span_id, span_start)
+                    and record.startswith(trace_id, trace_start)
+                    and record.startswith(_ATTRIBUTES, start - len(_ATTRIBUTES))
+                ):
+                    if not record.endswith(ending, start):
+                        tail = self._tail(record, start)
+                        ending = b"\n" if tail is None else tail.text
+                    text = record[start : len(record) - len(ending)]
+                    with suppress(orjson.JSONDecodeError):
+                        attributes = None if tail is None else loads(text)
+                    texts.append(text)
+            decoded.append(attributes)
+        # Such a one is rare, and would be a float.
+        return [None] * len(decoded) if has_long_integer(b" ".join(texts)) else decoded
+
+    def _heads(self, rows: Sequence[int]) -> tuple[Sequence[_PlacesOfForms | None], Sequence[bytes], Sequence[bytes]]:
+        """Return where the records of rows should have their ids, and these."""
+        spans, table, places = self._store.spans, self._store.trace_table, self._places
+        names, kinds, statuses, parents, warnings, traces, span_ids = (
+            [*map(column.__getitem__, rows)]
+            for column in (
+                *(spans.name, spans.kind, spans.status, spans.parent_id, spans.warnings, spans.trace, spans.span_id),
+            )
+        )
+        keys = [*zip(names, kinds, statuses, map(bool, parents), map(bool, warnings), strict=True)]
+        for key in {*keys} - places.keys():
+            places[key] = _places_in(self._layouts[key])
+        ids = {trace: format_trace_id(table.trace_id(trace)).encode() for trace in {*traces}}
+        return [*map(places.__getitem__, keys)], [*map(ids.__getitem__, traces)], _digits_of(span_ids)
 
     def parts(self, records: Iterable[bytes | None], columns: RowColumns) -> Iterator[Parts | None]:
         """Yield the parts of each record; None where it isn't usual, or isn't there."""
@@ -237,6 +286,17 @@ def parts_around_names(kind: int, status: int, *, has_parent: bool) -> list[list
     heads = [text[: text.rindex("{") + 1] for text in (one_line, indented)]
     # Zeros mean no parent, and aren't written.
     return [text.replace("null", "null%.0b").encode().split(b'"@"') for text in (*heads, value)]
+
+
+def _places_in(layout: SpanLayout | None) -> _PlacesOfForms | None:
+    if layout is None:
+        return None
+    trace_id, span_id, time = b"t" * TRACE_ID_DIGITS, b"s" * SPAN_ID_DIGITS, (format_time(0) or "").encode()
+    heads = (head % (trace_id, span_id, span_id, time, time) for head in (layout.in_one_line, layout.indented))
+    one_line, indented = (
+        (head.rindex(trace_id), head.index(span_id, head.rindex(trace_id)), len(head) - 1) for head in heads
+    )
+    return one_line, indented
 
 
 def _digits_of(span_ids: Sequence[int]) -> list[bytes]:

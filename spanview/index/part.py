@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from spanview.formats.rows import Batch, SpanColumns
@@ -25,10 +25,9 @@ def part_of(store: Store, traces: Iterable[int]) -> Store:
     part.intake.details, part.intake.ray = store.intake.details, store.intake.ray
     rows_of_source: defaultdict[int, list[int]] = defaultdict(list)
     chosen, spans = {*traces}, store.spans
-    # A row is there once it has all its columns; the last of them is this one.
-    for row, trace in enumerate(islice(spans.trace, len(spans.next_row))):
-        if trace in chosen:
-            rows_of_source[spans.source[row]].append(row)
+    # A row that is linked has all its columns.
+    for row in sorted(chain.from_iterable(map(store.rows_of_trace, chosen))):
+        rows_of_source[spans.source[row]].append(row)
     for number, rows in rows_of_source.items():
         columns = SpanColumns(
             trace_ids=[store.trace_table.trace_id(spans.trace[row]) for row in rows],

@@ -96,6 +96,13 @@ class RayTasks:
         self.version = 0
         """Grows with each line."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        self._merge_waiting()
+        return self.__dict__ | {"_merging": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _merging=Lock())
+
     def take(self, path: str, updates: RayUpdates) -> None:
         """Take what lines of a file say; the files in one folder are of one session."""
         number = self._folders[_SEPARATOR.split(path)[0]]

@@ -6,7 +6,7 @@ One thread adds, any thread reads: a row's columns are complete before anything 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from spanview.formats.decoder import decode_details, decode_span
 from spanview.formats.rows import SpanDetails
@@ -15,7 +15,7 @@ from spanview.index.table import NO_ROW, NUMPY_FROM_SPANS
 from spanview.index.tree import TraceTree
 from spanview.model.codes import known_kind
 from spanview.model.ids import UNUSABLE, format_span_id, format_trace_id
-from spanview.model.problems import NO_WARNINGS, Warnings
+from spanview.model.problems import NO_WARNINGS, ProblemKind, Warnings
 from spanview.model.times import known
 
 if TYPE_CHECKING:
@@ -53,12 +53,31 @@ class Store:
         self.ask_lives: Callable[[Store], Lives] | None = None
         """Returns of the store, itself, what knows which of its spans run; None where nobody can ask the processes."""
 
-    def __reduce__(self) -> NoReturn:
-        """Refuse to be copied or pickled, as everything that looks at a store does."""
-        raise TypeError(
-            "traces can't be copied or pickled: they read their spans again from files that are open here; "
-            "load the files there, or take the spans (`node.span`), which can be"
-        )
+    def __getstate__(self) -> dict[str, Any]:
+        """Take along the records that files have here, but nothing that asks the processes of this host."""
+        from spanview.index.held_records import HeldRecords
+        from spanview.index.state import columns_of, state_of
+
+        documents = self.intake.details
+        places = sorted({(self.spans.source[row], *self.place(row)) for row in range(len(self.spans))})
+        records = ((source, offset, documents.reader.read(source, offset, size)) for source, offset, size in places)
+        return {
+            "sources": [(source.path, source.generation) for source in self.sources],
+            "columns": columns_of(self.intake),
+            "state": state_of(self.intake, [*ProblemKind]),
+            "documents": documents.places,
+            "ray": self.ray,
+            "records": HeldRecords((source, offset, data) for source, offset, data in records if data is not None),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from spanview.index.state import take_state
+
+        Store.__init__(self, state["records"])
+        for path, generation in state["sources"]:
+            self.add_source(path, generation)
+        take_state(self.intake, state["state"], state["columns"])
+        self.intake.details.places, self.intake.ray = state["documents"], state["ray"]
 
     def add_source(self, path: str, generation: int = 0) -> int:
         """Take note of a file, or of its next generation, and return its number."""

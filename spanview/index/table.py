@@ -53,6 +53,10 @@ class Interned(dict[str, int]):
         self._tested: dict[Callable[[str], bool], tuple[int, frozenset[int]]] = {}
         """By test, how many texts it has seen, and the numbers of those for which it holds."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # What was tested comes again.
+        return _interned, (self.texts, self.cut)
+
     def __missing__(self, text: str) -> int:
         number = self[text] = len(self.texts)
         self.texts.append(text)
@@ -98,6 +102,14 @@ class Interned(dict[str, int]):
         if max(map(len, texts), default=0) > MAX_TEXT_LENGTH:
             return [*map(self.number, texts)]
         return [*map(self.__getitem__, texts)]
+
+
+def _interned(texts: Sequence[str], cut: set[int]) -> Interned:
+    interned = Interned()
+    for text in texts:
+        _ = interned[text]
+    interned.cut.update(cut)
+    return interned
 
 
 @dataclass(slots=True)

@@ -10,15 +10,17 @@ compared per trace, figures are: times what they were divided by, they are the s
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
-from spanview.analysis.diff import FIGURES, names_of, to_json
-from spanview.analysis.diff_groups import DiffBy
+from spanview.analysis.diff import FIGURES, diff, names_of, to_json
+from spanview.analysis.diff_groups import DiffBy, by_total, diff_groups, groups_of_side
+from spanview.analysis.flame import located
 from spanview.display.cells import name_text
 from spanview.display.diff_text import Labels, counts, errors, relative, signed_amount, times
 from spanview.index.tree import ROOT
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from spanview.analysis.diff import Diff, PathDiff
+    from spanview.analysis.flame import Located
+    from spanview.index.store import Store
 
 
 class Order(StrEnum):
@@ -123,6 +127,41 @@ def comparison_table(  # noqa: PLR0913 - what is compared, and how it is shown
         _USUAL_PATH,
         least_beside=_LEAST_BESIDE,
     )
+
+
+@dataclass(frozen=True)
+class ComparedSide:
+    """One of the two that are compared."""
+
+    store: Store
+    traces: Sequence[int] | None
+    """Numbers of its traces; None for all."""
+
+    @cached_property
+    def paths(self) -> Located:
+        """Its call paths."""
+        return located(self.store, self.traces)
+
+    def groups(self, by: DiffBy) -> Located:
+        """Return its groups, which may be its call paths."""
+        return self.paths if by is DiffBy.PATH else groups_of_side(self.store, by, self.paths.flame, self.traces)
+
+
+def compared(
+    a: ComparedSide, b: ComparedSide, by: DiffBy, groups: Sequence[Located], *, are_traces: bool = False
+) -> tuple[Diff, Sequence[PathDiff]]:
+    """Return two sides merged, and their paths or groups: what has changed most comes first.
+
+    Args:
+        groups: Of both sides.
+        are_traces: Whether both are one trace.
+    """
+    of_a, of_b = (side.flame for side in groups)
+    if by is DiffBy.PATH:
+        merged = diff(of_a, of_b, are_traces=are_traces)
+        return merged, merged.by_change()
+    merged = diff_groups((a.paths.flame, of_a), (b.paths.flame, of_b))
+    return merged, by_total(merged)
 
 
 def comparison_report(merged: Diff, paths: Sequence[PathDiff], by: DiffBy, head: Mapping[str, Any]) -> Report[PathDiff]:

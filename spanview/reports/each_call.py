@@ -17,6 +17,7 @@ from spanview.analysis.ray.outcomes import outcomes_of
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.told import CallOutcome
 from spanview.analysis.ray.unended import NO_UNENDED, Fate
+from spanview.analysis.ray.wait_causes import KINDS
 from spanview.analysis.ray.waited_for import NO_REASONS, AllAttempts, reason_text
 from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.cells import data_text, name_text
@@ -352,7 +353,7 @@ def each_call_table(known: CallFacts, *, has_functions: bool = True) -> Table[Ca
             fact(
                 "wait_parts_ns",
                 "how long it waited for what, in nanoseconds; empty where it hardly waited, or has no attempt",
-                {"type": "object", "additionalProperties": INTEGER},
+                {"type": "object", "properties": {kind.name.lower(): INTEGER for kind in KINDS}},
                 known.wait_parts_of,
             ),
             fact(

@@ -15,6 +15,7 @@ quickly       large folders, scanned by several processes
 kept          the index of a large folder, kept for the next session
 session       PATHs into a sink, once or for as long as they change
 follow        hints of changes, and a search all the same
+new_spans     spans handed on as they are written, and forgotten
 loading       the short way from PATHs to a store
 line_file     a file of lines that may be huge, read where it is looked at
 logs          the logs that Ray leaves beside spans, and the lines of a span

@@ -8,6 +8,7 @@ appearance       what lines show besides names and times: further columns, colou
 row_texts        what rows say, on the screen and in pictures
 waterfall        the rows, and the ruler above them
 trace_picture    from what is shown to pictures in files, and texts for the clipboard
+whole_picture    the same of whole traces, where no viewer is open
 stitcher         keeps what is shown in line with what has come, in named states
 search           finding spans by a query
 missing_parents  what is known of spans that no file holds

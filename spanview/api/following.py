@@ -1,0 +1,104 @@
+"""Spans as they are written, for programs that act on them."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from contextvars import copy_context
+from functools import partial
+from typing import TYPE_CHECKING
+
+from spanview.api.store import names_of, selection_of
+from spanview.sources.details import RecordReader
+from spanview.sources.follow import Watcher
+from spanview.sources.follow import follow as updates
+from spanview.sources.loading import load_store
+from spanview.sources.new_spans import NewSpans, settled
+from spanview.sources.places import events_beside
+from spanview.sources.session import Session
+from spanview.sources.terms import ReadOptions
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from os import PathLike
+
+    from spanview.analysis.query.selection import Selection
+    from spanview.model.problems import Warnings
+    from spanview.model.span import Span
+
+
+async def follow(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]], *, query: str = "", since: str = ""
+) -> AsyncIterator[Span]:
+    """Yield spans as they are written, as `spanview spans -f` prints them: first those that are there already.
+
+    A span that is written when it starts comes then, without an end, and again when it has ended. Reading waits while
+    nobody asks for the next span. It ends with the loop: leaving that, or cancelling its task, closes everything.
+
+    Args:
+        paths: A file, a folder, a glob, or several of them; what doesn't exist yet is waited for.
+        query: Keep spans that match; nothing that depends on more than a span.
+        since: Keep spans of traces that ended after it, as `load` takes it.
+
+    Raises:
+        QueryError: The query or the time has a mistake, or can't be told of one span alone.
+    """
+    names = names_of(paths)
+    chosen = selection_of(query, since)
+    selection = await asyncio.to_thread(settled, chosen, lambda: load_store(names).spans)
+    reading = _Reading(names, selection)
+    # What traces spanview itself enters its spans in one thread, and leaves them in another.
+    loop, context = asyncio.get_running_loop(), copy_context()
+    step = partial(loop.run_in_executor, None, context.run, reading.next_spans)
+    waiting = step()
+    try:
+        while (spans := await asyncio.shield(waiting)) is not None:
+            for span in spans:
+                yield span
+            waiting = step()
+    finally:
+        reading.stop()
+        while await waiting is not None:
+            waiting = step()
+
+
+class _Reading:
+    """Reads in whatever thread asks for more; one at a time does."""
+
+    def __init__(self, names: tuple[str, ...], selection: Selection) -> None:
+        self._details = RecordReader()
+        sink = NewSpans(self._details, selection, self._take)
+        options = ReadOptions(names, follow=True, keep_details=False, events=events_beside(names))
+        self._session = Session(options, sink, self._details)
+        self._watcher = Watcher(sink.tallies.add_problem)
+        self._stop = threading.Event()
+        self._taken: list[Span] = []
+        self._steps = self._read()
+
+    def _take(self, spans: Sequence[tuple[Span, Warnings]]) -> None:
+        self._taken += [span.with_warnings(span.warnings | warnings) for span, warnings in spans]
+
+    def _read(self) -> Iterator[None]:
+        try:
+            for _ in self._session.load():
+                yield
+            for _ in updates(self._session, self._watcher, self._stop, time.monotonic):
+                yield
+        finally:
+            self._watcher.close()
+            self._session.close()
+            self._details.close()
+
+    def next_spans(self) -> list[Span] | None:
+        """Return the next spans, some at a time, once there are any; None when it has been stopped."""
+        for _ in self._steps:
+            if self._taken and not self._stop.is_set():
+                spans, self._taken = self._taken, []
+                return spans
+        return None
+
+    def stop(self) -> None:
+        """End it soon, whoever waits."""
+        self._stop.set()
+        self._watcher.wake()

@@ -55,6 +55,7 @@ _BY: Final = (
     "ray-worker",
     "trace",
     "trace-group",
+    "running",
     "serve",
     "serve-request",
 )

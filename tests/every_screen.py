@@ -28,6 +28,7 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     "span_screen": ("enter", "enter", "tab", "o"),
     "stats_screen": ("t", "s", "b"),
     "spans_screen": ("t", "enter"),
+    "running_screen": ("J", "s"),
     "calls_screen": ("A", "s"),
     "function_calls_screen": ("A", "enter"),
     "serve_screen": ("H", "s"),

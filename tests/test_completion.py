@@ -79,6 +79,7 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
                 "ray-worker",
                 "trace",
                 "trace-group",
+                "running",
                 "serve",
                 "serve-request",
             ),

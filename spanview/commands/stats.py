@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 _CALLS_BY: Final = {"ray": "function", "ray-actor": "actor", "ray-node": "node", "ray-job": "job"}
 _ON_PATH, _BY_PATH = "critical-path", "call-path"
 _EACH_CALL, _WORKER = "ray-call", "ray-worker"
-_TRACE, _GROUPS = "trace", "trace-group"
-_OTHER_REPORTS: Final = (_ON_PATH, _BY_PATH, *_CALLS_BY, _EACH_CALL, _WORKER, _TRACE, _GROUPS, "serve", "serve-request")
+_TRACE, _GROUPS, _RUNNING = "trace", "trace-group", "running"
+_OTHER_REPORTS: Final = (
+    *(_ON_PATH, _BY_PATH, *_CALLS_BY, _EACH_CALL, _WORKER, _TRACE, _GROUPS, _RUNNING, "serve", "serve-request"),
+)
 
 
 def run(options: Options) -> int:
@@ -37,7 +39,8 @@ def run(options: Options) -> int:
     traces = None if selection.is_everything else selection.traces(store)
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)
-    unended = {} if options.format == JSON else unended_in(store, session=latest_session(options.environment))
+    counts = options.by != _RUNNING and options.format != JSON
+    unended = {} if not counts else unended_in(store, session=latest_session(options.environment))
     if fates := fates_text(unended.values()):
         say(f"spans without an end are counted, but excluded from durations: {fates}")
     report = arranged(_report(options.by, options.value, store, traces), options)
@@ -82,6 +85,10 @@ def _report(by: str, value: str | None, store: Store, traces: Sequence[int] | No
         from spanview.reports import traces as of_traces
 
         return (of_traces.traces_report if by == _TRACE else of_traces.groups_report)(store, traces)
+    if by == _RUNNING:
+        from spanview.reports.running import running_report
+
+        return running_report(store, traces)
     if by == _WORKER:
         from spanview.reports.workers import workers_report
 

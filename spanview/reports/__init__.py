@@ -13,6 +13,7 @@ explanation_text  the same as lines, with what each rests on
 findings          what `check` finds
 gates             what gates found
 ci                what was checked as CI systems read it
+running           what runs and waits now
 serve             Ray Serve's requests, by route and one by one
 values            sums and percentiles of a numeric attribute
 statistics        counts, errors and times of spans by something that they have in common

@@ -15,6 +15,7 @@ from spanview.reports.explanation import explanation_table
 from spanview.reports.findings import findings_report
 from spanview.reports.gates import gates_report
 from spanview.reports.report import Report
+from spanview.reports.running import running_table
 from spanview.reports.serve import requests_table, serve_table
 from spanview.reports.statistics import ON_PATH, report_of
 from spanview.reports.traces import groups_report, traces_report
@@ -31,6 +32,7 @@ COMMANDS: Final = {
     "values": "spanview stats --value http.status_code",
     "traces": "spanview stats --by trace",
     "trace-groups": "spanview stats --by trace-group",
+    "running": "spanview stats --by running",
     "calls": "spanview stats --by ray",
     "each-call": "spanview stats --by ray-call",
     "workers": "spanview stats --by ray-worker",
@@ -53,6 +55,7 @@ def empty_reports(store: Store) -> list[AnyReport]:
         values_report_of([], "gen_ai.usage.output_tokens"),
         traces_report(store),
         groups_report(store),
+        Report("running", running_table(store, 0), []),
         Report("calls", calls_table(CallsBy.FUNCTION, {}), [], {"by": "function"}, "functions"),
         each_call_report(store),
         workers_report(store),

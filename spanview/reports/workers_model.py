@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from heapq import nsmallest
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +41,8 @@ _SHORTEST_ID, _LONGEST_ID = 4, 12
 _LONGEST_NODE: Final = 15
 _UNKNOWN_SERVICE: Final = "unknown_service"
 _NOTHING: Final = Window(0, 1)
+_MOST_GAPS: Final = 1_000
+"""Idle gaps that a key goes through."""
 _GROWN: Final = 2
 """A process with so many times as many spans as it had is asked again who it is."""
 _PROXY_CLASS, _REPLICA_CLASS = "ProxyActor", "ServeReplica:"
@@ -490,10 +493,12 @@ class WorkersModel:
     def gap(self, index: int) -> tuple[int, int] | None:
         """Return the longest time in which a worker ran nothing, as far as is known; None where there is none."""
         lane, known = self.lane(index), self._known_busy(index)
-        if known is lane.busy:
-            return lane.gap
-        gaps = [*zip(known.ends, known.starts[1:], strict=False)]
-        return max(gaps, key=lambda gap: gap[1] - gap[0], default=None)
+        return lane.gap if known is lane.busy else max(_gaps(known), key=_length, default=None)
+
+    def longest_gaps(self) -> list[tuple[int, tuple[int, int]]]:
+        """Return the times in which workers ran nothing, longest first, with their indices; as many as one looks at."""
+        gaps = ((index, gap) for index in self.order for gap in _gaps(self._known_busy(index)))
+        return nsmallest(_MOST_GAPS, gaps, key=lambda item: (-_length(item[1]), item[1], item[0]))
 
     def gap_ns(self, index: int) -> int:
         """Return how long that is, 0 without one."""
@@ -588,6 +593,14 @@ class WorkersModel:
     def legend(self) -> list[tuple[int, str]]:
         """Return the numbers of functions and how they are called, the most frequent first."""
         return [(number, name or "(no name)") for number, (name, _) in enumerate(self.shape.functions)]
+
+
+def _gaps(busy: Covered) -> Iterator[tuple[int, int]]:
+    return zip(busy.ends, busy.starts[1:], strict=False)
+
+
+def _length(gap: tuple[int, int]) -> int:
+    return gap[1] - gap[0]
 
 
 def _node_of(worker: Worker) -> str:

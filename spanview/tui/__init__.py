@@ -11,6 +11,7 @@ span/         one span: details and links
 stats/        statistics, and the spans behind a row
 flame/        call paths as blocks: a flame graph
 calls/        Ray calls
+running/      what runs and waits now
 workers/      a timeline of each worker
 serve/        Ray Serve requests
 log/          logs beside spans

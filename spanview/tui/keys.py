@@ -26,8 +26,9 @@ class On(Flag):
     HELP = auto()
     PAIRS = auto()
     EXPLANATION = auto()
+    RUNNING = auto()
     EVERYWHERE = (TRACES | TRACE | SPAN | STATS | SPANS | FLAME | DIFF) | (
-        CALLS | WORKERS | SERVE | LOG | CHECK | HELP | PAIRS | EXPLANATION
+        CALLS | WORKERS | SERVE | LOG | CHECK | HELP | PAIRS | EXPLANATION | RUNNING
     )
 
 
@@ -46,6 +47,7 @@ _SCREENS: Final = {
     On.CHECK: "Check",
     On.PAIRS: "Compare",
     On.EXPLANATION: "Explain",
+    On.RUNNING: "Running",
 }
 """What screens are called."""
 
@@ -61,9 +63,9 @@ class KeyGroup(Enum):
 
 
 _GROUPS: Final = {
-    KeyGroup.GO: "help view explain move page edge open back leave parent sibling next_pane log next_log own_lines "
-    "palette",
-    KeyGroup.FIND: "search match only_matches same_name error only_failed pick mark",
+    KeyGroup.GO: "help view explain running move page edge open back leave parent sibling next_pane log next_log "
+    "own_lines palette",
+    KeyGroup.FIND: "search match only_matches same_name longest error only_failed pick mark",
     KeyGroup.ZOOM: "zoom pan fit whole",
     KeyGroup.COPY: "copy copy_json copy_trace_id copy_command copy_text page_to_share picture",
 }
@@ -83,6 +85,8 @@ _OTHER_WORDS: Final = {
     "error": "failure failed exception stack trace traceback",
     "only_failed": "failure errors exceptions status filter",
     "critical": "slowest bottleneck longest",
+    "running": "jobs top live now active open",
+    "longest": "wait queue idle slowest",
     "sort": "slowest longest fastest newest order",
     "color": "color legend",
     "theme": "color colour background",
@@ -163,7 +167,7 @@ class View(Enum):
 
 
 _TEXTUAL_NAMES: Final = {"!": "exclamation_mark"}
-_TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE
+_TABLES: Final = On.TRACES | On.STATS | On.SPANS | On.DIFF | On.CALLS | On.SERVE | On.RUNNING
 """Screens whose lists have columns to sort by."""
 _COUNTED: Final = (On.CALLS | On.SERVE | On.STATS | On.SPANS | On.FLAME | On.DIFF) | (
     On.WORKERS | On.CHECK | On.EXPLANATION
@@ -183,6 +187,7 @@ KEYS: Final = (
         "say what took the time, what failed and what is missing",
         On.TRACES | On.TRACE | On.EXPLANATION,
     ),
+    Key("J", "running", "J", "what runs or waits now, oldest first", On.EVERYWHERE),
     Key("up,k", "move(-1)", "↑ k", "one row up", On.EVERYWHERE),
     Key("down,j", "move(1)", "↓ j", "one row down", On.EVERYWHERE),
     Key("pageup", "page(-1)", "PgUp", "one page up", On.EVERYWHERE),
@@ -238,6 +243,10 @@ KEYS: Final = (
     ),
     Key("e", "error(1)", "e", "open the newest failure of the row or block, then the next", _COUNTED, "error"),
     Key("E", "error(-1)", "E", "previous failure", On.TRACE | On.WORKERS),
+    Key("z", "longest(1)", "z", "go to the longest wait of a call, then the next longest", On.TRACE),
+    Key("Z", "longest(-1)", "Z", "previous, longer wait", On.TRACE),
+    Key("z", "longest(1)", "z", "go to the longest idle gap of a worker, then the next longest", On.WORKERS),
+    Key("Z", "longest(-1)", "Z", "previous, longer gap", On.WORKERS),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in", On.TRACE),
     Key("plus,equals_sign", "zoom(1)", "+", "zoom in around the selected block", On.WORKERS, "zoom"),
     Key("minus", "zoom(-1)", "-", "zoom out", On.TRACE | On.WORKERS),
@@ -299,7 +308,13 @@ KEYS: Final = (
         On.TRACE | On.SPAN,
         "section",
     ),
-    Key("v", "log", "v", "open the log at the lines of the selected span or call", On.TRACE | On.CALLS),
+    Key(
+        "v",
+        "log",
+        "v",
+        "open the log at the lines of the selected span, call or block",
+        On.TRACE | On.CALLS | On.WORKERS | On.RUNNING,
+    ),
     Key("v", "log", "v", "open the log at the span's lines, or at the line under the cursor", On.SPAN, "log"),
     Key("o", "raw", "o", "show or hide the raw JSON", On.TRACE | On.SPAN, "raw"),
     Key("y", "copy", "y", "copy the trace id, the span id, or the value under the cursor", On.EVERYWHERE, "copy"),

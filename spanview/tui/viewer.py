@@ -59,6 +59,9 @@ class Ways(Protocol):
     def open_log(self, file: LineFile, offset: int, log: SpanLog, name: str) -> Awaitable[None]:
         """Show a log at a line, with those that belong to the span of a name, which is safe to print."""
 
+    def open_running(self) -> Awaitable[None]:
+        """Show what runs and waits of what the bar names; where that is shown, leave it."""
+
     def open_other_side(self, side: ComparedSide | None) -> Awaitable[None]:
         """Ask what a side is compared with; None for all traces, which a query divides in two."""
 

@@ -35,6 +35,7 @@ PLACES: Final = {
     "log": On.LOG,
     "check": On.CHECK,
     "explanation": On.EXPLANATION,
+    "running": On.RUNNING,
     "help": On.HELP,
     "page": On.HELP,
 }
@@ -143,13 +144,13 @@ _WORKERS: Final[Script] = (
         "workers",
         (
             "workers",
-            "right left down right s s s s s s S S x ~ x ~ plus greater_than_sign less_than_sign minus f 0 e",
+            "right left down right s s s s s s S S x ~ x ~ plus greater_than_sign less_than_sign minus f 0 z Z e",
         ),
     ),
     *_BACK_FROM_FAILURE,
     ("workers", "E"),
     *_BACK_FROM_FAILURE,
-    ("workers", "~ enter"),
+    ("workers", "g ~ v ~ enter"),
     ("trace", "~ escape"),
     ("workers", "escape"),
 )
@@ -177,6 +178,10 @@ _EXPLANATION: Final[Script] = (
     ("explanation", "down down enter"),
     ("trace", "~ escape"),
     ("explanation", "x"),
+)
+_RUNNING: Final[Script] = (
+    ("running", "~"),
+    *_on("running", ("running", "s s s s s S S v enter J")),
 )
 _BACK: Final = ("escape", "q", "escape", "q")
 """The keys by which the scripts don't leave these screens."""
@@ -228,6 +233,7 @@ def _left_for_views(way: Script, place: str, own: str, *, base: str = "traces", 
     steps: list[tuple[str, str]] = []
     for key, view in _VIEWS.items():
         steps += [*way, (place, key), (base, REST) if key == own else (view, "~ escape")]
+    steps += [*way, (place, "J"), (base, REST) if place == "running" else ("running", "~ escape")]
     steps += [*way, (place, "r"), ("groups", "r"), *anew]
     if own == "D":
         steps += [*way, (place, "D"), ("traces", REST)]
@@ -247,6 +253,8 @@ _LEFT: Final[Script] = tuple(
         _left_for_views((("traces", "A"), ("calls", "~ enter"), ("functioncalls", "~ v ~")), "log", "A"),
         _left_for_views((("traces", "question_mark"),), "help", ""),
         _left_for_views((("traces", "x"),), "explanation", ""),
+        _left_for_views((("traces", "J"),), "running", ""),
+        (("traces", "J"), ("running", "~ escape"), ("traces", "J"), ("running", "~ q")),
         (("traces", "x"), ("explanation", "~ escape"), ("traces", "x"), ("explanation", "~ q")),
         _left_for_views((("traces", "D"),), "otherside", "D"),
         (("traces", "d down"), *_left_for_views((("traces", "d"),), "diff", "D"), ("traces", "up d")),
@@ -294,6 +302,8 @@ LISTED: Final[Script] = (
     *_of_ray("traces"),
     ("traces", "x"),
     *_EXPLANATION,
+    ("traces", "J"),
+    *_RUNNING,
     *_switched(),
     *_LEFT,
     # What has failed: some keys of a comparison are for that.
@@ -335,7 +345,7 @@ OPENED: Final[Script] = (
             "left right plus greater_than_sign less_than_sign minus f 0 1 ~ 2 3 4 5 1 2 3 4 5",
         ),
     ),
-    ("trace", "right_parenthesis left_parenthesis x"),
+    ("trace", "z z Z right_parenthesis left_parenthesis x"),
     ("explanation", "~ x"),
     ("trace", "left_square_bracket right right_square_bracket R G g R G g c ~ G g c C ~ C ~ C ~ C ~"),
     *_SEARCHED,

@@ -20,6 +20,7 @@ from spanview.tui.flame.flame_screen import FlameBlocks, FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.keys import On, action_of, footer_text, keys_on, spelt
 from spanview.tui.log.log_screen import LogScreen
+from spanview.tui.running.running_screen import RunningScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
 from spanview.tui.stats.spans_screen import SpansScreen
@@ -54,14 +55,15 @@ SCREENS: Final[list[tuple[type[BaseScreen], tuple[str, ...]]]] = [
     (LogScreen, ("enter", "v")),
     (CheckScreen, ("exclamation_mark",)),
     (ExplanationScreen, ("x",)),
+    (RunningScreen, ("J",)),
     (HelpScreen, ("question_mark",)),
 ]
 """The screens of the table, and the keys that lead there."""
 MOVES: Final = frozenset(
     (
         *("help", "move", "page", "edge", "open", "back", "leave", "search"),
-        *("view", "explain", "by_key", "palette"),
-        *("sibling", "parent", "error", "collapse", "expand"),
+        *("view", "explain", "running", "by_key", "palette"),
+        *("sibling", "parent", "longest", "error", "collapse", "expand"),
         *("log", "own_lines", "pan_text"),
     )
 )

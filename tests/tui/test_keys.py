@@ -21,6 +21,7 @@ from spanview.tui.help.help_screen import HelpScreen, KeyLines, Page
 from spanview.tui.help.page_screen import PageScreen
 from spanview.tui.keys import KEYS, Key, On, footer_text, keys_on
 from spanview.tui.log.log_screen import LogScreen
+from spanview.tui.running.running_screen import RunningScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.details import EVENTS
 from spanview.tui.span.span_screen import SpanScreen
@@ -51,6 +52,7 @@ SCREENS: list[tuple[On, type[BaseScreen]]] = [
     (On.SERVE, ServeScreen),
     (On.LOG, LogScreen),
     (On.EXPLANATION, ExplanationScreen),
+    (On.RUNNING, RunningScreen),
 ]
 
 
@@ -249,7 +251,7 @@ async def test_one_failure_of_a_row_after_the_other() -> None:
         ("L", "slash", "/ does nothing here; it works in Traces, Trace, Log, Compare"),
         ("t", "m", "m does nothing here; it works in Trace"),
         ("A", "d", "d does nothing here; it works in Traces, Trace"),
-        ("L", "Z", ""),
+        ("L", "Q", ""),
         ("L", "j", ""),
     ],
 )

@@ -35,6 +35,7 @@ from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.help.page_screen import PageScreen
 from spanview.tui.log.log_screen import LogScreen
+from spanview.tui.running.running_screen import RunningScreen
 from spanview.tui.serve.requests_screen import RequestsScreen
 from spanview.tui.serve.serve_screen import ServeScreen
 from spanview.tui.span.span_screen import SpanScreen
@@ -103,6 +104,10 @@ def _request(screen: RequestsScreen) -> object:
     return screen.rows.selected.request_id
 
 
+def _running(screen: RunningScreen) -> object:
+    return None if screen.rows.selected is None else screen.rows.selected.row
+
+
 def _node(screen: TraceScreen) -> object:
     assert screen.rows.node is not None
     return screen._model.stitched.key(screen.rows.node)
@@ -134,6 +139,7 @@ WAYS: Final = [
     Way(ServeScreen, ("H",), lambda screen: screen.rows.selected.key, ("down", "down")),
     Way(RequestsScreen, ("H", "enter"), _request),
     Way(CheckScreen, ("exclamation_mark",), _finding),
+    Way(RunningScreen, ("J",), _running),
 ]
 WITHOUT_FIGURES: Final = {HelpScreen, PageScreen, PaletteScreen, OtherSideScreen, LogScreen}
 """Screens that show nothing of the store, a log among them, and the one in which a query is typed."""

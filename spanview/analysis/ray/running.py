@@ -196,6 +196,21 @@ class RunsNow:
 
 
 @dataclass(frozen=True, slots=True)
+class OpenSpan:
+    """A span that runs, or a call that waits, or runs though its attempt isn't seen."""
+
+    row: int
+    state: State
+    since_ns: int
+    """When the span started, or the call was submitted; `NO_TIME` where that isn't known."""
+    text: str
+    """Why it is thought so, in a few words; to be sanitised."""
+    pid: int | None = None
+    """Of the process that runs it."""
+    is_likely: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class _Gaps:
     """What a version of a trace lacks."""
 
@@ -285,7 +300,7 @@ class Running:
         rows = {row for row, unended in self.unended().items() if unended.fate is fates.get(state)}
         if state is not State.LOST:
             is_running = state is State.RUNNING
-            thoughts = {row: self.assessment_of(row) for row in self._open_calls()}
+            thoughts = {row: self.assessment_of(row) for row in self.open_calls()}
             rows |= {row for row, thought in thoughts.items() if thought.is_open and thought.runs is is_running}
         return frozenset(rows)
 
@@ -293,11 +308,32 @@ class Running:
         """Return whether a call without an attempt may still get one; None where processes don't show it."""
         return self.assessment_of(row).is_open
 
-    def _open_calls(self) -> list[int]:
+    def open_calls(self) -> list[int]:
+        """Return the calls without an attempt of which processes may tell more, by row."""
         from spanview.analysis.ray.calls import calls_of
         from spanview.analysis.ray.reasons import reasons_of, to_ask
 
         return to_ask(self._store, reasons_of(self._store, calls_of(self._store)))
+
+    def open_spans(self, calls: Iterable[int], traces: Container[int] | None = None) -> list[OpenSpan]:
+        """Return what runs, and what waits.
+
+        Args:
+            calls: Those of `open_calls` that are asked about.
+        """
+        spans = self._store.spans
+        found = [
+            OpenSpan(row, State.RUNNING, spans.start_ns[row], span.reason, span.pid, span.is_likely)
+            for row, span in self.unended(traces).items()
+            if span.fate is Fate.RUNS
+        ]
+        for row in calls:
+            thought = self.assessment_of(row)
+            if thought.is_open and (traces is None or spans.trace[row] in traces):
+                state = State.RUNNING if thought.runs else State.WAITING
+                pid = next(iter(thought.pids), None) if thought.runs else None
+                found.append(OpenSpan(row, state, spans.end_ns[row], thought.text, pid, is_likely=True))
+        return found
 
     def _unended_by_trace(self) -> dict[int, dict[int, Unended]]:
         by_trace = defaultdict[int, dict[int, Unended]](dict)

@@ -181,6 +181,16 @@ class Views:
 
         return self._app.push_screen(LogScreen(file, offset, log, name))
 
+    async def open_running(self) -> None:
+        """Show what runs and waits of what the bar names; where that is shown, leave it."""
+        from spanview.tui.running.running_screen import RunningScreen
+
+        base, scope = self._scope()
+        is_shown = isinstance(self._app.screen, RunningScreen)
+        self._go_down_to(base)
+        if not is_shown:
+            await self._app.push_screen(RunningScreen(self._store, scope.traces()))
+
     def open_other_side(self, side: ComparedSide | None) -> AwaitMount:
         """Ask what a side is compared with; None for all traces, which a query divides in two."""
         from spanview.tui.diff.other_side_screen import OtherSideScreen

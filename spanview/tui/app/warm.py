@@ -29,6 +29,7 @@ _SCREENS: Final = (
     "spanview.tui.calls.calls_screen",
     "spanview.tui.log.log_screen",
     "spanview.tui.workers.workers_screen",
+    "spanview.tui.running.running_screen",
     "spanview.tui.serve.serve_screen",
     "spanview.tui.serve.requests_screen",
     "spanview.tui.check.check_screen",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Final, cast
 
 from spanview.analysis.logs.lines import SpanLog, log_owner, owner_in
 from spanview.display.sanitise import sanitise
@@ -14,7 +15,7 @@ from spanview.sources.line_file import LineFile
 from spanview.tui.widgets.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from textual.widget import Widget
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
     from spanview.sources.logs import Logs
     from spanview.tui.widgets.base_screen import BaseScreen
+
+_MOST_ASKED: Final = 32
+"""Spans of a worker that are asked who it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,22 @@ def of_row(store: Store, row: int) -> LogSubject:
     return LogSubject(
         row, sanitise(span.name, 80), span.start_ns, span.end_ns, lambda: owner_in(span, span.source.file)
     )
+
+
+def of_worker(store: Store, row: int, others: Sequence[int]) -> LogSubject:
+    """Return a span of a worker; where it doesn't name its worker itself, another one of the worker's spans does.
+
+    Args:
+        others: Spans of the worker, by their rows.
+    """
+    subject = of_row(store, row)
+
+    def owner() -> LogOwner:
+        found = (of_row(store, other).owner() for other in islice(others, _MOST_ASKED))
+        own = subject.owner()
+        return own if own.is_known else next((owner for owner in found if owner.worker_id), own)
+
+    return replace(subject, owner=owner)
 
 
 def _log_of(logs: Logs, subject: LogSubject, tell: Tell) -> SpanLog:

@@ -18,6 +18,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from functools import cached_property
+from heapq import nsmallest
 from itertools import accumulate, compress, groupby
 from operator import add
 from typing import TYPE_CHECKING, Final
@@ -29,11 +30,12 @@ from spanview.analysis.ray.names import call_names, short_names
 from spanview.analysis.ray.waits import wait_between, wait_of
 from spanview.analysis.selftime import own_stretches, self_times
 from spanview.analysis.serve.calls import served_in_tree
+from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.window import Window
 from spanview.display.trace_words import count_without_end
 from spanview.index.table import NO_ROW
 from spanview.index.tree import ROOT
-from spanview.model.codes import ERROR
+from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 from spanview.tui.trace.runs import FEWEST_IN_RUN, Run
@@ -51,6 +53,9 @@ AT_ONCE: Final = 4_000
 """A trace of up to so many spans is stitched within the time that a key may take."""
 _FEWEST_COUNTED_AHEAD: Final = 2_000
 """From so many spans in and below a run on, what its painting needs is found out with the rest."""
+
+_MOST_WAITS: Final = 1_000
+"""Waits that a key goes through."""
 
 
 class StitchedTrace:
@@ -159,7 +164,7 @@ class StitchedTrace:
         if len(self.tree) > AT_ONCE:
             import numpy as np  # noqa: F401 - the import alone takes longer than a key may
 
-            _ = self._own_stretches, self.newest_failed, self.without_end, self.merges_runs
+            _ = self._own_stretches, self.newest_failed, self.without_end, self.merges_runs, self.longest_waits
 
     # -- one node ----------------------------------------------------------------------------------------------------
 
@@ -295,6 +300,18 @@ class StitchedTrace:
     def is_own_known(self) -> bool:
         """Whether self times have been found out, or take no time to speak of."""
         return "own" in self.__dict__ or len(self.tree) <= AT_ONCE
+
+    @cached_property
+    def longest_waits(self) -> list[int]:
+        """The nodes that waited before they ran, longest first; no more than anybody would go through."""
+        kinds, rows = self._spans.kind, self.tree.rows
+        replicas = numbers_of(self._store.names, Part.REPLICA)
+        waits = {
+            node: wait
+            for node, row in enumerate(rows)
+            if (kinds[row] == CONSUMER or self._spans.name[row] in replicas) and (wait := self.wait(node))
+        }
+        return nsmallest(_MOST_WAITS, waits, key=lambda node: (-waits[node], self.position[node]))
 
     @cached_property
     def without_end(self) -> int:

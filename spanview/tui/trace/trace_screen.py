@@ -10,6 +10,7 @@ from textual.containers import Vertical
 
 from spanview.analysis.ray.names import call_names
 from spanview.analysis.ray.unended import NO_UNENDED, fates_text, known_until
+from spanview.analysis.ray.waits import wait_word
 from spanview.display.call_text import without_attempt_text
 from spanview.display.span_text import RAW
 from spanview.display.trace_words import STILL_COMING, completeness_text
@@ -431,6 +432,18 @@ class TraceScreen(BaseScreen, on=On.TRACE, view=View.TRACES):
         number %= len(positions)
         self.rows.go_to(stitched.order[positions[number]])
         self.viewer.say(f"{noun} {number + 1:,} of {len(positions):,}")
+
+    def action_longest(self, by: int) -> None:
+        """Go to the call that waited longest, from there to the one that waited next longest, or back."""
+        waits, current = self._model.stitched.longest_waits, self.rows.node
+        if not waits or current is None:
+            self.viewer.say("no call waited in this trace")
+            return
+        number = (waits.index(current) + by if current in waits else min(0, by)) % len(waits)
+        node = waits[number]
+        self.rows.go_to(node)
+        said = f"{wait_word(self._store, self._model.tree.rows[node])} {duration(self._model.stitched.wait(node))}"
+        self.viewer.say(f"{said}: {number + 1:,} of {len(waits):,}, longest first")
 
     def action_parent(self) -> None:
         """Go to the parent."""

@@ -327,6 +327,10 @@ class BaseScreen(Screen[None]):
         """Show a view, by its name among all."""
         await self.viewer.views.show(View[name])
 
+    async def action_running(self) -> None:
+        """Show what runs and waits now."""
+        await self.viewer.views.open_running()
+
     async def action_leave_scope(self) -> None:
         """Show what the views are narrowed to; there, narrow them no longer."""
         await self.viewer.views.leave_scope()

@@ -19,6 +19,7 @@ from spanview.model.times import NO_TIME
 from spanview.reports.workers_model import Identities, Sort, WorkersModel, WorkersShape, key_of, processes_text
 from spanview.tui.app.settings import chosen
 from spanview.tui.keys import On, View
+from spanview.tui.log.span_logs import SpanLogs, of_worker
 from spanview.tui.widgets.base_screen import ASK_AGAIN_S, BaseScreen
 from spanview.tui.widgets.header import TwoSided
 from spanview.tui.widgets.legend import Legend
@@ -72,6 +73,9 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         self._is_without_rays_own = False
         self._is_asked = False
         """Whether it was asked what runs, or ran until when."""
+        self._gap: tuple[int, tuple[int, int]] | None = None
+        """The idle gap that was gone to last: the index of its worker, and its times."""
+        self._logs = SpanLogs(self.rows, self.refresh_frame)
 
     def body(self) -> ComposeResult:
         """Make what stands between header and footer."""
@@ -309,6 +313,34 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
             self.viewer.say(
                 "this is the last block of the worker" if by > 0 else "this is the first block of the worker"
             )
+
+    async def action_longest(self, by: int) -> None:
+        """Go to the longest idle gap of all workers, from there to the next longest, or back: to what ended it."""
+        await self.live.wait_for_answer()
+        gaps = self._model.longest_gaps()
+        if not gaps:
+            self.viewer.say("no idle gaps")
+            return
+        number = (gaps.index(self._gap) + by if self._gap in gaps else min(0, by)) % len(gaps)
+        index, (start, end) = self._gap = gaps[number]
+        self.rows.move_to(self._model.line_of(index))
+        block = self._model.lane(index).blocks.nearest(end)
+        if block is not None:
+            self._go_to(block)
+            shown, whole = self._model.shown, self._model.whole
+            if start < shown.start_ns:
+                self.zoom.look_at(whole.within(start, max(end, start + shown.length_ns)))
+        gap = f"idle {self._model.at_most(index)}{duration(end - start)} from {self._after(start)}"
+        self.viewer.say(f"{gap}: {number + 1:,} of {len(gaps):,}, longest first")
+
+    async def action_log(self) -> None:
+        """Show the log of the worker, at the lines of the selected block."""
+        await self.live.wait_for_answer()
+        lane, row = self.rows.lane, self.rows.row
+        if lane is None or row is None:
+            self.viewer.say("no log: no span of this worker has a start")
+        else:
+            await self._logs.open(of_worker(self._store, row, lane.blocks.rows), None)
 
     def _go_to(self, block: int) -> None:
         """Select a block, and show another time where it isn't in sight."""

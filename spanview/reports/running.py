@@ -1,0 +1,127 @@
+"""What runs and what waits now, oldest first."""
+
+from __future__ import annotations
+
+from time import time_ns
+from typing import TYPE_CHECKING, Final, cast
+
+from rich.cells import cell_len
+
+from spanview.analysis.diagnosis.finding import Certainty
+from spanview.analysis.ray.names import ShortNames
+from spanview.display.cells import data_text, fitting, name_text
+from spanview.display.sanitise import sanitise
+from spanview.index.lives import State
+from spanview.index.table import NO_ROW
+from spanview.model.ids import format_span_id, format_trace_id
+from spanview.model.times import known
+from spanview.reports.report import Report
+from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColumn, fact, timed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from spanview.analysis.ray.running import OpenSpan, Running
+    from spanview.index.store import Store
+
+_LEAST_NAME: Final = 16
+"""Cells of a name with which its trace is there, too."""
+_NOTHING: Final = "nothing runs or waits here, as far as the processes of this host show"
+_MARKS: Final = {State.RUNNING: "●", State.WAITING: "◌"}
+
+
+def running_table(store: Store, now_ns: int) -> Table[OpenSpan]:
+    """Return the columns of what runs and waits.
+
+    Args:
+        now_ns: The time that ages are told by.
+    """
+    spans, names, short = store.spans, store.names.texts, ShortNames(store.names)
+
+    def age(span: OpenSpan) -> int | None:
+        since = known(span.since_ns)
+        return None if since is None else max(0, now_ns - since)
+
+    def above(span: OpenSpan) -> str:
+        root = store.trace_table.root_row[spans.trace[span.row]]
+        return "" if root in {NO_ROW, span.row} else f"in {names[spans.name[root]]}"
+
+    def wants(span: OpenSpan) -> int:
+        cells = [cell_len(sanitise(text)) for text in (names[spans.name[span.row]], above(span))]
+        return 2 * max(*cells, _LEAST_NAME) + 1
+
+    def trace_id(span: OpenSpan) -> str | None:
+        number = store.trace_table.trace_id(spans.trace[span.row])
+        return format_trace_id(number) if number else None
+
+    def name(span: OpenSpan, cells: int) -> Iterator[Piece]:
+        shared = (cells - 1) // 2 if cells > 2 * _LEAST_NAME else 0
+        whole = names[spans.name[span.row]] or "(no name)"
+        yield Piece(name_text(fitting([whole, short[whole]], shared or cells), shared or cells))
+        if shared:
+            yield Piece(" " + data_text(above(span), shared), "dim")
+
+    return Table(
+        (
+            timed("AGE", "age_ns", "how long ago it started, or was submitted", age),
+            TableColumn(
+                "STATE",
+                10,
+                lambda span: f"{_MARKS[span.state]} {span.state}{'?' if span.is_likely else ''}",
+                lambda span: "accent" if span.state is State.RUNNING else "dim",
+                gap=2,
+                aligns_left=True,
+                key="state",
+                value=lambda span: span.state.value,
+                ranks=Ranks.NAMES,
+                name="state",
+                meaning="running or waiting",
+                json=lambda span: span.state.value,
+            ),
+            TableColumn(
+                "PID",
+                8,
+                lambda span: "" if span.pid is None else str(span.pid),
+                key="pid",
+                value=lambda span: span.pid,
+                ranks=Ranks.AMOUNTS,
+                behind=1,
+                goes=1,
+                name="pid",
+                meaning="the process that runs it",
+                schema=TIME_NS,
+            ),
+            TableColumn(
+                "SPAN",
+                parts=name,
+                wants=wants,
+                key="name",
+                value=lambda span: names[spans.name[span.row]],
+                ranks=Ranks.NAMES,
+                name="name",
+                meaning="the span's name",
+            ),
+            fact("since_ns", "when that was, in nanoseconds since 1970", TIME_NS, lambda span: known(span.since_ns)),
+            fact(
+                "certainty",
+                "certain or likely",
+                TEXT,
+                lambda span: (Certainty.LIKELY if span.is_likely else Certainty.CERTAIN).value,
+            ),
+            fact("reason", "why it is thought so", TEXT, lambda span: span.text),
+            fact("trace_id", "its trace", TEXT, trace_id),
+            fact("span_id", "its id", TEXT, lambda span: format_span_id(spans.span_id[span.row])),
+        ),
+        "age",
+        _LEAST_NAME,
+    )
+
+
+def running_report(store: Store, traces: Sequence[int] | None = None) -> Report[OpenSpan]:
+    """Return what runs and waits in some traces, None for all, as processes of this host say it now."""
+    found: Sequence[OpenSpan] = ()
+    if store.ask_lives is not None:
+        running = cast("Running", store.ask_lives(store))
+        found = running.open_spans(running.open_calls(), None if traces is None else {*traces})
+    table = running_table(store, time_ns())
+    return Report("running", table, table.in_order(found), nothing=_NOTHING)

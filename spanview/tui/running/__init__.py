@@ -1,0 +1,4 @@
+"""What runs and waits now.
+
+running_screen  a line a span that runs, or a call that waits
+"""

@@ -67,6 +67,76 @@ _TAKES_QUERY: Final = {
     "--fail-on": ("--fail-on",),
     "--sort": ("--sort",),
 }
+EXAMPLES: Final = {
+    "view": {
+        "spanview --follow": "a Ray program, while it runs",
+        "spanview /tmp/spans --since last": "the newest run",
+        "spanview /tmp/spans -q status=ERROR": "failed traces",
+    },
+    "explain": {
+        "spanview explain /tmp/spans": "all traces, in a few lines",
+        "spanview explain 18726b /tmp/spans": "one trace",
+    },
+    "tree": {
+        "spanview tree /tmp/spans -q status=ERROR": "failed traces",
+        "spanview tree /tmp/spans --trace 18726b --bars": "for a chat",
+        "spanview tree /tmp/spans --trace 18726b --svg a.svg": "a picture",
+    },
+    "spans": {
+        "spanview spans /tmp/spans -q 'duration>10ms'": "slow spans",
+        "spanview spans -f /tmp/spans | jq .name": "live, for a script",
+    },
+    "export": {
+        "spanview export /tmp/spans -o traces.json": "trees as JSON",
+        "spanview export /tmp/spans --format html -o page.html": "one page",
+    },
+    "stats": {
+        "spanview stats /tmp/spans --sort p95 --limit 10": "the slowest names",
+        "spanview stats /tmp/spans --by ray": "Ray calls: waits and runs",
+        "spanview stats /tmp/spans --save base.jsonl.gz": "a baseline for diff",
+    },
+    "check": {
+        "spanview check /tmp/spans": "what is missing, and advice",
+        "spanview check /tmp/spans --fail-on status=ERROR": "a gate for CI",
+        "spanview check /tmp/spans --fail-on 'p95(name~leaf)>1s'": "of a figure",
+    },
+    "diff": {
+        "spanview diff /tmp/before /tmp/after": "by call path",
+        "spanview diff 18726b 587cb0 /tmp/spans": "two traces",
+        "spanview diff /tmp/before /tmp/after --fail-on p95:+10%": "a gate for CI",
+    },
+    "push": {
+        "spanview push /tmp/spans --endpoint http://localhost:4318": "to a collector",
+        "spanview push /tmp/spans --endpoint http://localhost:4318 -f": "live",
+    },
+    "collect": {
+        "spanview collect -o cluster": "from the cluster of this machine",
+        "spanview collect -o cluster --address head:6379 -f": "from another, live",
+    },
+    "receive": {
+        "spanview receive --dir spans --view": "and look at them",
+    },
+    "help": {
+        "spanview help query": "a page, or the page of a command",
+        "spanview help --man query": "the same for man",
+    },
+}
+"""Calls of each command with what they show, which begin its help."""
+_GROUPS: Final = {
+    "which spans": ("--follow", "--query", "--since", "--trace"),
+    "where from": ("--ray", "--address", "--dashboard", "--path", "--demo", "--max-span-size", "--no-cache"),
+    "table": ("--by", "--value", "--sort", "--limit", "--lines"),
+    "gates": ("--fail-on", "--ignore-noise", "--allow-empty", "--severity", "--ignore"),
+    "network": (
+        *("--endpoint", "--protocol", "--header", "--compression", "--timeout", "--batch", "--rate", "--http"),
+        *("--grpc", "--host", "--max-body", "--cors", "--web", "--port"),
+    ),
+    "output": (
+        *("--format", "--json", "--output", "--dir", "--save", "--svg", "--bars", "--width", "--color", "--view"),
+        *("--keep", "--max-file", "--max-bytes", "--fsync", "--force", "--shift-to-now", "--state", "--man"),
+    ),
+}
+"""Options by what they are about, in the order of the help."""
 _WITHOUT_PATHS: Final = frozenset(("collect", "receive"))
 _KEEP: Final = ("logs", "metrics", "all")
 _MIN_FOLDER_BYTES: Final = 4096
@@ -173,7 +243,8 @@ def _answer(words: list[str]) -> int:
         return _complain(mistake)
     try:
         if command == "help":
-            return _help(_parser(command).parse_args(rest).page)
+            asked = _parser(command).parse_args(rest)
+            return _help(asked.page, is_man="man" in asked)
         options = _options(command or "view", rest)
         if command and not (options.paths or options.sides) and os.path.lexists(command):
             options = options._replace(namesake=command)
@@ -183,12 +254,12 @@ def _answer(words: list[str]) -> int:
     return _run(options)
 
 
-def _help(page: str | None) -> int:
+def _help(page: str | None, *, is_man: bool) -> int:
     from spanview.commands.help import show
     from spanview.model.problems import SpanviewError
 
     try:
-        show(page)
+        show(page, is_man=is_man)
     except SpanviewError as error:
         return _complain(str(error))
     return 0
@@ -222,7 +293,7 @@ def _print_completion(shell: str) -> int:
 
 def _complete(words: list[str]) -> int:
     """Print what the last of some words may become, for the scripts of shells."""
-    from spanview.commands.completion import FILES, Option, answer, options_of, taken_by
+    from spanview.commands.completion import FILES, TRACE, Option, answer, options_of, taken_by
     from spanview.docs import PAGES
 
     # bash has the = of --option=value as a word of its own, the others have it all as one word.
@@ -237,6 +308,8 @@ def _complete(words: list[str]) -> int:
         options.append(Option(("--version",), "print the version", "", ()))
     others = (option for other in COMMANDS for option in options_of(_parser(other), _WORDS))
     taker = None if is_path or not before else taken_by(before[-1], chain(options, others))
+    if taker is not None and TRACE in taker.flags:
+        return _print(answer(_traces_beginning(command, _split(before[:-1])[1], word.rpartition("=")[2])))
     if taker is not None:
         return _print(answer(dict.fromkeys(taker.words, ""), has_files=taker.takes in FILES))
     if word.startswith("-") and not is_path:
@@ -245,6 +318,17 @@ def _complete(words: list[str]) -> int:
     if command == "help":
         return _print(answer(dict.fromkeys(PAGES, "")))
     return _print(answer({} if first or is_path else COMMANDS, has_files=True))
+
+
+def _traces_beginning(command: str, words: list[str], beginning: str) -> dict[str, str]:
+    """Return the traces that may be meant in what the words before ask to be read, and what each is."""
+    from spanview.commands.completion import trace_ids
+
+    try:
+        return trace_ids(_options(command, words)._replace(follow=False), beginning)
+    except SystemExit:
+        # A mistake in these words has been complained of.
+        return {}
 
 
 def _versions_text() -> str:
@@ -403,20 +487,22 @@ def _mistakes(given: Options) -> dict[str, object]:
 def _parser(command: str) -> argparse.ArgumentParser:
     parser = _empty_parser(command)
     add = parser.add_argument
+    takes = {"diff": "A B [PATH]... ", "explain": "[TRACE] [PATH]... ", **dict.fromkeys(_WITHOUT_PATHS, "")}
+    parser.usage = f"spanview {command} {takes.get(command, '[PATH]... ')}[OPTION]..."
     if command == "help":
+        parser.usage = "spanview help [PAGE] [OPTION]..."
         add("page", metavar="PAGE", nargs="?", default=None, help="name of a page; without it, all pages are listed")
-        return parser
-    if command == "diff":
-        parser.usage = "spanview diff A B [PATH]... [OPTION]..."
+    elif command == "diff":
         add("paths", metavar="A B", nargs="*", help="what to compare: prefixes of trace ids, queries, or PATHs")
         parser.epilog = _EPILOG_OF_DIFF
     elif command not in _WITHOUT_PATHS:
-        if command == "explain":
-            parser.usage = "spanview explain [TRACE] [PATH]... [OPTION]..."
         add("paths", metavar="PATH", nargs="*", help="a file, a folder, a glob, or - for standard input")
-    for commands, flags, how in _OPTIONS:
-        if command in commands:
-            add(*flags, **{"action": _action_of(flags, how), **how})
+    for title, in_group in _GROUPS.items():
+        group = parser.add_argument_group(title)
+        for commands, flags, how in _OPTIONS:
+            if command in commands and flags[-1] in in_group:
+                group.add_argument(*flags, **{"action": _action_of(flags, how), **how})
+    parser.add_argument_group("help").add_argument("-h", "--help", action="help", help="show this help")
     return parser
 
 
@@ -445,9 +531,20 @@ def _empty_parser(command: str) -> argparse.ArgumentParser:
             self.is_given = True
             setattr(given, self.dest, value)
 
+    class Formatter(argparse.HelpFormatter):
+        """Leaves examples, which are indented, as they are."""
+
+        def _fill_text(self, text: str, width: int, indent: str) -> str:
+            fill = super()._fill_text
+            return "\n".join(line if line[:1] == " " else fill(line, width, indent) for line in text.splitlines())
+
+    room = max(map(len, EXAMPLES[command]))
+    examples = "\n".join(f"  {example:<{room}}  # {text}" for example, text in EXAMPLES[command].items())
     parser = Parser(
         prog=f"spanview {command}",
-        description=f"spanview {command}: {COMMANDS[command]}",
+        description=f"spanview {command}: {COMMANDS[command]}\n\nexamples:\n{examples}",
+        formatter_class=Formatter,
+        add_help=False,
         allow_abbrev=False,
         # What isn't given is as `Options` has it.
         argument_default=argparse.SUPPRESS,
@@ -748,6 +845,7 @@ _OPTIONS: Final = (
         choices=_SEVERITIES,
     ),
     _option("check", "--ignore KIND", "leave out findings and problems of a kind, such as clock_skew; repeatable"),
+    _option("help", "--man", "print the page as a man page; without PAGE, that of spanview"),
     _option(_READING, "--max-span-size N", "maximum size of a record in bytes (default 16MiB)", dest="cap", type=_size),
     _option(_READING, "--demo", "show a recording that ships with spanview, instead of a PATH"),
     _option(_READING, "--no-cache", "neither read nor write the cached index", dest="use_cache", action="store_false"),

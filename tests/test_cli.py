@@ -29,6 +29,7 @@ import pytest
 
 from builders import Builder, file_of
 from programs import RENAMED, SPANVIEW, Outcome, spanview
+from spanview import cli
 from spanview.sources.places import DEMO
 from svgs import parsed, texts, titles
 from terminals import Terminal
@@ -907,6 +908,30 @@ def test_help_of_a_command(command: str) -> None:
     }
     assert taken == expected[command]
     assert "--no-cache" in done.text
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_begins_with_examples(command: str) -> None:
+    """Behind what the command does come calls of it, each with what it shows; then options in groups, each once."""
+    text = spanview(command, "--help").text
+    usage, about, examples, *rest = text.split("\n\n")
+    assert usage.startswith(f"usage: spanview {command}")
+    assert " ".join(about.split()) == f"spanview {command}: {cli.COMMANDS[command]}"
+    heading, *lines = examples.splitlines()
+    assert heading == "examples:"
+    assert [line.partition("  #")[0].strip() for line in lines] == [*cli.EXAMPLES[command]]
+    assert max(map(len, text.splitlines())) <= 96
+    titles = {part.splitlines()[0].rstrip(":") for part in rest if part.splitlines()[0].endswith(":")}
+    assert titles <= {"positional arguments", *cli._GROUPS, "help"}
+    flags = [flags[-1] for commands, flags, _ in cli._OPTIONS if command in commands]
+    assert [flag for flag in flags if not re.search(rf"^  .*{flag}\b", text, re.MULTILINE)] == []
+
+
+def test_every_option_is_in_one_group() -> None:
+    """No option is left out of the help, or is in it twice."""
+    grouped = [flag for flags in cli._GROUPS.values() for flag in flags]
+    assert len(grouped) == len({*grouped})
+    assert {*grouped} == {flags[-1] for _, flags, _ in cli._OPTIONS}
 
 
 CRASHING: Final = """if True:

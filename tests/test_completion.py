@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
+from builders import Builder, file_of
 from programs import DEADLINE_S, environment_with, spanview
 from spanview import cli
 from spanview.commands.completion import SCRIPTS
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 COMMANDS: Final = {*cli.COMMANDS}
 FILES: Final = {"1.json", "stray file.txt"}
+TRACES: Final = (0xAB << 120, 0xCD << 120)
+"""Those in the folder `spans`."""
 PATH: Final = f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}"
 """Where the scripts find spanview."""
 COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
@@ -86,12 +89,16 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
         },
     ),
     ("--since l|", {"last"}),
-    ("tree --trace |", set()),
+    ("tree 1.json --trace |", set()),
+    ("tree spans --trace |", {f"{trace:032x}" for trace in TRACES}),
+    ("export spans --trace ab|", {f"{TRACES[0]:032x}"}),
+    ("tree spans --since 1h --trace ab|", {f"{TRACES[0]:032x}"}),
+    ("tree nowhere --trace ab|", set()),
     ("tree -q |", set()),
     ("check --fail-on |", set()),
     ("help |", {*PAGES}),
     ("help t|", {"tables", "tracing"}),
-    ("help --|", {"--help"}),
+    ("help --|", {"--help", "--man"}),
 )
 """What is typed behind `spanview`, and what it may be going to be, in a folder with two files and a folder `spans`."""
 
@@ -100,6 +107,8 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
 def folder(tmp_path: Path) -> Path:
     """Return a folder with the scripts beside the files that they complete."""
     (tmp_path / "spans").mkdir()
+    spans = [Builder().span("GET: /a b", trace=trace) for trace in TRACES]
+    (tmp_path / "spans" / "1.json").write_bytes(file_of(spans))
     for name in FILES:
         (tmp_path / name).touch()
     (tmp_path / "spans" / ".scripts").mkdir()
@@ -143,6 +152,15 @@ def test_every_option_is_proposed(command: str) -> None:
     options = [(flags, how["help"]) for commands, flags, how in cli._OPTIONS if command in commands]
     assert {*proposed} >= {"words", *(f"{flag}\t{text}" for flags, text in options for flag in flags)}
     assert f"{command}\t{cli.COMMANDS[command]}" in spanview("--complete", "").text.splitlines()
+
+
+def test_traces_say_what_they_are(folder: Path) -> None:
+    """The id of each trace, the newest first, with its time and its root; nothing is read of standard input."""
+    first, *lines = spanview("--complete", "tree", "spans", "--trace", "", folder=folder).text.splitlines()
+    assert first == "words"
+    assert [line.split("\t")[0] for line in lines] == [f"{trace:032x}" for trace in sorted(TRACES)[::-1]]
+    assert all(line.endswith(" GET: /a b") for line in lines)
+    assert spanview("--complete", "tree", "-", "--trace", "", folder=folder, given=b"x").text == "words\n"
 
 
 def words_of(typed: str) -> tuple[list[str], int]:

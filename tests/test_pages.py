@@ -66,6 +66,14 @@ def written_commands() -> Iterator[tuple[str, str]]:
                     yield name, command
 
 
+def examples() -> Iterator[tuple[str, str]]:
+    """Yield each call in the help of commands, and whose help it is."""
+    for name, calls in cli.EXAMPLES.items():
+        for command in calls:
+            if not needs_others(command):
+                yield f"spanview {name} --help", command
+
+
 def split(words: list[str]) -> tuple[str, list[str]]:
     """Return the command and the rest of the words."""
     word, rest = cli._split(words)
@@ -81,7 +89,7 @@ def needs_others(command: str) -> bool:
     return True
 
 
-COMMANDS: Final = sorted({command for _, command in written_commands()})
+COMMANDS: Final = sorted({command for _, command in (*written_commands(), *examples())})
 
 
 def is_plain(command: str) -> bool:
@@ -394,6 +402,14 @@ def test_help_sets_a_page_on_a_terminal() -> None:
         assert terminal.has_soon("decompressed"), terminal.lines
         assert terminal.wait() == 0
     assert "|---|" not in "\n".join(terminal.lines)
+
+
+def test_help_prints_man_pages() -> None:
+    """A page is found by its name, and that of the commands by the program's."""
+    assert spanview("help", "--man").text.startswith('.TH "SPANVIEW" "1" "" "spanview ')
+    done = spanview("help", "--man", "query")
+    assert done.text.startswith('.TH "SPANVIEW-QUERY" "7" ')
+    assert spanview("help", "--man", "qurey").status == 2
 
 
 def test_help_on_a_command() -> None:

@@ -13,8 +13,16 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Mapping, Sequence
 
+    from spanview.commands.options import Options
+
 FILES: Final = ("FILE", "DIR")
 """The names of an option's value where that is a file or a folder."""
+
+TRACE: Final = "--trace"
+"""The option whose value is a trace's id."""
+_MAX_BYTES: Final = 64 * 1024 * 1024
+"""Of files that are read for ids of traces: somebody waits for the answer while typing."""
+_MAX_TRACES, _MAX_NAME = 100, 80
 
 
 class Option(NamedTuple):
@@ -52,6 +60,38 @@ def taken_by(word: str, options: Iterable[Option]) -> Option | None:
 def answer(words: Mapping[str, str], *, has_files: bool = False) -> str:
     """Return what a script is answered: words with what they do, and whether PATHs complete what is typed, too."""
     return "\n".join(["files" if has_files else "words", *(f"{word}\t{text}" for word, text in words.items()), ""])
+
+
+def trace_ids(options: Options, beginning: str) -> dict[str, str]:
+    """Return the ids of traces that begin with some digits, newest first, with what each is; none of many bytes.
+
+    Args:
+        options: With the PATHs whose traces are meant; standard input stays unread.
+    """
+    from spanview.commands.reading import places, read_all
+    from spanview.display.sanitise import sanitise
+    from spanview.display.units import moment
+    from spanview.index.table import NO_ROW
+    from spanview.model.ids import format_trace_id
+    from spanview.model.problems import SpanviewError
+    from spanview.sources.discover import STANDARD_INPUT, discover
+
+    try:
+        paths = [*places(options)]
+        if options.ray or STANDARD_INPUT in paths or sum(file.size for file in discover(paths).files) > _MAX_BYTES:
+            return {}
+        store = read_all(options)
+    except SpanviewError:
+        return {}
+    table, names, words = store.trace_table, store.names.texts, dict[str, str]()
+    for trace in reversed(store.traces_in_order()):
+        trace_id, root = format_trace_id(table.trace_id(trace)), table.root_row[trace]
+        if table.trace_id(trace) and trace_id.startswith(beginning.lower()):
+            name = "" if root == NO_ROW else sanitise(names[store.spans.name[root]], _MAX_NAME)
+            words[trace_id] = f"{moment(table.start_ns[trace], digits=0)} {name}".strip()
+            if len(words) == _MAX_TRACES:
+                break
+    return words
 
 
 SCRIPTS: Final = {

@@ -34,4 +34,5 @@ unnamed       words of a query that no name has
 miss_text     why else a query matches nothing
 caret_text    where in a text a mistake is
 page_text     a page of the documentation, set for a terminal
+page_man      the same as a man page
 """

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 NO_NUMBER: Final = -1
 _MAX_ROWS: Final = 1024
 """If there are more, all are forgotten: looking them up gets slow."""
+_MAX_WIDTH: Final = 4096
+"""Bytes of a text that is looked up; a longer one has no number."""
 _LOOKUP_BYTES: Final = 64 * 1024
 """Bytes of rows that are looked up together; more would need new memory each time."""
 _SPREAD: Final = np.array(
@@ -66,6 +68,9 @@ class KnownRows:
             words: The rows, N x as many words as the width has; bytes beyond the width are equal in all.
             number_of: Returns the number of the row at an index; called once for each new row.
         """
+        if len(words) > 1 and (words[1:] == words[0]).all():
+            # Often, all are the same.
+            return np.repeat(self.find(words[:1], number_of), len(words))
         sums = words @ self._spread
         positions = np.searchsorted(self._sums, sums)
         new = np.flatnonzero(self._sums[positions] != sums)
@@ -84,3 +89,48 @@ class KnownRows:
         result = self._numbers[positions]
         result[np.flatnonzero(self._words.take(positions, axis=0) != words) // words.shape[1]] = NO_NUMBER
         return result
+
+
+class KnownTexts:
+    """Texts of any widths, and their numbers.
+
+    Args:
+        number_of: Returns the number of a text; called once for each new one.
+        are_numbers_alike: Whether texts are the same that differ in the digits of their numbers only. A zero is no
+            other number, and no front of one.
+    """
+
+    def __init__(self, number_of: Callable[[bytes], int], *, are_numbers_alike: bool = False) -> None:
+        self._number_of, self._are_numbers_alike = number_of, are_numbers_alike
+        self._known: dict[int, KnownRows] = {}
+
+    def find(self, buffer: Bytes, begins: Places, ends: Places) -> NDArray[np.int64]:
+        """Return the number of the text between each two places, `NO_NUMBER` for what has none."""
+        widths = ends - begins
+        numbers = np.full(len(widths), NO_NUMBER)
+        counts = np.bincount(widths[(widths > 0) & (widths <= _MAX_WIDTH)])
+        for width in np.flatnonzero(counts).tolist():
+            chosen = np.flatnonzero(widths == width)
+            known = self._known.get(width) or self._known.setdefault(width, KnownRows(width))
+            places = begins[chosen]
+
+            def number_of(index: int, width: int = width, places: Places = places) -> int:
+                return self._number_of(buffer[places[index] : places[index] + width].tobytes())
+
+            if not self._are_numbers_alike:
+                numbers[chosen] = known.find_at(buffer, places, number_of)
+                continue
+            rows = np.zeros((len(chosen), -(-width // WORD) * WORD), np.uint8)
+            rows[:, :width] = rows_at(buffer, places, width)
+            numbers[chosen] = known.find(_with_equal_numbers(rows).view(np.uint64), number_of)
+        return numbers
+
+
+def _with_equal_numbers(rows: Bytes) -> Bytes:
+    """Return rows in which each digit is a one, but for zeros with no digit before them."""
+    # No text begins with a digit.
+    flat = rows.reshape(-1)
+    are_digits = flat - np.uint8(ord("0")) <= 9  # noqa: PLR2004
+    are_digits[1:] &= are_digits[:-1] | (flat[1:] != ord("0"))
+    flat[are_digits] = ord("1")
+    return rows

@@ -1,6 +1,4 @@
-"""The layouts of spans that are scanned: the text between the values.
-
-The two in which the SDK itself writes a span:
+"""The two layouts in which the SDK itself writes a span: the text between the values.
 
 in one line                                         value that follows
 -----------                                         ------------------
@@ -20,25 +18,6 @@ Indented by 4, the white space differs. A record that has anything else, events 
 instance, is one for the general decoder.
 
 Source: `ReadableSpan.to_json` of opentelemetry-sdk; `json.dumps` of the standard library writes both.
-
-The one in which `spanview.ray` writes a span as a line of OTLP:
-
-in one line                                         value that follows
------------                                         ------------------
-{"resourceSpans":[…"spans":[                        resource and scope, which many lines have in common
-{"traceId":"                                        32 hexadecimal digits
-","spanId":"                                        16 of them
-","parentSpanId":"                                  16 of them; left out of roots
-","flags":                                          3 decimal digits
-,"name":"                                           the name, a text of JSON without its quotes
-","kind":                                           a digit
-,"startTimeUnixNano":"                              19 decimal digits
-","endTimeUnixNano":"                               19 of them; left out of spans that haven't ended
-","status":{                                        nothing, or "code": and a digit, and perhaps "message": and a text
-},"attributes":[                                    attributes, events, links, counts, which are skipped here
-}]}]}]}                                             perhaps with schema URLs in between
-
-Source: `spanview/ray/lines.py`.
 """
 
 from __future__ import annotations
@@ -92,23 +71,3 @@ def _layout(indent: int | None) -> Layout:
 
 ONE_LINE: Final = _layout(None)
 INDENTED: Final = _layout(4)
-
-
-@dataclass(frozen=True, slots=True)
-class OtlpLayout:
-    """The text before each value of a line."""
-
-    trace_id: bytes = b'{"traceId":"'
-    span_id: bytes = b'","spanId":"'
-    parent_id: bytes = b'"parentSpanId":"'
-    flags: bytes = b'"flags":'
-    name: bytes = b',"name":"'
-    kind: bytes = b'","kind":'
-    start_time: bytes = b',"startTimeUnixNano":"'
-    end_time: bytes = b',"endTimeUnixNano":"'
-    status: bytes = b',"status":{'
-    code: bytes = b'"code":'
-    attributes: bytes = b'},"attributes":['
-
-
-OTLP: Final = OtlpLayout()

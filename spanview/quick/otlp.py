@@ -1,8 +1,14 @@
 """Spans straight from lines of OTLP to columns, many at a time, without decoding them.
 
-A line is taken if it has one trace id only, if every literal is where the layout has it, if what is between them is an
-id, a time, a number or a text, and if what it has before and after its span was decoded before. From its attributes
-to the end of its span all is skipped. Any other line is for the general decoder.
+{"resourceSpans":[{"resource":{…},"scopeSpans":[{"scope":{…},"spans":[      a head: a resource and a scope
+{"traceId":"…",…},{"traceId":"…",…}                                         spans
+]}]},{"resource":{…},"scopeSpans":[{"spans":[                               an end and another head
+{"traceId":"…",…}
+]}]}]}                                                                      the end of a line
+
+Heads and ends are known: each different one is decoded once. Of a span the front and the status are read, the other
+members are skipped; where something in it is unusual, it alone is decoded. If that doesn't tell all of it, its line is
+for the general decoder.
 """
 
 from __future__ import annotations
@@ -13,152 +19,272 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import orjson
 
-from spanview.index.gather import Template, ids_of
-from spanview.model.codes import KIND_NAMES, STATUS_NAMES
+from spanview.formats.otlp import read
+from spanview.formats.otlp.rows import OF_DOCUMENTS, OF_RESOURCES, OF_SCOPES, objects_in, row_of
+from spanview.formats.usual import NOWHERE
+from spanview.index.gather import Template
+from spanview.model.codes import KIND_NAMES, KIND_UNSPECIFIED, STATUS_NAMES
+from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
-from spanview.quick import layouts
-from spanview.quick.heads import Heads, OtlpLines
-from spanview.quick.matches import Matches
-from spanview.quick.times import NANOSECOND_DIGITS, nanoseconds_of
+from spanview.quick.brackets import Brackets, Objects
+from spanview.quick.known_rows import NO_NUMBER, KnownTexts
+from spanview.quick.objects import (
+    COLUMNS,
+    Field,
+    Identifier,
+    Layout,
+    Name,
+    Nanoseconds,
+    Number,
+    ObjectScanner,
+    no_spans,
+    usual,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
+    from spanview.index.arrays import Flags, Places
     from spanview.index.gather import Bytes
+    from spanview.quick.objects import Lines
     from spanview.quick.texts import Names
 
-_LAYOUT: Final = layouts.OTLP
-_IDS: Final = Template(_LAYOUT.trace_id, 32, _LAYOUT.span_id, 16, b'",')
-_SPAN_ID: Final = len(_LAYOUT.trace_id) + 32 + len(_LAYOUT.span_id)
-_PARENT: Final = Template(_LAYOUT.parent_id, 16, b'",')
-_FLAGS: Final = Template(_LAYOUT.flags, 3, _LAYOUT.name)
-_KIND: Final = Template(_LAYOUT.kind)
-_START: Final = Template(_LAYOUT.kind, 1, _LAYOUT.start_time, NANOSECOND_DIGITS, b'"')
-_START_TIME: Final = len(_LAYOUT.kind) + 1 + len(_LAYOUT.start_time)
-_END: Final = Template(_LAYOUT.end_time, NANOSECOND_DIGITS, b'"')
-_UNSET: Final = Template(_LAYOUT.status, _LAYOUT.attributes)
-_CODED: Final = Template(_LAYOUT.status, _LAYOUT.code, 1, _LAYOUT.attributes)
-_CODE: Final = len(_LAYOUT.status + _LAYOUT.code)
-MIN_BYTES: Final = _IDS.width + _FLAGS.width + _START.width + _UNSET.width
-"""Bytes of a line that fits, if not more."""
-_TEXT: Final = rb'"((?:[^"\\\x00-\x1f]|\\.)*+)"'
-_NAME: Final = re.compile(_TEXT + re.escape(_LAYOUT.kind[1:]))
-_DESCRIBED: Final = re.compile(
-    re.escape(_LAYOUT.status + _LAYOUT.code) + rb'([0-2]),"message":' + _TEXT + re.escape(_LAYOUT.attributes)
+BEGIN: Final = b'{"resour'
+"""What lines begin with."""
+_SPAN_BEGIN: Final = b'{"traceI'
+_DEPTH: Final = 7
+"""Brackets that are open in a span."""
+_LINK_DEPTH: Final = _DEPTH + 2
+_COUNT: Final = rb'":(?:0|[1-9][0-9]{0,8})'
+_LAYOUT: Final = (
+    rb"(?:flags|dropped(?:Attributes|Events|Links)Count)" + _COUNT,
+    ('attributes":[', 'events":[', 'links":['),
+    ('status":{',),
+    (),
 )
+_STATUS: Final = "0"
+"""The place of the one that is in a column."""
+MIN_BYTES: Final = len('{"traceId":"","spanId":"","name":"","kind":1,"startTimeUnixNano":""},') + 32 + 16 + 19
+"""Bytes of a span that fits, if not more."""
+_SCHEMA: Final = rb'(?:,"schemaUrl":"[^"\\]*")?'
+# `]}]}]}` · `],"schemaUrl":"https://a"}]}]}`
+_TAIL: Final = re.compile(rb"\]" + _SCHEMA + rb"\}\]" + _SCHEMA + rb"\}\]\}")
+# `]}]},{"resource":…` · `]},{"scope":…`: the end of a scope, perhaps that of a resource, and another one's head.
+_NEXT: Final = re.compile(rb"\]" + _SCHEMA + rb"\}(\]" + _SCHEMA + rb"\})?,(\{.*)", re.DOTALL)
+_OPEN: Final = rb'{"resourceSpans":[', rb'{"resourceSpans":[{"scopeSpans":['
+"""What precedes the head of a resource, and that of a scope."""
+_CLOSE: Final = b"]}]}]}"
+_SPAN: Final = {"traceId": "1" * 32, "spanId": "1" * 16, "startTimeUnixNano": "1", "endTimeUnixNano": "1"}
+_SAME: Final = -2
+"""The number of a head of another scope of the same resource."""
+_UNSET: Final = Template(b',"status":{},"attributes":[')
+_CODED: Final = Template(b',"status":{"code":', 1, b'},"attributes":[')
+_CODE: Final = len(b',"status":{"code":')
+_PLAIN_END: Final = Template(b"}" + _CLOSE)
 _PENDING: Final = b"pending_span"
-_ZERO, _PARENT_LETTER, _END_LETTER, _CLOSE = b"0pe}"
+_ODD_SHARE: Final = 4
+"""If more than one span in this many is unusual, decoding them one by one costs more than decoding all."""
+_COMMA: Final = ord(",")
 
 
 class OtlpScanner:
-    """Scans lines; it keeps what it has seen before and after spans.
+    """Scans lines; it keeps what it has seen before, between and after spans.
 
     Args:
+        service_number: Returns the number of a service.
         process_number: Returns the number of what a resource says of its process.
     """
 
     def __init__(
         self, names: Names, service_number: Callable[[str], int], process_number: Callable[[str], int], *, cap: int
     ) -> None:
-        self._cap = cap
-        self._names = names
-        self._heads = Heads(service_number, process_number)
+        self._cap, self._names = cap, names
+        self._service_number, self._process_number = service_number, process_number
+        fields = (
+            Field("traceId", "trace", Identifier(32)),
+            Field("spanId", "span_id", Identifier(16)),
+            Field("parentSpanId", "parent_id", Identifier(16, is_optional=True), 0),
+            Field("flags", "", Number(), 0),
+            Field("name", "name", Name(names)),
+            Field("kind", "kind", Number(len(KIND_NAMES)), 0),
+            Field("startTimeUnixNano", "start_ns", Nanoseconds()),
+            Field("endTimeUnixNano", "end_ns", Nanoseconds(), NO_TIME),
+        )
+        self._objects = ObjectScanner(Layout(_DEPTH, fields, *_LAYOUT), _status_of)
+        self._heads = KnownTexts(self._number_of_head)
+        self._tails = KnownTexts(lambda text: 0 if _TAIL.fullmatch(text) else NO_NUMBER)
+        self._resources: dict[tuple[int, int], int] = {}
+        """By the numbers of service and process."""
 
-    def take(self, data: bytearray, buffer: Bytes, lines: OtlpLines) -> dict[str, NDArray[Any]]:
-        """Return the columns of the lines that fit, with `start` and `end` among them; a margin follows the bytes."""
-        matches = Matches(np.arange(len(lines.starts)), lines.spans, start=lines.starts, end=lines.ends)
-        matches.keep(lines.ends - lines.starts <= self._cap)
-        rows = matches.take(_IDS, buffer)
-        begin = len(_LAYOUT.trace_id)
-        digits = np.concatenate([rows[:, begin : begin + 32], rows[:, _SPAN_ID : _SPAN_ID + 16]], axis=1)
-        ids, fits = ids_of(digits)
-        matches.columns |= {"trace_high": ids[:, 0], "trace_low": ids[:, 1], "span_id": ids[:, 2]}
-        matches.keep(fits)
-        self._take_parents(buffer, matches)
-        self._take_names(data, buffer, matches)
-        self._take_times(buffer, matches)
-        self._take_statuses(data, buffer, matches)
-        columns = matches.columns
-        chosen = OtlpLines(lines.starts[matches.indexes], lines.spans[matches.indexes], lines.ends[matches.indexes])
-        columns["service"], columns["process"] = self._heads.numbers(data, buffer, chosen, matches.positions)
-        fits = columns["service"] >= 0
-        fits &= (columns["trace_high"] | columns["trace_low"]) != 0
-        fits &= columns["span_id"] != 0
-        # Logfire's pending spans, which stand for their parents, end when they start, as hardly any other span does.
+    def take(self, data: bytearray, buffer: Bytes, lines: Lines) -> list[dict[str, NDArray[Any]]]:
+        """Return columns of the spans of lines that fit, those of `COLUMNS`; a margin follows the bytes."""
+        plain, others = self._take_plain(data, buffer, lines)
+        return [plain, self._take_any(data, lines.at(others))]
+
+    def _take_plain(self, data: bytearray, buffer: Bytes, lines: Lines) -> tuple[dict[str, NDArray[Any]], Places]:
+        """Return the columns of lines with one span, in which nothing behind the status has to be found.
+
+        Returns:
+            Also the indexes of the other lines.
+        """
+        single = np.flatnonzero((lines.counts == 1) & (lines.ends - lines.starts <= self._cap))
+        if not len(single):
+            return no_spans(), np.arange(len(lines.starts))
+        starts, ends, spans = lines.starts[single], lines.ends[single], lines.firsts[single] - len(b"{")
+        columns, places, fits = self._objects.fronts(data, buffer, spans)
+        fits &= usual(columns)
+        are_unset, are_coded = (template.take(buffer, places) for template in (_UNSET, _CODED))
+        statuses = are_coded[0][:, _CODE] - np.uint8(ord("0"))
+        fits &= are_unset[1] | (are_coded[1] & (statuses < len(STATUS_NAMES)))
+        places += np.where(are_unset[1], _UNSET.width, _CODED.width)
+        fits &= _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, places)
+        self._leave_pending(data, columns, fits, (spans, ends))
+        resources = self._heads.find(buffer, starts, spans)
+        fits &= resources != NO_NUMBER
+        columns["status"] = np.where(are_unset[1], 0, statuses)
+        columns |= {"start": starts, "end": ends, "part": np.zeros_like(starts), "parts": np.ones_like(starts)}
+        others = np.ones(len(lines.starts), np.bool_)
+        others[single[fits]] = False
+        return self._columns(columns, resources, fits), np.flatnonzero(others)
+
+    def _take_any(self, data: bytearray, lines: Lines) -> dict[str, NDArray[Any]]:
+        """Return the columns of the spans of any lines."""
+        if not len(lines.starts):
+            return no_spans()
+        data, buffer, starts, ends = lines.gathered(data)
+        brackets = Brackets(buffer, starts, ends)
+        spans, owners = _inside(brackets, _DEPTH, starts, ends)
+        if not len(owners):
+            return no_spans()
+        columns, fits = self._objects.take(data, buffer, brackets, spans)
+        line_starts, line_ends = starts, ends
+        starts, ends = brackets.positions[spans.opens], brackets.positions[spans.closes] + 1
+        fits &= usual(columns)
+        columns["status"] = np.maximum(columns[_STATUS], 0)
+        self._leave_pending(data, columns, fits, (starts, ends))
+        resources = self._between(buffer, (starts, ends), owners, (line_starts, line_ends))
+        counts = np.bincount(owners, minlength=len(line_starts))
+        # Damage can leave another record, or a part of one, among attributes.
+        known = counts
+        if (lines.counts != counts).any():
+            known = counts + np.bincount(
+                _inside(brackets, _LINK_DEPTH, line_starts, line_ends)[1], minlength=len(counts)
+            )
+        lines_fit = (counts > 0) & (line_ends - line_starts <= self._cap) & (lines.counts == known)
+        lines_fit[owners[resources == NO_NUMBER]] = False
+        odd = np.flatnonzero(~fits & lines_fit[owners] & (counts[owners] > 1))
+        if len(odd) <= len(fits) // _ODD_SHARE:
+            for index in odd.tolist():
+                fits[index] = self._decode(bytes(data[starts[index] : ends[index]]), columns, index)
+        lines_fit[owners[~fits]] = False
+        firsts = np.cumsum(counts) - counts
+        columns |= {"start": lines.starts[owners], "end": lines.ends[owners], "parts": counts[owners]}
+        columns["part"] = np.arange(len(owners)) - firsts[owners]
+        return self._columns(columns, resources, lines_fit[owners])
+
+    def _columns(
+        self, columns: dict[str, NDArray[Any]], resources: NDArray[np.int64], fits: Flags
+    ) -> dict[str, NDArray[Any]]:
+        """Return the columns of spans that fit."""
+        numbers = np.array([*self._resources, (0, 0)])[resources]
+        columns |= {"service": numbers[:, 0], "process": numbers[:, 1]}
+        columns["kind"] = np.where(columns["kind"] == 0, KIND_UNSPECIFIED, columns["kind"] - 1)
+        chosen = np.flatnonzero(fits)
+        return {name: columns[name][chosen] for name in COLUMNS}
+
+    def _leave_pending(
+        self, data: bytearray, columns: dict[str, NDArray[Any]], fits: Flags, spans: tuple[Places, Places]
+    ) -> None:
+        """Leave Logfire's pending spans to the decoder, which stand for their parents."""
+        starts, ends = spans
+        # They end when they start, as hardly any other span does.
         for index in np.flatnonzero(fits & (columns["start_ns"] == columns["end_ns"]) & (columns["parent_id"] != 0)):
-            fits[index] = data.find(_PENDING, int(columns["start"][index]), int(columns["end"][index])) < 0
-        matches.keep(fits)
-        return matches.columns
+            fits[index] = data.find(_PENDING, int(starts[index]), int(ends[index])) < 0
 
-    def _take_parents(self, buffer: Bytes, matches: Matches) -> None:
-        """Take parents and flags; the positions are then those of the names."""
-        has_parent = buffer[matches.positions + 1] == _PARENT_LETTER
-        parent_ids = np.zeros(len(has_parent), np.uint64)
-        rows, fits = matches.take_where(has_parent, _PARENT, buffer)
-        begin = len(_LAYOUT.parent_id)
-        ids, are_ids = ids_of(rows[:, begin : begin + 16])
-        parent_ids[has_parent] = ids[:, 0]
-        fits[has_parent] &= are_ids
-        matches.columns["parent_id"] = parent_ids
-        matches.keep(fits)
-        rows = matches.take(_FLAGS, buffer)
-        begin = len(_LAYOUT.flags)
-        digits = rows[:, begin : begin + 3] - np.uint8(_ZERO)
-        matches.keep((digits <= 9).all(axis=1) & (digits[:, 0] != 0))  # noqa: PLR2004
+    def _between(
+        self, buffer: Bytes, spans: tuple[Places, Places], owners: Places, lines: tuple[Places, Places]
+    ) -> NDArray[np.int64]:
+        """Return the number of each span's resource, `NO_NUMBER` where something before or behind isn't recognized."""
+        (starts, ends), (line_starts, line_ends) = spans, lines
+        are_first, are_last = np.diff(owners, prepend=-1) != 0, np.diff(owners, append=-1) != 0
+        before = np.append(0, ends[:-1])
+        before[are_first] = line_starts[owners[are_first]]
+        others = np.flatnonzero((starts - before != 1) | (buffer[before] != _COMMA) | are_first)
+        numbers = np.full(len(starts), _SAME)
+        numbers[others] = self._heads.find(buffer, before[others], starts[others])
+        # A span has the resource of the one before it, if no head names another.
+        sources = np.maximum.accumulate(np.where(numbers == _SAME, 0, np.arange(len(numbers))))
+        numbers = numbers[sources]
+        tails = self._tails.find(buffer, ends[are_last], line_ends[owners[are_last]])
+        numbers[np.flatnonzero(are_last)[tails == NO_NUMBER]] = NO_NUMBER
+        return numbers
 
-    def _take_names(self, data: bytearray, buffer: Bytes, matches: Matches) -> None:
-        """Take names; the positions are then those of their ends."""
-        starts = matches.positions
-        texts, lengths = self._names.texts_at(buffer, starts)
-        ends = starts + lengths
-        fits = _KIND.take(buffer, ends)[1]
-        names = self._names.find(texts, lengths, fits)
-        for index in np.flatnonzero(~fits).tolist():
-            match = _NAME.match(data, int(starts[index]) - 1)
-            if match:
-                names[index], ends[index] = self._names.numbers[match[1]], match.end(1)
-        matches.columns["name"], matches.positions = names, ends
-        matches.keep(names >= 0)
+    def _number_of_head(self, text: bytes) -> int:
+        """Return the number of the resource that a head is of, `_SAME` for one of a scope only."""
+        following = _NEXT.fullmatch(text)
+        if following is None:
+            names = _names_in(text)
+        elif following[1] is None:
+            return NO_NUMBER if _names_in(_OPEN[1] + following[2]) is None else _SAME
+        else:
+            names = _names_in(_OPEN[0] + following[2])
+        if names is None:
+            return NO_NUMBER
+        service, process = names
+        numbers = self._service_number(service), self._process_number(process)
+        return self._resources.setdefault(numbers, len(self._resources))
 
-    def _take_times(self, buffer: Bytes, matches: Matches) -> None:
-        """Take kinds, starts and ends; a line without an end is of a span that hadn't ended."""
-        rows = matches.take(_START, buffer)
-        kinds = rows[:, len(_LAYOUT.kind)] - np.uint8(_ZERO + 1)
-        matches.columns["kind"] = kinds
-        matches.columns["start_ns"], fits = nanoseconds_of(rows, _START_TIME)
-        fits &= kinds < len(KIND_NAMES)
-        fits &= matches.columns["start_ns"] > 0
-        matches.keep(fits)
-        has_end = buffer[matches.positions + 2] == _END_LETTER
-        ends = np.full(len(has_end), NO_TIME)
-        rows, fits = matches.take_where(has_end, _END, buffer)
-        ends[has_end], are_times = nanoseconds_of(rows, len(_LAYOUT.end_time))
-        fits[has_end] &= are_times & (ends[has_end] >= matches.columns["start_ns"][has_end])
-        matches.columns["end_ns"] = ends
-        matches.keep(fits)
-
-    def _take_statuses(self, data: bytearray, buffer: Bytes, matches: Matches) -> None:
-        """Take statuses; the positions are then those of the attributes."""
-        is_coded = buffer[matches.positions + len(_LAYOUT.status)] != _CLOSE
-        begins = matches.positions
-        statuses = np.zeros(len(begins), np.uint8)
-        rows, fits = matches.take_where(is_coded, _CODED, buffer)
-        statuses[is_coded] = rows[:, _CODE] - np.uint8(_ZERO)
-        fits &= (statuses < len(STATUS_NAMES)) & matches.take_where(~is_coded, _UNSET, buffer)[1]
-        for index in np.flatnonzero(is_coded & ~fits).tolist():
-            match = _DESCRIBED.match(data, int(begins[index]))
-            if match and _is_text(match[2]):
-                fits[index], statuses[index], matches.positions[index] = True, int(match[1]), match.end()
-        matches.columns["status"] = statuses
-        matches.keep(fits)
+    def _decode(self, text: bytes, columns: dict[str, NDArray[Any]], index: int) -> bool:
+        """Put what a decoded span says into its columns; tell whether that is all there is to say."""
+        try:
+            row = row_of(orjson.loads(text), "", "")
+        except orjson.JSONDecodeError:
+            row = None
+        if row is None or row[7] & ~Warnings.NO_END.value or row[1] == NO_TIME:
+            return False
+        ids, start, end, name, _, kind, status, _, _ = row
+        words = (int.from_bytes(ids[first : first + 8]) for first in range(0, len(ids), 8))
+        of_otlp = 0 if kind == KIND_UNSPECIFIED else kind + 1
+        values = (*words, start, end, self._names.numbers.number(name), of_otlp, status)
+        for column, value in zip(_DECODED, values, strict=True):
+            columns[column][index] = value
+        return True
 
 
-def _is_text(raw: bytes) -> bool:
-    """Return whether bytes between quotes are a text of JSON."""
+_DECODED: Final = (
+    *("trace_high", "trace_low", "span_id", "parent_id", "start_ns", "end_ns", "name", "kind", "status"),
+)
+
+
+def _inside(brackets: Brackets, depth: int, starts: Places, ends: Places) -> tuple[Objects, Places]:
+    """Return the spans, or links, that have so many brackets open, in some lines, and the lines' indexes."""
+    found = brackets.at(depth, _SPAN_BEGIN)
+    places = brackets.positions[found.opens]
+    owners = np.searchsorted(starts, places, "right") - 1
+    chosen = np.flatnonzero((owners >= 0) & (places < ends[owners]))
+    return Objects(found.opens[chosen], found.closes[chosen]), owners[chosen]
+
+
+def _status_of(_: str, text: bytes) -> int:
+    """Return the code of the text of a status; `NO_NUMBER` where it isn't usual."""
     try:
-        orjson.loads(b'"%b"' % raw)
+        row = row_of({**_SPAN, "status": orjson.loads(text)}, "", "")
     except orjson.JSONDecodeError:
-        return False
-    return True
+        return NO_NUMBER
+    return NO_NUMBER if row is None else int(row[6])
+
+
+def _names_in(head: bytes) -> tuple[str, str] | None:
+    """Return service and process of the spans behind a head; None for what isn't usual."""
+    try:
+        document = orjson.loads(head + b"{" + b"}" + _CLOSE)
+        (of_resource,) = objects_in(document, "resourceSpans", OF_DOCUMENTS)
+        (of_scope,) = objects_in(of_resource, "scopeSpans", OF_RESOURCES)
+        (_,) = objects_in(of_scope, "spans", OF_SCOPES)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    of_scope["spans"] = [_SPAN]
+    (span,) = read.spans_of(document, NOWHERE)
+    return None if span.warnings else (span.service, span.resource.process)

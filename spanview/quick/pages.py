@@ -22,10 +22,13 @@ from spanview.index.gather import places_of, word, words_at
 from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 from spanview.quick.events import BEGIN, EventScanner
-from spanview.quick.heads import OtlpLines
+from spanview.quick.objects import MARGIN_BYTES, Lines, no_spans
+from spanview.quick.otlp import BEGIN as OTLP_BEGIN
 from spanview.quick.otlp import MIN_BYTES, OtlpScanner
+from spanview.quick.own import BEGIN as OWN_BEGIN
+from spanview.quick.own import OwnScanner
 from spanview.quick.proof import agreeing
-from spanview.quick.scan import INDENTED_TEMPLATES, MARGIN_BYTES, ONE_LINE_TEMPLATES, LayoutScanner
+from spanview.quick.scan import INDENTED_TEMPLATES, ONE_LINE_TEMPLATES, LayoutScanner
 from spanview.quick.texts import Names, TextNumbers
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 
 PAGE_BYTES: Final = 2 * 1024 * 1024
 """Bytes that are scanned together; small files share a page."""
-_LF, _SPACE, _OPEN, _CLOSE, _QUOTE, _RESOURCE, _BACKSLASH, _COLON, _LETTER = b'\n {}"r\\:e'
+_LF, _SPACE, _OPEN, _CLOSE, _QUOTE, _BACKSLASH, _COLON, _LETTER = b'\n {}"\\:e'
 _NOTHING: Final = Frames()
 _NO_END: Final = np.uint16(Warnings.NO_END)
 _LOWER_HALF: Final = 2**64 - 1
@@ -93,6 +96,7 @@ class Pages:
         self.processes.number("")
         self._scanner = LayoutScanner(self.names, self.services.number, cap=options.cap)
         self._otlp_scanner = OtlpScanner(self.names, self.services.number, self.processes.number, cap=options.cap)
+        self._own_scanner = OwnScanner(self.names, self.services.number, self.processes.number, cap=options.cap)
         self._event_scanner = EventScanner(cap=options.cap)
         self._data = bytearray(self._size + MARGIN_BYTES)
         self._buffer = np.frombuffer(self._data, np.uint8)
@@ -127,11 +131,14 @@ class Pages:
         columns, told = self._scan(pieces)
         if self._options.decodes_all:
             columns = self._agreed(columns)
+        part, parts = columns.pop("part"), columns.pop("parts")
+        # Of documents with several spans, the first ones stand for the document.
+        firsts = np.flatnonzero(part == 0)
         starts, ends = (
-            np.concatenate([columns.pop(name), of_told])
+            np.concatenate([columns.pop(name)[firsts], of_told])
             for name, of_told in (("start", told.starts), ("end", told.ends))
         )
-        spans, order = len(columns["span_id"]), np.argsort(starts)
+        count, order = len(firsts), np.argsort(starts)
         all_starts, all_ends = starts[order], ends[order]
         keep = np.ones(len(all_starts), np.bool_)
         offsets = np.empty(len(keep), np.int64)
@@ -149,18 +156,26 @@ class Pages:
             keep[own] = walk.keep
             if walk.frames != _NOTHING:
                 self._keep(piece.file.source, walk.frames)
-            lines = own[walk.keep & (own >= spans)] - spans
+            kept = own[walk.keep]
+            lines = kept[kept >= count] - count
             if len(lines):
                 self._told += len(lines)
                 updates = RayUpdates(scanned=told.at(lines))
                 self._batches.append((piece.file.source, Batch(join_columns(()), (), (), ray=updates)))
+            holding = kept[kept < count]
+            holding = holding[parts[firsts[holding]] > 1]
+            if len(holding):
+                documents = [*zip(offsets[holding].tolist(), (ends - starts)[holding].tolist(), strict=True)]
+                self._batches.append((piece.file.source, Batch(join_columns(()), (), (), documents=documents)))
+        records = np.cumsum(part == 0) - 1
         columns |= {
-            "offset": offsets[:spans],
-            "length": (ends - starts)[:spans],
-            "source": sources[:spans],
-            "is_scanned": np.ones(spans, np.bool_),
+            "offset": offsets[records] + part,
+            "length": np.where(parts > 1, 0, (ends - starts)[records]),
+            "source": sources[records],
+            "is_scanned": np.ones(len(part), np.bool_),
         }
-        self.rows.append(columns, None if keep[:spans].all() else np.flatnonzero(keep[:spans]))
+        kept = keep[records]
+        self.rows.append(columns, None if kept.all() else np.flatnonzero(kept))
 
     def batches(self) -> list[tuple[int, Batch]]:
         """Return what didn't fit since the last call, and the problems, each with the number of its file."""
@@ -215,26 +230,33 @@ class Pages:
         candidates = _candidates(self._data, self._buffer, self._flags, pieces)
         starts, ends = candidates.starts, candidates.ends
         told = self._event_scanner.take(self._data, self._buffer, *candidates.events)
-        in_lines, lines = candidates.are_in_lines, candidates.otlp
+        in_lines, otlp, own = candidates.are_in_lines, candidates.otlp, candidates.own
         parts = [
             self._scanner.take(self._data, self._buffer, starts[selected], ends[selected], templates)
             for templates, selected in ((INDENTED_TEMPLATES, ~in_lines), (ONE_LINE_TEMPLATES, in_lines))
-            if selected.any() or not (len(starts) or len(lines.starts))
+            if selected.any()
         ]
-        if len(lines.starts):
-            parts.append(self._otlp_scanner.take(self._data, self._buffer, lines))
+        if len(otlp.starts):
+            parts += self._otlp_scanner.take(self._data, self._buffer, otlp)
+        if len(own.starts):
+            parts.append(self._own_scanner.take(self._data, own))
+        parts = [part for part in parts if len(part["start"])] or [no_spans()]
         if len(parts) == 1:
             return parts[0], told
         columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        order = np.argsort(columns["start"])
+        order = np.lexsort((columns["part"], columns["start"]))
         return {name: values[order] for name, values in columns.items()}, told
 
     def _agreed(self, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """Return the records that decode to the same."""
         view = memoryview(self._data)
-        bounds = zip(columns["start"].tolist(), columns["end"].tolist(), strict=True)
-        known = self.names.numbers.numbers, self.services.numbers
-        agrees = agreeing((view[start:end] for start, end in bounds), columns, *known)
+        firsts = columns["part"] == 0
+        bounds = (columns[name][firsts].tolist() for name in ("start", "end", "parts"))
+        records = ((view[start:end], count) for start, end, count in zip(*bounds, strict=True))
+        agrees = agreeing(records, columns, self.names.numbers.numbers, self.services.numbers)
+        if not agrees.all():
+            # A document is taken as a whole.
+            agrees = np.logical_and.reduceat(agrees, np.flatnonzero(firsts))[np.cumsum(firsts) - 1]
         return {name: values[agrees] for name, values in columns.items()}
 
 
@@ -248,7 +270,10 @@ class _Candidates:
     """Where records end that may be the SDK's: after a brace."""
     are_in_lines: Flags
     """Which of them aren't indented."""
-    otlp: OtlpLines
+    otlp: Lines
+    """Lines of OTLP."""
+    own: Lines
+    """Spanview's own lines."""
     events: tuple[Places, Places]
     """Where lines begin, and end, that may be Ray's events."""
 
@@ -290,21 +315,22 @@ def _candidates(data: bytearray, buffer: Bytes, flags: tuple[Flags, Flags], piec
     events = starts[is_event], ends[is_event]
     if is_event.any():
         starts, ends, in_lines = starts[~is_event], ends[~is_event], in_lines[~is_event]
-    is_otlp = in_lines & (buffer[starts + len(b'{"')] == _RESOURCE)
-    nowhere = starts[:0]
-    otlp = OtlpLines(nowhere, nowhere, nowhere)
     if not len(starts):
-        return _Candidates(starts, ends, in_lines, otlp, events)
+        nothing = Lines(starts, ends, starts, starts)
+        return _Candidates(starts, ends, in_lines, nothing, nothing, events)
     # Damage can join the front of one record to another, or leave a whole one of any format in it.
-    fit, ids = _with_one(_trace_ids_in(buffer, flags, count), starts, ends)
-    starts, ends, in_lines, is_otlp = starts[fit], ends[fit], in_lines[fit], is_otlp[fit]
-    if is_otlp.any():
-        otlp = OtlpLines(starts[is_otlp], ids[is_otlp] - len(b"{"), ends[is_otlp])
-        starts, ends, in_lines = starts[~is_otlp], ends[~is_otlp], in_lines[~is_otlp]
+    ids = _trace_ids_in(buffer, flags, count)
+    firsts = np.searchsorted(ids, starts)
+    counts = np.searchsorted(ids, ends) - firsts
+    lines, begins = Lines(starts, ends, counts, np.append(ids, 0)[firsts]), words_at(buffer, starts)
+    are_otlp, are_own = (in_lines & (counts > 0) & (begins == word(begin)) for begin in (OTLP_BEGIN, OWN_BEGIN))
+    otlp, own = (lines.at(np.flatnonzero(are_theirs)) for are_theirs in (are_otlp, are_own))
+    selected = np.flatnonzero((counts == 1) & ~are_otlp & ~are_own)
+    starts, ends, in_lines = starts[selected], ends[selected], in_lines[selected]
     if len(starts):
-        fit, _ = _with_one(_positions_of(_KIND, 4, buffer, flags[1], count), starts, ends)
+        fit = np.flatnonzero(_counts(_positions_of(_KIND, 4, buffer, flags[1], count), starts, ends) == 1)
         starts, ends, in_lines = starts[fit], ends[fit], in_lines[fit]
-    return _Candidates(starts, ends, in_lines, otlp, events)
+    return _Candidates(starts, ends, in_lines, otlp, own, events)
 
 
 def _line_begins(buffer: Bytes, flags: tuple[Flags, Flags], file_starts: Places, count: int) -> tuple[Places, bool]:
@@ -352,13 +378,6 @@ def _trace_ids_in(buffer: Bytes, flags: tuple[Flags, Flags], count: int) -> Plac
     before = buffer[positions - 1]
     # `\"trace_id\"` is in a text, and `:"trace_id"` is one.
     return positions[np.flatnonzero((before != _BACKSLASH) & (before != _COLON))]
-
-
-def _with_one(positions: Places, starts: Places, ends: Places) -> tuple[Places, Places]:
-    """Return the indexes of the ranges that have one of some positions, and which one each has."""
-    first = np.searchsorted(positions, starts)
-    ranges = np.flatnonzero(np.searchsorted(positions, ends) - first == 1)
-    return ranges, positions[first[ranges]]
 
 
 def _counts(positions: Places, starts: Places, ends: Places) -> Places:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from operator import eq
+from itertools import groupby
+from operator import eq, itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import orjson
 
 from spanview.formats.console import columns as console
 from spanview.formats.decoder import decode_span, kept_of
-from spanview.formats.rows import Row, columns_of_rows
+from spanview.formats.rows import Row, Rows, columns_of_rows
 from spanview.formats.usual import NOWHERE
 from spanview.index.blocks import blocks, in_file_order
 from spanview.index.room import are_scanned
@@ -18,12 +19,12 @@ from spanview.model.problems import Problem, ProblemKind, Warnings
 
 if TYPE_CHECKING:
     from array import array
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from spanview.formats.rows import SpanColumns
-    from spanview.index.arrays import Flags
+    from spanview.index.arrays import Flags, Places
     from spanview.index.store import Store
 
 _COLUMNS = ("span_id", "parent_id", "start_ns", "end_ns", "name", "service", "kind", "status")
@@ -31,25 +32,31 @@ _COLUMNS = ("span_id", "parent_id", "start_ns", "end_ns", "name", "service", "ki
 
 
 def agreeing(
-    records: Iterable[bytes | memoryview],
+    records: Iterable[tuple[bytes | memoryview, int]],
     columns: Mapping[str, NDArray[Any]],
     names: Mapping[str, int],
     services: Mapping[str, int],
 ) -> Flags:
-    """Return which records decode to what a scan has read."""
+    """Return which spans are in their records what a scan has read.
+
+    Args:
+        records: Each with how many of the spans are in it, all in their order.
+    """
     of_sdk, of_others = list[int](), list[int]()
     fields, rows = list[Any](), list[Row]()
-    for index, record in enumerate(records):
+    index = 0
+    for record, count in records:
         try:
             kept = kept_of(orjson.loads(record))
         except orjson.JSONDecodeError:
-            continue
+            kept = None
         if type(kept) is tuple:
             of_sdk.append(index)
             fields.append(kept)
-        elif type(kept) is Row:
-            of_others.append(index)
-            rows.append(kept)
+        elif type(kept) is Row or (type(kept) is Rows and len(kept) == count and not kept.passed):
+            of_others += range(index, index + count)
+            rows += [kept] if type(kept) is Row else kept
+        index += count
     agrees = np.zeros(len(columns["span_id"]), np.bool_)
     for indexes, decoded in ((of_sdk, console.columns_of(fields)), (of_others, columns_of_rows(rows))):
         if indexes:
@@ -94,25 +101,74 @@ def prove(store: Store) -> Iterator[int]:
     Yields:
         How many spans are still to be decoded.
     """
-    spans, traces, intake = store.spans, store.trace_table, store.intake
+    spans, intake = store.spans, store.intake
     rows = np.flatnonzero(are_scanned(intake))
     remaining = len(rows)
     for block in blocks(store, in_file_order(store, rows)):
+        if not spans.length[int(block.rows[0])]:
+            for of_document, agrees in _agreeing_parts(store, block.rows):
+                remaining -= len(of_document)
+                _note(store, of_document[~agrees].tolist())
+                yield remaining
+            continue
         remaining -= len(block.rows)
         # What can't be read any more is reported when it is opened.
         if block.data is not None:
             data = memoryview(block.data)
-            records = [data[start:end] for start, end in zip(block.starts.tolist(), block.ends.tolist(), strict=True)]
-            columns = {name: _values(getattr(spans, name), block.rows) for name in _COLUMNS}
-            numbers = _values(spans.trace, block.rows)
-            columns |= {"trace_high": _values(traces.id_high, numbers), "trace_low": _values(traces.id_low, numbers)}
-            for row in block.rows[~agreeing(records, columns, store.names, store.services)].tolist():
-                # Some values are unusual but not damaged: the general decoder decides.
-                if Warnings.DETAIL_LOST in store.span(row).warnings:
-                    _mark(store, row)
-                elif (decoded := decode_span(store.record(row) or b"", NOWHERE)) is not None:
-                    spans.warnings[row] |= decoded.warnings.value
+            records = [
+                (data[start:end], 1) for start, end in zip(block.starts.tolist(), block.ends.tolist(), strict=True)
+            ]
+            agrees = agreeing(records, _columns(store, block.rows), store.names, store.services)
+            _note(store, block.rows[~agrees].tolist())
         yield remaining
+
+
+def _agreeing_parts(store: Store, rows: Places) -> Iterator[tuple[Places, Flags]]:
+    """Yield the rows that share each document, in file order, and which of them are in it what a scan has read."""
+    spans, details = store.spans, store.intake.details
+    places = [(spans.source[row], *details.place(spans.source[row], spans.offset[row], 0)) for row in rows.tolist()]
+    for (source, begin, size), of_document in groupby(zip(places, rows.tolist(), strict=True), itemgetter(0)):
+        parts = np.array([row for _, row in of_document])
+        document = details.reader.read(source, begin, size)
+        agrees = np.ones(len(parts), np.bool_)
+        if document is not None:
+            try:
+                kept = kept_of(orjson.loads(document))
+            except orjson.JSONDecodeError:
+                kept = None
+            numbers = [spans.offset[row] - begin for row in parts.tolist()]
+            agrees[:] = False
+            if type(kept) is Rows and max(numbers) < len(kept):
+                decoded = columns_of_rows([kept[number] for number in numbers])
+                agrees = _equal(decoded, _columns(store, parts), store.names, store.services)
+        yield parts, agrees
+
+
+def _columns(store: Store, rows: Places) -> dict[str, NDArray[Any]]:
+    """Return what the tables have of some rows."""
+    spans, traces = store.spans, store.trace_table
+    columns = {name: _values(getattr(spans, name), rows) for name in _COLUMNS}
+    numbers = _values(spans.trace, rows)
+    return columns | {"trace_high": _values(traces.id_high, numbers), "trace_low": _values(traces.id_low, numbers)}
+
+
+def _note(store: Store, rows: Sequence[int]) -> None:
+    """Mark the rows of spans that decode to something else, or to nothing."""
+    spans, details, damaged = store.spans, store.intake.details, set[tuple[int, int]]()
+    for row in rows:
+        # Some values are unusual but not damaged: the general decoder decides.
+        if Warnings.DETAIL_LOST in store.span(row).warnings:
+            spans.warnings[row] |= Warnings.DETAIL_LOST.value
+            source = spans.source[row]
+            offset, length = details.place(source, spans.offset[row], spans.length[row])
+            if (source, offset) not in damaged:
+                damaged.add((source, offset))
+                _report(store, source, offset, length)
+        elif not spans.length[row]:
+            span = details.span(spans.source[row], spans.offset[row])
+            spans.warnings[row] |= 0 if span is None else span.warnings.value
+        elif (decoded := decode_span(store.record(row) or b"", NOWHERE)) is not None:
+            spans.warnings[row] |= decoded.warnings.value
 
 
 def _values(column: array[int], rows: NDArray[Any]) -> NDArray[Any]:
@@ -120,10 +176,8 @@ def _values(column: array[int], rows: NDArray[Any]) -> NDArray[Any]:
     return np.array([*map(column.__getitem__, rows.tolist())], column.typecode)
 
 
-def _mark(store: Store, row: int) -> None:
-    spans, tallies = store.spans, store.tallies
-    spans.warnings[row] |= Warnings.DETAIL_LOST.value
-    path, offset, length = store.sources[spans.source[row]].path, spans.offset[row], spans.length[row]
+def _report(store: Store, source: int, offset: int, length: int) -> None:
+    tallies = store.tallies
     detail = f"a record that begins at byte {offset:,} is damaged among its attributes; its span is shown without them"
     tallies.torn += 1
-    tallies.add_problem(Problem(ProblemKind.TORN, path, offset, length, detail))
+    tallies.add_problem(Problem(ProblemKind.TORN, store.sources[source].path, offset, length, detail))

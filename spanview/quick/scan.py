@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from spanview.quick.layouts import Layout
     from spanview.quick.texts import Names
 
-MARGIN_BYTES: Final = 1024
-"""Bytes after the last record in a buffer, so that reading beyond its end is possible."""
 _QUOTE: Final = ord('"')
 _KINDS: Final = Choice([f'{name}"'.encode() for name in KIND_NAMES])
 _STATUSES: Final = Choice([f'{name}"'.encode() for name in STATUS_NAMES])
@@ -109,7 +107,8 @@ class LayoutScanner:
         fits &= columns["span_id"] != 0
         fits &= columns["start_ns"] <= columns["end_ns"]
         matches.keep(fits)
-        return matches.columns
+        starts = matches.columns["start"]
+        return matches.columns | {"part": np.zeros_like(starts), "parts": np.ones_like(starts)}
 
     def _heads(self, data: bytearray, buffer: Bytes, starts: Places, templates: LayoutTemplates) -> Matches:
         """Take names and ids; the positions are then those of the kinds."""

@@ -51,7 +51,10 @@ def times_of(texts: Bytes, positions: tuple[int, ...]) -> tuple[NDArray[np.int64
     ns = (digits.astype(np.float64) @ _WEIGHTS).astype(np.int64)
     fits &= ns < _NS_PER_DAY
     days = texts.take(np.add.outer(positions, np.arange(_DAY_CHARS)), axis=1).view(f"S{_DAY_CHARS}").ravel()
-    different_days, day_indexes = np.unique(days, return_inverse=True)
+    # Mostly, all are of one day.
+    different_days, day_indexes = days[:1], np.zeros(len(days), np.int64)
+    if (days != days[:1]).any():
+        different_days, day_indexes = np.unique(days, return_inverse=True)
     starts = np.array([_start_of(day) for day in different_days.tolist()], np.int64)
     # Where a day isn't one, the sum isn't used.
     ns += starts[day_indexes]

@@ -1,4 +1,4 @@
-"""Folders in which anything is: records of the SDK in both layouts, lines of OTLP, unusual ones and damage among them.
+"""Folders in which anything is: records of the SDK in both layouts, lines of OTLP and of spanview's own, and damage.
 
 drawn for each record       how often
 ---------------------       ---------
@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from unittest.mock import patch
 
 from builders import Builder, span_id, time_text, trace_id
+from spanview.formats.console.spans import span_of
+from spanview.formats.own.write import span_value
 from spanview.model.codes import KIND_NAMES
+from spanview.model.span import Source
 from spanview.model.times import parse_time
 from spanview.ray.lines import loss_line_of
 from spanview.sources.terms import ReadOptions
@@ -33,7 +36,7 @@ if TYPE_CHECKING:
 Layout: TypeAlias = int | str | None
 SDK_LAYOUTS: Final[Sequence[Layout]] = (None, 4, "any")
 """Indents, and any of them; there are no documents with several spans."""
-LAYOUTS: Final[Sequence[Layout]] = (*SDK_LAYOUTS, "otlp", "otlp")
+LAYOUTS: Final[Sequence[Layout]] = (*SDK_LAYOUTS, "otlp", "otlp", "batches", "batches", "own", "own")
 _NAMES: Final = (
     "f ray.remote",
     "f ray.remote_worker",
@@ -50,6 +53,7 @@ _NAMES: Final = (
     "漢字",
 )
 _OTLP: Final = b'{"resourceSpans"'
+_OWN, _OWN_REVERSED = b'{"trace_id"', b'{"warnings"'
 _SERVICES: Final = ("", "shop", 'sh"op', "ü", "s" * 300)
 
 
@@ -174,6 +178,113 @@ def _otlp_value(document: Document, more_ns: int) -> dict[str, Any]:
     return {"resourceSpans": [{"resource": {"attributes": _pairs(resource)}, "scopeSpans": [of_scope]}]}
 
 
+def _batched(dice: random.Random, document: Document, *, odd: float, anywhere: bool) -> dict[str, Any]:
+    """Return a document with the span of a usual one, perhaps unusual, in the order of an exporter or of the hook."""
+    value = _otlp_value(document, dice.choice((0, 1, 999)))
+    (of_resource,) = value["resourceSpans"]
+    (of_scope,) = of_resource["scopeSpans"]
+    (span,) = of_scope["spans"]
+    if dice.random() < 0.6:
+        span |= {key: span.pop(key) for key in ("attributes", "status", "flags")}
+    for key, likely in {"events": 0.2, "links": 0.1}.items():
+        if dice.random() < likely:
+            span[key] = dice.choice((1, 2)) * _OTLP_VALUES[key][0]
+    if dice.random() < 0.2:
+        span["status"] = {"message": dice.choice(("no", 'of "x"', "\\d")), "code": 2}
+    if dice.random() < odd:
+        values = _UNSEEN if anywhere and dice.random() < 0.5 else _OTLP_VALUES
+        key = dice.choice([*values])
+        span |= {key: dice.choice(values[key])}
+    if dice.random() < odd and document["parent_id"] and "endTimeUnixNano" in span:
+        span |= {"endTimeUnixNano": span["startTimeUnixNano"], "attributes": _pairs(_OF_LOGFIRE)}
+    for holder in (of_scope, of_resource):
+        if dice.random() < 0.1:
+            holder["schemaUrl"] = "https://a/1"
+    return value
+
+
+def _batch(dice: random.Random, documents: Sequence[Document], *, odd: float, anywhere: bool) -> bytes:
+    """Return a line of OTLP with a span for each usual document, by resource and scope."""
+    of_resources: list[dict[str, Any]] = []
+    for document in documents:
+        (of_resource,) = _batched(dice, document, odd=odd, anywhere=anywhere)["resourceSpans"]
+        if not of_resources or dice.random() < 0.4:
+            of_resources.append(of_resource)
+        elif dice.random() < 0.4:
+            of_resources[-1]["scopeSpans"] += of_resource["scopeSpans"]
+        else:
+            of_resources[-1]["scopeSpans"][-1]["spans"] += of_resource["scopeSpans"][0]["spans"]
+    some = dice.choice(of_resources)
+    of_scope = dice.choice(some["scopeSpans"])
+    span = of_scope["spans"][-1]
+    if dice.random() < odd:
+        dice.choice(
+            (
+                lambda: some.pop("resource"),
+                lambda: of_resources.append({"resource": {}}),
+                lambda: some.update(resource=some.pop("resource")),
+                lambda: some["scopeSpans"].append({"more": [span], "spans": []}),
+                lambda: of_scope.update(more={"spans": [span]}),
+                lambda: of_scope["spans"].append(dice.choice((7, {}, [span]))),
+                lambda: of_scope["spans"].append(dict(reversed(span.items()))),
+            )
+        )()
+    text = json.dumps({"resourceSpans": of_resources}, separators=(",", ":"), ensure_ascii=dice.random() < 0.5)
+    return text.encode("utf-8", "surrogatepass")
+
+
+_OWN_VALUES: Final[dict[str, tuple[Any, ...]]] = {
+    "trace_id": ("0" * 32, "AB" * 16, "zz" * 16, "1" * 16, None, 7),
+    "span_id": ("0" * 16, "AB" * 8, "1" * 15, None),
+    "parent_id": ("0" * 16, "AB" * 8, "", "12", 7),
+    "name": (None, 7, "n" * 70, 'trace_id"', '"trace_id":"', "\ud800", "\t"),
+    "kind": ("ODD", None, 7),
+    "start_time": (
+        None,
+        "soon",
+        "2023-11-14T22:13:20.000000001Z",
+        "2023-11-14T22:13:60.000000Z",
+        "2023-11-14T22:13:20Z",
+    ),
+    "end_time": (None, "soon", "2262-04-11T23:47:16.854775807Z", "2262-04-11T23:47:16.854775808Z", time_text(-5)),
+    "duration_ns": (None, -5, 0.5, "7", 10**30),
+    "status": ({"code": "ERROR", "description": "d"}, {"code": "ODD"}, {}, {"code": "OK", "description": 7}, None),
+    "attributes": ({"trace_id": "a"}, {"a": {"trace_id": 7}}, {"code": '}}\n","trace_id":"'}, {"a": [{"b": {}}, []]}),
+    "links": ([{"trace_id": "1" * 32, "span_id": "1" * 16, "trace_state": {}, "attributes": {}}],),
+    "trace_state": ({"a": "b"}, {"a": 7}, None),
+    "resource": ({"attributes": {"service.name": 7}, "schema_url": ""}, {"attributes": {}}, {}, None),
+    "scope": (None, {"name": "lib", "version": None, "schema_url": None, "attributes": {}}, {"name": 7}, 7),
+    "extra": ({"flags": 256}, {}, 7),
+    "source": ({}, None, {"file": "}}", "offset": 7}),
+    "warnings": (["orphan"], ["bad_id"], ["odd_value", "orphan"], 7),
+    "more": (7, {"trace": 7}),
+}
+"""What a line of spanview's own can have that is a span still, or at least JSON."""
+
+
+def own_line(dice: random.Random, document: Document, *, odd: float) -> bytes:
+    """Return the line of spanview's own of a usual document, perhaps an unusual one."""
+    span = span_of(document, Source("a \u00e4.json", dice.randrange(10**6), dice.randrange(2000)))
+    value = {"trace_id": span.trace_id, **span_value(span, dice.choice((None, 7, 10**9)))}
+    if dice.random() < 0.3:
+        value["scope"] = _OWN_VALUES["scope"][1]
+    if dice.random() < 0.3:
+        value = {**value, "extra": {"flags": 256}, "source": value.pop("source"), "warnings": value.pop("warnings")}
+    if dice.random() < 0.2:
+        value["end_time"] = value["duration_ns"] = None
+    if dice.random() < 0.2 and value["end_time"]:
+        value["end_time"] = value["end_time"].replace("Z", "777Z")
+    if dice.random() < odd:
+        key = dice.choice([*_OWN_VALUES])
+        value[key] = dice.choice(_OWN_VALUES[key])
+    if dice.random() < odd:
+        value.pop(dice.choice([*value]))
+    if dice.random() < odd / 4:
+        value = dict(reversed(value.items()))
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=dice.random() < 0.3)
+    return text.encode("utf-8", "surrogatepass")
+
+
 def otlp_line(document: Document, **fields: Any) -> bytes:
     """Return the line of a usual document in the layout that is scanned.
 
@@ -239,9 +350,17 @@ def _otlp_text(dice: random.Random, document: Document, *, odd: float, anywhere:
 
 
 def _records(
-    dice: random.Random, document: Document, layout: Layout, *, odd: float, anywhere: bool
+    dice: random.Random, documents: Sequence[Document], layout: Layout, *, odd: float, anywhere: bool
 ) -> tuple[bytes, bytes]:
-    """Return the record of a usual document, perhaps an unusual one, and what was written when its span began."""
+    """Return the record of usual documents, perhaps an unusual one, and what was written when its span began.
+
+    All but those with several spans are of the first document.
+    """
+    document = documents[0]
+    if layout == "batches":
+        return _batch(dice, documents, odd=odd, anywhere=anywhere), b""
+    if layout == "own":
+        return own_line(dice, document, odd=odd), b""
     if layout == "otlp":
         texts = _otlp_text(dice, document, odd=odd, anywhere=anywhere)
     else:
@@ -268,7 +387,11 @@ def _damaged(dice: random.Random, text: bytes, other: bytes, *, anywhere: bool) 
     once, behind_head, behind_skipped = b'"kind"', text.find(b'"attributes": {'), text.rfind(b'"links": [')
     if text.startswith(_OTLP):
         once = b'"traceId"'
-        behind_head, behind_skipped = text.find(b'"attributes":[', text.find(b'"status"')), len(text) - len(b"}]}]}]}")
+        behind_head, behind_skipped = text.find(b'"attributes":[', text.find(b'"kind"')), len(text) - len(b"}]}]}]}")
+    elif text.startswith((_OWN, _OWN_REVERSED)):
+        once = b'"trace_id"'
+        found = (text.find(key) for key in (b'"attributes"', b'"extra"', b'"source"'))
+        behind_head, behind_skipped = min((at for at in found if at > 0), default=len(text)), len(text)
     if not anywhere and cut > behind_head and other_cut > other.find(once):
         # The front of one and the end of another look like a record; only a decoder sees it.
         other_cut = 0
@@ -334,7 +457,8 @@ def make(
                 # Other content under ids that are there.
                 trace, span = dice.choice(ids)
                 document["context"] |= {"trace_id": trace_id(trace), "span_id": span_id(span)}
-            record, started = _records(dice, document, layout, odd=odd, anywhere=anywhere)
+            more = [_usual(dice, ids) for _ in range(dice.randint(0, 4))] if layout == "batches" else []
+            record, started = _records(dice, [document, *more], layout, odd=odd, anywhere=anywhere)
             begun += [started + b"\n"] * (dice.choice((0, 0, 0, 1, 1, 2)) if started else 0)
             if before and dice.random() < 0.03:
                 record = dice.choice(before)

@@ -99,6 +99,57 @@ def test_usual_lines_are_not_decoded(fields: dict[str, Any], tmp_path: Path, dec
     _compare(tmp_path)
 
 
+def test_lines_with_several_spans_are_not_decoded(tmp_path: Path, decoded: list[int]) -> None:
+    """Whatever exporters write after the attributes, and in whichever groups."""
+    build, lines = Builder(), []
+    for size in (1, 2, 5, 40):
+        of_resources: list[dict[str, Any]] = []
+        for number in range(size):
+            line = otlp_line(
+                build.span(f"n{number % 3}", service=f"s{number % 4}", status="ERROR", parent=number or None)
+            )
+            (of_resource,) = json.loads(line)["resourceSpans"]
+            (span,) = of_resource["scopeSpans"][0]["spans"]
+            members: list[dict[str, Any]] = [
+                {"events": [{"timeUnixNano": "1700000000000000007", "name": "}]", "attributes": []}]},
+                {"links": [{"traceId": "1" * 32, "spanId": "1" * 16, "attributes": []}] * 2},
+                {"droppedEventsCount": number, "status": {"message": 'of "x"', "code": 2}},
+                {"status": {}},
+            ]
+            del span["status"], span["flags"]
+            span |= {"flags": 256 + number, **members[number % 4]}
+            if of_resources and number % 3 == 1:
+                of_resources[-1]["scopeSpans"][-1]["spans"].append(span)
+            elif of_resources and number % 3 == 2:
+                of_resources[-1]["scopeSpans"].append({"scope": {"name": "other"}, "spans": [span], "schemaUrl": "a"})
+            else:
+                of_resources.append(of_resource | {"schemaUrl": "b"})
+        lines += [json.dumps({"resourceSpans": of_resources}, separators=(",", ":")).encode() + b"\n"]
+    (tmp_path / "a.jsonl").write_bytes(b"".join(lines))
+    store = load(tmp_path, quick_from=0)
+    assert (len(store.spans), decoded) == (48, [])
+    assert [store.span(row).events != () for row in range(len(store.spans))].count(True) == 14
+    _compare(tmp_path)
+
+
+def test_an_unusual_span_does_not_cost_its_line(tmp_path: Path, decoded: list[int]) -> None:
+    """It alone is decoded, and all of its line if that doesn't tell everything."""
+    build = Builder()
+    values = [json.loads(otlp_line(build.span("a", service="s"))) for _ in range(8)]
+    spans = [value["resourceSpans"][0]["scopeSpans"][0]["spans"][0] for value in values]
+    spans[5]["status"] = spans[5].pop("name")
+    spans[5] |= {"name": "b", "status": {"message": "no"}, "kind": 0}
+    values[0]["resourceSpans"][0]["scopeSpans"][0]["spans"] = spans
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(json.dumps(values[0], separators=(",", ":")).encode() + b"\n")
+    assert (len(load(tmp_path, quick_from=0).spans), decoded) == (8, [])
+    _compare(tmp_path)
+    spans[2]["kind"] = "SPAN_KIND_ODD"
+    path.write_bytes(json.dumps(values[0], separators=(",", ":")).encode() + b"\n")
+    assert (len(load(tmp_path, quick_from=0).spans), len(decoded)) == (8, 8)
+    _compare(tmp_path)
+
+
 @pytest.mark.parametrize("seed", seeds(4))
 def test_damage_at_every_byte(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte that is another one, or missing, or the line's last one, comes to what the decoder makes of it."""

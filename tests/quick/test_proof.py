@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import random
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +12,7 @@ from builders import Builder, file_of
 from spanview.model.problems import Warnings
 from spanview.quick.proof import prove
 
-from .folders import otlp_line
+from .folders import otlp_line, own_line
 from .test_same import load
 
 if TYPE_CHECKING:
@@ -57,4 +59,39 @@ def test_values_of_otlp(value: bytes, tmp_path: Path) -> None:
     assert [*store.spans.warnings] == [0] * 9 + [int(expected)] + [0] * 10
     assert store.tallies.torn == len(store.problems()) == (value in BROKEN)
     if value not in BROKEN:
+        assert [*store.spans.warnings] == [*load(tmp_path, quick_from=1 << 60).spans.warnings]
+
+
+@pytest.mark.parametrize("value", [b"", b'"b" 7', b"nul"])
+def test_values_of_own_lines(value: bytes, tmp_path: Path) -> None:
+    """What is damaged where a scan skips it is marked."""
+    dice, build = random.Random(1), Builder()
+    records = [own_line(dice, build.span(attributes={"key": "value 3"}), odd=0) + b"\n" for _ in range(20)]
+    records[9] = records[9].replace(b'"value 3"', value)
+    (tmp_path / "1.jsonl").write_bytes(b"".join(records))
+    store = load(tmp_path, quick_from=0)
+    assert (len(store.spans), [*prove(store)][-1]) == (20, 0)
+    assert [row for row, bits in enumerate(store.spans.warnings) if bits & Warnings.DETAIL_LOST] == [9]
+    assert store.tallies.torn == len(store.problems()) == 1
+
+
+@pytest.mark.parametrize("value", [b'"value 3"', b"7", b"", b'"b" 7', b"nul"])
+def test_values_of_documents(value: bytes, tmp_path: Path) -> None:
+    """Of several spans in one line, damage marks all and is one problem; an odd value gets its span the warning."""
+    build = Builder()
+    lines = []
+    for _ in range(3):
+        values = [json.loads(otlp_line(build.span(attributes={"key": "value 3"}))) for _ in range(4)]
+        scopes = [part["resourceSpans"][0]["scopeSpans"][0]["spans"] for part in values]
+        scopes[0] += [span for (span,) in scopes[1:]]
+        lines.append(json.dumps(values[0], separators=(",", ":")).encode() + b"\n")
+    front, _, rest = lines[1].rpartition(b'"value 3"')
+    (tmp_path / "1.jsonl").write_bytes(lines[0] + front + value + rest + lines[2])
+    store = load(tmp_path, quick_from=0)
+    assert (len(store.spans), [*prove(store)][-1]) == (12, 0)
+    is_broken = value in {b"", b'"b" 7', b"nul"}
+    lost = [bool(bits & Warnings.DETAIL_LOST) for bits in store.spans.warnings]
+    assert lost == [False] * 4 + [is_broken] * 4 + [False] * 4
+    assert store.tallies.torn == len(store.problems()) == is_broken
+    if not is_broken:
         assert [*store.spans.warnings] == [*load(tmp_path, quick_from=1 << 60).spans.warnings]

@@ -57,7 +57,7 @@ def kept_quickly(document: dict[str, Any]) -> Row | None:
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
     names = _names_in(of_resource)
-    return None if names is None or not _is_scope(of_scope) else _row(span, *names)
+    return None if names is None or not _is_scope(of_scope) else row_of(span, *names)
 
 
 def rows_of(value: Any, pass_over: Callable[[Any], None] = ignore_part) -> list[Row]:
@@ -69,7 +69,7 @@ def rows_of(value: Any, pass_over: Callable[[Any], None] = ignore_part) -> list[
             are_usual = names is not None and _is_scope(of_scope)
             whole = None
             for span in read.spans_in(of_scope, pass_over):
-                row = _row(span, *names) if names is not None and are_usual else None
+                row = row_of(span, *names) if names is not None and are_usual else None
                 if row is None:
                     whole = whole or read.parts_of(of_resource, of_scope)
                     row = row_of_span(read.span_of(span, whole, NOWHERE))
@@ -129,7 +129,7 @@ def _is_scope(of_scope: dict[str, Any]) -> bool:
         return False
 
 
-def _row(span: dict[str, Any], service: str, process: str) -> Row | None:
+def row_of(span: dict[str, Any], service: str, process: str) -> Row | None:
     """Return the row of a span; None where something isn't usual."""
     try:
         get = span.get

@@ -57,6 +57,7 @@ PUBLIC: Final[dict[Any, set[str]]] = {
             "capture",
             "clear",
             "count",
+            "critical_path",
             "durations_ns",
             "select",
             "store",

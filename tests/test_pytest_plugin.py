@@ -74,6 +74,7 @@ def test_what_is_asserted(run: Any) -> None:
             assert [trace.span_count for trace in spans.traces] == [2] and spans.store.summary().spans == 2
             spans.assert_some("name=SELECT")
             spans.assert_none("status=ERROR")
+            assert spans.critical_path() == ["GET /", "SELECT", "GET /"]
             spans.clear()
             assert spans.tree() == ""
             serve(0), serve(0)
@@ -87,11 +88,16 @@ def test_what_is_asserted(run: Any) -> None:
             serve()
             spans.assert_some("nme=SELECT")
 
+        def test_no_path(spans):
+            serve(), serve()
+            spans.critical_path()
+
         def test_mistake(spans):
             spans.assert_none("duration>x")
         """
     )
-    assert outcome == {"passed": 1, "failed": 3}
+    assert outcome == {"passed": 1, "failed": 4}
+    assert "AssertionError: captured 2 traces, expected one with a critical path" in printed
     assert "AssertionError: 12 spans matched name=SELECT, expected none: SELECT (" in printed
     (error,) = [line for line in printed.splitlines() if line.startswith("E ") and "12 spans" in line]
     assert error.count("SELECT (") == 10

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from spanview.analysis.query.selection import Selection
 from spanview.api.spans import from_spans
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
@@ -60,13 +60,12 @@ class CapturedSpans:
         return "\n\n".join(trace.tree(times=times) for trace in self.traces)
 
     def select(self, query: str) -> list[Span]:
-        """Return the spans that match a query, in the order in which they started.
+        """Return the spans that match a query, trace by trace, by start.
 
         Raises:
             QueryError: There is a mistake in the query.
         """
-        store = self.store._store  # noqa: SLF001 - a part of the same
-        return [store.span(row) for row in Selection((query,)).rows(store)]
+        return [node.span for node in self.store.query(query) if node.span is not None]
 
     def count(self, query: str) -> int:
         """Return how many spans match a query."""
@@ -75,6 +74,18 @@ class CapturedSpans:
     def durations_ns(self, query: str) -> list[int]:
         """Return the durations of those spans that match a query and have ended, in nanoseconds, by start."""
         return [span.duration_ns for span in self.select(query) if span.duration_ns is not None]
+
+    def critical_path(self) -> list[str]:
+        """Return the names of the spans that the end of the only trace waited for, by time; neighbors differ.
+
+        Raises:
+            AssertionError: There are several traces, or none.
+        """
+        __tracebackhide__ = True
+        traces = self.traces
+        if len(traces) != 1:
+            raise AssertionError(f"captured {count(len(traces), 'trace')}, expected one with a critical path")
+        return [name for name, _ in groupby(section.node.name for section in traces[0].critical_path())]
 
     def assert_none(self, query: str) -> None:
         """Fail if a span matches a query."""
@@ -92,7 +103,7 @@ class CapturedSpans:
             from spanview.analysis.query.query import parse_query
             from spanview.display.miss_text import miss_lines
 
-            store = self.store._store  # noqa: SLF001
+            store = self.store._store  # noqa: SLF001 - a part of the same
             reasons = miss_lines(misses_of(store, parse_query(query)))
             raise AssertionError("; ".join([f"no span of {len(self):,} matched {query}", *reasons]))
 

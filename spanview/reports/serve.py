@@ -154,6 +154,7 @@ def _model_figures(call_of: Callable[[Any], ModelCall], *, are_shown: bool) -> I
         "the tokens after each first one, by the time that they took",
         partial(_of_call, call_of, "output_tokens_per_second"),
         key="tokens per second",
+        behind=2,
         comes=3,
         is_shown=are_shown,
     )
@@ -180,7 +181,7 @@ def _model_spreads(*, are_shown: bool) -> Iterator[TableColumn[RequestGroup]]:
     """Yield the columns of percentiles of what vLLM says of times."""
     for name, comes in _TIMES.items():
         field = FIELDS[name]
-        turns = {"p50": comes, "p95": comes, "p99": 10, "max": 10}
+        turns = {"p50": comes, "p95": comes + 2, "p99": 12, "max": 12}
         yield from spread(
             field.head,
             f"{_GEN_AI}.{name}",

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from spanview.analysis.consistent import ConsistentTraces
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Flags, Places
-    from spanview.index.forest import Trees
+    from spanview.index.forest import Forest, Trees
     from spanview.index.store import Store
     from spanview.index.table import Interned
 
@@ -124,6 +124,26 @@ def critical_by_name(store: Store, traces: Sequence[int] | None = None, tell: Te
     texts, figures = store.names.texts, (counts.tolist(), unsure.tolist(), own, waits)
     shares = [Share(texts[name], *(figure[name] for figure in figures)) for name in np.flatnonzero(counts).tolist()]
     return sorted(shares, key=lambda share: (-share.self_ns - share.wait_ns, share.name))
+
+
+def times_on_paths(forest: Forest, traces: Sequence[int]) -> NDArray[np.int64]:
+    """Return for each span of a forest how many nanoseconds it takes of its trace's critical path; 0 for none.
+
+    Waits are included.
+
+    Args:
+        traces: Of those alone the paths are looked for; spans without a usable trace id have none.
+    """
+    import numpy as np
+
+    from spanview.index.forest import trees_of
+
+    store, times = forest.store, np.zeros(len(forest), np.int64)
+    trees, positions = trees_of(forest, [trace for trace in traces if store.trace_table.trace_id(trace)])
+    paths = paths_in(trees, store.names)
+    seen = np.flatnonzero(paths.nodes < len(positions))
+    np.add.at(times, positions[paths.nodes[seen]], paths.ends_ns[seen] - paths.starts_ns[seen])
+    return times
 
 
 def paths_in(trees: Trees, names: Interned, until: Mapping[int, int] = NO_TIMES, tell: Tell = unheard) -> Paths:

@@ -289,6 +289,7 @@ def export(
     """Write traces to a file, completely or not at all, as `spanview export` does.
 
     Args:
+        path: A file; for Parquet also a folder, to which spans, calls and requests go.
         force: Whether a file that exists is replaced.
 
     Returns:
@@ -306,6 +307,12 @@ def export(
         raise ExportError(f"there is no format {format!r}; there are {', '.join(ENDINGS)}")
     store, traces = _traces_in(what)
     losses = Losses(format)
+    if format == "parquet":
+        from spanview.api.tables import is_folder, write_tables
+
+        if is_folder(fsdecode(path)):
+            write_tables(store, traces, fsdecode(path), losses, force=force)
+            return losses.lines()
     write_atomically(fsdecode(path), chunks_of(store, traces, format, losses, Surroundings(unended_in)), force=force)
     return losses.lines()
 

@@ -20,6 +20,7 @@ from spanview.cluster.shuffle import Job, Tasks, partitions, read_on
 from spanview.cluster.span_rows import SpanRows, grouped_ids, joined_rows, rows_of, settled_store_of, store_of
 from spanview.exports.jsonl import jsonl_chunks, known_by_trees
 from spanview.exports.otlp import otlp_chunks
+from spanview.exports.tree_facts import TreeFacts
 from spanview.index.tallies import Tallies
 from spanview.model.times import NO_TIME
 
@@ -140,8 +141,11 @@ def _by_file(job: Job, *rows: Sequence[SpanRows]) -> Any:
         store = store_of(joined, reader)
         numbers = np.unique(joined.columns["source"]).tolist()
         taken = range(len(store.spans)) if job.selection.is_everything else job.selection.rows(store)
-        own, warnings = map(np.array, known_by_trees(store, taken))
-        decided = rows_of(store, numbers, joined.packed).with_columns(self_time_ns=own, of_trees=warnings)
+        *known, facts = known_by_trees(store, taken)
+        own, warnings, waits, on_path = map(np.array, (*known, facts.waits_ns, facts.on_path_ns))
+        decided = rows_of(store, numbers, joined.packed).with_columns(
+            self_time_ns=own, of_trees=warnings, waits_ns=waits, on_path_ns=on_path
+        )
         parts.append(decided if job.selection.is_everything else decided.taken(taken))
     # As many groups for each partition; the last ones may have none.
     groups = np.repeat(np.arange(len(job.groups)), [len(group) for group in job.groups])
@@ -225,8 +229,9 @@ def _text(job: Job, form: str, rows: Sequence[Sequence[SpanRows]], losses: Count
 def _text_of(form: str, rows: SpanRows, reader: SharedReader, lose: Callable[[str], None]) -> Iterable[bytes]:
     if form == "jsonl":
         store, columns = settled_store_of(rows, reader)
-        known = array("Q", columns["self_time_ns"].tobytes()), array("H", columns["of_trees"].tobytes())
-        return jsonl_chunks(store, range(len(store.spans)), lose, known, forks=False)
+        own, warnings = array("Q", columns["self_time_ns"].tobytes()), array("H", columns["of_trees"].tobytes())
+        facts = TreeFacts(array("q", columns["waits_ns"].tobytes()), array("q", columns["on_path_ns"].tobytes()))
+        return jsonl_chunks(store, range(len(store.spans)), lose, (own, warnings, facts), forks=False)
     store = store_of(rows, reader)
     traces = store.traces_in_order()
     if form == "otlp":

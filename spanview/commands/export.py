@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
 def run(options: Options) -> int:
     """Write the chosen traces to a file, whole or not at all, or to standard output."""
-    if options.format == "parquet":
-        _check_parquet(options)
+    folder = _table_folder(options) if options.format == "parquet" else None
     if options.ray is not None:
         return _run_on_cluster(options, options.ray)
     selection = options.selection()
@@ -38,7 +37,14 @@ def run(options: Options) -> int:
     notice(store.tallies, places(options))
     with stage("export"):
         losses = Losses(options.format)
-        _write(_chunks(store, options, selection, losses), options)
+        if folder is not None:
+            from spanview.api.tables import write_tables
+
+            traces = selection.traces(store)
+            say_if_nothing_matches(store, traces, selection.query)
+            write_tables(store, traces, folder, losses, force=options.force)
+        else:
+            _write(_chunks(store, options, selection, losses), options)
     for line in losses.lines():
         say(line)
     return 0
@@ -85,13 +91,22 @@ def _write(chunks: Iterator[bytes], options: Options, standard_output: TextIO | 
         write_to_standard_output(chunks, standard_output)
 
 
-def _check_parquet(options: Options) -> None:
-    """Complain before anything is read."""
+def _table_folder(options: Options) -> str | None:
+    """Return the folder that tables go to, None for a file with the spans; complain before anything is read."""
+    from spanview.api.tables import check_folder, is_folder
     from spanview.exports.arrow_spans import arrow
 
     arrow()
-    if options.output in (None, "-") and sys.stdout.isatty():
+    if options.output not in {None, "-"}:
+        target = str(options.output)
+        # On a cluster a folder has parts.
+        if options.ray is not None or not is_folder(target):
+            return None
+        check_folder(target, force=options.force)
+        return target
+    if sys.stdout.isatty():
         raise ExportError("Parquet can't be shown on a terminal: give -o FILE, or redirect the output with >")
+    return None
 
 
 def _chunks(store: Store, options: Options, selection: Selection, losses: Losses) -> Iterator[bytes]:

@@ -16,6 +16,7 @@ import orjson
 
 from spanview.analysis.forest_selftime import exact
 from spanview.exports.span_texts import EXPONENT
+from spanview.exports.tree_facts import NO_WAIT, TreeFacts
 from spanview.formats.jsontext import INVALID_TEXT, has_long_integer, is_valid_text, valid_text
 from spanview.formats.own.write import dumps_span, warning_names
 from spanview.index.arrays import copy_of
@@ -54,6 +55,8 @@ _DETAILS: Final = (
     "scope_schema_url",
     "scope_attributes",
     "extra",
+    "exception_type",
+    "exception_message",
 )
 """The columns of what records hold besides attributes."""
 _FAR_NS: Final = 2**63
@@ -90,9 +93,14 @@ def schema() -> Any:
             "end_time": time,
             "duration_ns": number,
             "self_time_ns": number,
+            "wait_ns": number,
+            "on_critical_path": pa.bool_(),
+            "critical_path_ns": number,
             "depth": number,
             "status_code": text,
             "status_message": text,
+            "exception_type": text,
+            "exception_message": text,
             "service_name": text,
             "attributes": json,
             "events": pa.list_(event),
@@ -117,8 +125,9 @@ def schema() -> Any:
 class ArrowSpans:
     """The rows of the spans of a store that doesn't grow meanwhile."""
 
-    def __init__(self, store: Store, lose: Callable[[str], None]) -> None:
+    def __init__(self, store: Store, facts: TreeFacts, lose: Callable[[str], None]) -> None:
         self._store, self._lose = store, lose
+        self._waits, self._on_path = copy_of(facts.waits_ns), copy_of(facts.on_path_ns)
         self._pa, self._schema = arrow(), schema()
         self._known = KnownRecords(store)
         self._tails: dict[bytes, tuple[Any, ...]] = {}
@@ -151,6 +160,9 @@ class ArrowSpans:
             "end_time": self._times(ends, ends != NO_TIME),
             "duration_ns": self._durations(exact_ends - exact_starts, have_both),
             "self_time_ns": self._durations(walk.own[positions], walk.have[positions]),
+            "wait_ns": self._durations(self._waits[rows], self._waits[rows] != NO_WAIT),
+            "on_critical_path": self._array("on_critical_path", self._on_path[rows] > 0),
+            "critical_path_ns": self._array("critical_path_ns", self._on_path[rows]),
             "depth": self._array("depth", walk.depths[positions]),
             "status_code": self._array("status_code", [STATUS_NAMES[status] for status in copy_of(spans.status)[rows]]),
             "service_name": self._array(
@@ -231,7 +243,17 @@ class ArrowSpans:
                 else (*self._texts([scope.name, scope.version, scope.schema_url]), self._dumps(scope.attributes))
             ),
             self._dumps(span.extra) if span.extra else None,
+            *self._exception(span),
         )
+
+    def _exception(self, span: Span | SpanDetails) -> tuple[str | None, str | None]:
+        """Return type and message of a span's last exception event."""
+        for event in reversed(span.events):
+            if event.is_exception:
+                values = (event.attributes.get(f"exception.{name}") for name in ("type", "message"))
+                kind, message = (self._text(value) if isinstance(value, str) else None for value in values)
+                return kind, message
+        return None, None
 
     def _dumps(self, value: Mapping[str, Any]) -> bytes:
         return dumps_span(dict(value), self._lose) if value else b"{}"

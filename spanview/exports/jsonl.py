@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import re
 from array import array
+from operator import add
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.selftime import self_times
 from spanview.exports.shares import ALIKE_SHARES, shares_of_rows, written
 from spanview.exports.span_texts import SpanTexts, are_many
+from spanview.exports.tree_facts import TreeFacts
 from spanview.formats.jsontext import dumps_strict, loads_exact
 from spanview.formats.own.write import dumps_span, span_value
 from spanview.formats.tags import ignore_loss
@@ -52,12 +54,12 @@ def jsonl_chunks(
     store: Store,
     rows: Sequence[int],
     lose: Callable[[str], None] = ignore_loss,
-    known: tuple[array[int], array[int]] | None = None,
+    known: tuple[array[int], array[int], TreeFacts] | None = None,
     *,
     forks: bool = True,
 ) -> Iterator[bytes]:
     """Yield spans in the order of their rows as lines of JSON, some at a time; `known` is of `known_by_trees`."""
-    own, warnings = known or known_by_trees(store, rows)
+    own, warnings, facts = known or known_by_trees(store, rows)
     trace_of, table, alike = store.spans.trace, store.trace_table, None
     if are_many(store, len(rows)):
         from spanview.exports.alike_texts import AlikeTexts
@@ -66,14 +68,15 @@ def jsonl_chunks(
 
     def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
         ids = {trace: b"}\n" + trace_text(table.trace_id(trace)) for trace in {*map(trace_of.__getitem__, share)}}
+        *suffixes, last = map(facts.suffix, share)
         prefixes = [*map(ids.__getitem__, map(trace_of.__getitem__, share))]
-        prefixes[0] = prefixes[0].removeprefix(b"}\n")
+        prefixes = [prefixes[0].removeprefix(b"}\n"), *map(add, suffixes, prefixes[1:])]
         own_times = [None if time == _NO_SELF_TIME else time for time in map(own.__getitem__, share)]
         plain, of_trees = SpanTexts(store, lose), (own_times, [*map(warnings.__getitem__, share)])
         yield from (
             alike.joined(plain, prefixes, share, *of_trees) if alike else plain.joined(prefixes, share, *of_trees)
         )
-        yield b"}\n"
+        yield last + b"}\n"
 
     return written(shares_of_rows(rows, ALIKE_SHARES if alike else 1), write, lose, forks=forks)
 
@@ -83,19 +86,20 @@ def trace_text(trace_id: int) -> bytes:
     return b'{"trace_id":' + dumps_strict(format_trace_id(trace_id) if trace_id else None) + b","
 
 
-def known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int]]:
-    """Return for each row of the table its self time, more than 63 bits for none, and the warnings of its tree.
+def known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array[int], TreeFacts]:
+    """Return for each row of the table its self time, more than 63 bits for none, the warnings of its tree, and facts.
 
     A file has spans in the order of their ends, traces mixed; so every trace is stitched once, beforehand.
     """
     spans = store.spans
+    facts = TreeFacts.of(store, [*dict.fromkeys(map(spans.trace.__getitem__, rows))])
     if not store.is_growing and len(rows) * _AT_ONCE >= len(spans):
         from spanview.analysis.walk import of_all
 
         times, have, warned = of_all(store)
         known = times.astype("u8")
         known[~have] = _NO_SELF_TIME
-        return array("Q", known.tobytes()), array("H", warned.tobytes())
+        return array("Q", known.tobytes()), array("H", warned.tobytes()), facts
     own = array("Q", [_NO_SELF_TIME]) * len(spans)
     warnings = array("H", [0]) * len(spans)
     for tree in map(store.tree, {*map(spans.trace.__getitem__, rows)}):
@@ -104,7 +108,7 @@ def known_by_trees(store: Store, rows: Sequence[int]) -> tuple[array[int], array
                 own[row] = self_time
         for node, of_tree in tree.warned().items():
             warnings[tree.rows[node]] = of_tree.value
-    return own, warnings
+    return own, warnings, facts
 
 
 def escape_for_terminal(data: bytes) -> bytes:

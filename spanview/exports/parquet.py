@@ -17,6 +17,7 @@ import numpy as np
 from spanview.analysis.walk import walk
 from spanview.exports.arrow_spans import SIZE, ArrowSpans, arrow, schema
 from spanview.exports.shares import shares_of_rows, written
+from spanview.exports.tree_facts import TreeFacts
 from spanview.formats.tags import ignore_loss
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _MAX_GROUP_BYTES: Final = 64 * 1024 * 1024
 _READ_BYTES: Final = 256 * 1024
 _REPEATED: Final = (
     *("trace_id", "name", "kind", "status_code", "status_message", "service_name", "trace_state"),
+    *("exception_type", "exception_message"),
     *("resource_attributes", "resource_schema_url", "scope_name", "scope_version", "scope_schema_url"),
     *("scope_attributes", "source_file", "warnings.list.element"),
 )
@@ -58,7 +60,8 @@ def table_of(store: Store, traces: Sequence[int]) -> Any:
     pa = arrow()
     kept = [name for name in schema().names if name != SIZE]
     walked = walk(store, np.array(traces, np.int64))
-    batches = ArrowSpans(store, ignore_loss).batches(walked, 0, len(walked.rows))
+    facts = TreeFacts.of(store, traces)
+    batches = ArrowSpans(store, facts, ignore_loss).batches(walked, 0, len(walked.rows))
     return pa.Table.from_batches(batches, schema()).select(kept)
 
 
@@ -66,12 +69,12 @@ def messages_of(
     store: Store, traces: Sequence[int], lose: Callable[[str], None], *, forks: bool = True
 ) -> Iterator[bytes]:
     """Yield some traces as messages of Arrow, in pieces, of which `file_of` makes a file."""
-    walked = walk(store, np.array(traces, np.int64))
+    walked, facts = walk(store, np.array(traces, np.int64)), TreeFacts.of(store, traces)
     # With its first array it imports pandas, where that is: here, rather than in each process.
     arrow().array([])
 
     def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
-        for batch in ArrowSpans(store, lose).batches(walked, share[0], share[-1] + 1):
+        for batch in ArrowSpans(store, facts, lose).batches(walked, share[0], share[-1] + 1):
             yield batch.serialize().to_pybytes()
 
     return written(shares_of_rows(range(len(walked.rows))), write, lose, forks=forks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import compress, islice
-from operator import sub
+from operator import add, sub
 from typing import TYPE_CHECKING
 
 from spanview.analysis.selftime import self_times
@@ -16,13 +16,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from spanview.analysis.walk import Walk
+    from spanview.exports.tree_facts import TreeFacts
     from spanview.index.store import Store
 
 
 class Nodes:
     """Spans in the order of the text, and what comes between them."""
 
-    def __init__(self, ending: bytes = b"") -> None:
+    def __init__(self, facts: TreeFacts, ending: bytes = b"") -> None:
+        self._facts = facts
         self.rows: list[int] = []
         self.ending = ending
         """What closes the last trace."""
@@ -46,8 +48,7 @@ class Nodes:
                 prefixes[index + 1] = prefixes[index] + missing + prefixes[index + 1]
             are_spans = [*map(len(rows).__gt__, nodes)]
             nodes, prefixes = [*compress(nodes, are_spans)], [*compress(prefixes, are_spans)]
-        self.rows += map(rows.__getitem__, nodes)
-        self.prefixes += prefixes
+        self._add([*map(rows.__getitem__, nodes)], prefixes)
         self.own += map(own.__getitem__, nodes)
         self.warnings += [warned[node].value if node in warned else 0 for node in nodes] if warned else [0] * len(nodes)
 
@@ -55,10 +56,17 @@ class Nodes:
         """Add a trace without anything unusual, which begins there in the walk."""
         part = slice(first, first + store.trace_table.span_count[trace])
         rows = walked.rows[part].tolist()
-        self.prefixes += self._prefixes(trace_head(store, trace, rows, is_complete=True), walked.depths[part].tolist())
-        self.rows += rows
+        head = trace_head(store, trace, rows, is_complete=True)
+        self._add(rows, self._prefixes(head, walked.depths[part].tolist()))
         self.own += walked.own[part].tolist()
         self.warnings += walked.warned[part].tolist()
+
+    def _add(self, rows: Sequence[int], prefixes: Sequence[bytes]) -> None:
+        """Add spans and what comes before each; the objects end with what the trees show."""
+        *suffixes, last = map(self._facts.suffix, rows)
+        self.rows += rows
+        self.prefixes += prefixes[0], *map(add, suffixes, prefixes[1:])
+        self.ending = last + self.ending
 
     def _prefixes(self, head: bytes, depths: Sequence[int]) -> list[bytes]:
         """Return what comes before the spans and placeholders of the next trace."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from spanview.exports.shares import ALIKE_SHARES, gathered, shares_of_traces, written
 from spanview.exports.span_texts import BATCH_SPANS, SpanTexts, are_many
 from spanview.exports.trace_nodes import Nodes
+from spanview.exports.tree_facts import TreeFacts
 from spanview.formats.jsontext import dumps_strict
 from spanview.formats.tags import ignore_loss
 
@@ -54,7 +55,7 @@ def _parts(traces: Iterator[bytes], summary: Summary, problems: Sequence[Problem
 def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
     """Yield the traces; for many spans the order is computed once, before shares of them are written in parallel."""
     begins: dict[int, int] = {}
-    alike = None
+    facts, alike = TreeFacts.of(store, traces), None
     if are_many(store, sum(map(store.trace_table.span_count.__getitem__, traces))):
         from spanview.exports.alike_texts import AlikeTexts
 
@@ -78,7 +79,7 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
 
     def write(share: Sequence[int], lose: Callable[[str], None]) -> Iterator[bytes]:
         # Most traces are small, so the texts of spans are asked for many traces at once.
-        plain, pending = SpanTexts(store, lose), Nodes()
+        plain, pending = SpanTexts(store, lose), Nodes(facts)
         for trace in share:
             if trace in begins:
                 pending.add_walked(store, trace, walked, begins[trace])
@@ -86,7 +87,7 @@ def _trace_parts(store: Store, traces: Sequence[int], lose: Callable[[str], None
                 pending.add(store, trace)
             if len(pending.rows) >= scale * BATCH_SPANS:
                 yield from joined(plain, pending)
-                pending = Nodes(pending.ending)
+                pending = Nodes(facts, pending.ending)
         yield from joined(plain, pending)
         yield pending.ending
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from spanview.formats.jsontext import dumps_strict
@@ -86,6 +87,18 @@ def arrow_table(report: AnyReport, pa: Any) -> Any:
     columns = [*frame_columns(report)]
     arrays = [pa.array(column.values, types[column.type]) for column in columns]
     return pa.Table.from_arrays(arrays, names=[column.name for column in columns])
+
+
+def parquet_of(report: AnyReport, pa: Any) -> bytes:
+    """Return a report as a file of Parquet.
+
+    Args:
+        pa: The package.
+    """
+    sink = pa.BufferOutputStream()
+    import_module("pyarrow.parquet").write_table(arrow_table(report, pa), sink, compression="zstd")
+    data: bytes = sink.getvalue().to_pybytes()
+    return data
 
 
 def made_of(kind: type[Row], report: Report[Any]) -> list[Row]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 KEYS = (
     "trace_id span_id parent_id name kind start_time end_time duration_ns self_time_ns status attributes events links "
-    "trace_state resource scope source warnings"
+    "trace_state resource scope source warnings on_critical_path"
 )
 
 

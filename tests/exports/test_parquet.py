@@ -11,8 +11,12 @@ import json
 import random
 from typing import TYPE_CHECKING, Any, Final
 
+import duckdb
+import pandas as pd
+import polars as pl
 import pytest
 
+import spanview
 from builders import Builder, MemoryReader, file_of, store_of, store_of_files
 from pages import ROOT
 from programs import spanview as run
@@ -67,6 +71,13 @@ def ns(text: str | None) -> int | None:
     return None if text is None else parse_time(text)
 
 
+def exception_of(span: dict[str, Any]) -> list[str | None]:
+    """Return type and message of the last exception among a line's events."""
+    exceptions = [event["attributes"] for event in span["events"] if event["name"] == "exception"]
+    values = [exceptions[-1].get(f"exception.{name}") if exceptions else None for name in ("type", "message")]
+    return [value if isinstance(value, str) else None for value in values]
+
+
 def row_of(line: bytes) -> dict[str, Any]:
     """Return what a line says as a row, but for its depth and its service."""
     span = json.loads(line)
@@ -74,6 +85,9 @@ def row_of(line: bytes) -> dict[str, Any]:
     return {
         **{name: span[name] for name in ("trace_id", "span_id", "parent_id", "name", "kind", "attributes", "warnings")},
         **{name: span[name] for name in ("duration_ns", "self_time_ns", "trace_state")},
+        "wait_ns": span.get("wait_ns"),
+        "on_critical_path": span.get("on_critical_path", False),
+        **dict(zip(("exception_type", "exception_message"), exception_of(span), strict=True)),
         "start_time": ns(span["start_time"]),
         "end_time": ns(span["end_time"]),
         "status_code": span["status"]["code"],
@@ -98,7 +112,8 @@ def check(store: Store) -> list[dict[str, Any]]:
     """Compare the rows of a store with its lines, and return the rows."""
     rows = rows_in(written(store))
     lines = [row_of(line) for line in b"".join(jsonl_chunks(store, store.rows_in_order())).splitlines()]
-    bare = [{name: value for name, value in row.items() if name not in {"depth", "service_name"}} for row in rows]
+    others = {"depth", "service_name", "critical_path_ns"}
+    bare = [{name: value for name, value in row.items() if name not in others} for row in rows]
 
     def by_text(values: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return sorted(values, key=lambda value: json.dumps(value, sort_keys=True))
@@ -106,6 +121,7 @@ def check(store: Store) -> list[dict[str, Any]]:
     assert by_text(bare) == by_text(lines)
     for row in rows:
         service = row["resource_attributes"].get("service.name")
+        assert row["on_critical_path"] == (row["critical_path_ns"] > 0)
         assert row["service_name"] == (service if isinstance(service, str) and service else None)
     return rows
 
@@ -238,7 +254,7 @@ def test_spans_whose_files_are_gone() -> None:
 def test_nothing() -> None:
     """A file without spans has the columns all the same."""
     table = pq.read_table(io.BytesIO(written(store_of())))
-    assert (table.num_rows, table.num_columns) == (0, 28)
+    assert (table.num_rows, table.num_columns) == (0, 33)
 
 
 def test_the_command(tmp_path: Path) -> None:
@@ -264,3 +280,51 @@ def test_duckdb(tmp_path: Path) -> None:
     target.write_bytes(written(load_store(tmp_path)))
     rows = duckdb.read_parquet(str(target)).project("attributes->>'http.status_code', epoch_ns(start_time)")
     assert rows.fetchall() == [("500", start)]
+
+
+def test_tables(tmp_path: Path) -> None:
+    """A folder has spans, calls and requests, read by DuckDB, Polars and pandas; what is there stays without force."""
+    folder = tmp_path / "tables"
+    source = [str(ROOT / "fixtures" / name) for name in ("ray-events-hook", "serve")]
+    done = run("export", *source, "--format", "parquet", "-o", f"{folder}/")
+    assert done.status == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["calls.parquet", "requests.parquet", "spans.parquet"]
+    store = spanview.load(source)
+    counts = {"spans": len(store), "calls": len(store.calls()), "requests": len(store.requests())}
+    connection = duckdb.connect()
+    for name, count in counts.items():
+        path = str(folder / f"{name}.parquet")
+        assert connection.execute("SELECT count(*) FROM read_parquet(?)", [path]).fetchall() == [(count,)]
+        assert len(pd.read_parquet(path)) == len(pl.read_parquet(path)) == count > 30
+    query = (
+        "SELECT c.function, c.waited_for, c.wait_ns, s.wait_ns FROM read_parquet(?) AS c JOIN read_parquet(?) AS s "
+        "USING (trace_id, span_id) WHERE c.attempts = 1 AND c.wait_worker_start_ns > 6e9 ORDER BY c.wait_ns DESC"
+    )
+    paths = [str(folder / f"{name}.parquet") for name in ("calls", "spans")]
+    rows = connection.execute(query, paths).fetchall()
+    assert [row[:2] for row in rows] == 2 * [("__main__.own_worker", "worker_start")]
+    assert all(of_call == of_span for *_, of_call, of_span in rows)
+    frame = pd.read_parquet(folder / "requests.parquet")
+    assert sorted(frame.request_id) == sorted(request.request_id or "" for request in store.requests())
+    again = run("export", *source, "--format", "parquet", "-o", str(folder))
+    assert (again.status, "already exists" in again.notices) == (2, True)
+    few = run("export", *source, "--format", "parquet", "-o", str(folder), "--force", "-q", "status=ERROR")
+    assert few.status == 0
+    failed = spanview.load(source, query="status=ERROR")
+    assert len(pl.read_parquet(folder / "spans.parquet")) == len(failed) < len(store)
+    assert len(pl.read_parquet(folder / "calls.parquet")) == len(failed.calls()) < len(store.calls())
+
+
+def test_tables_from_python(tmp_path: Path) -> None:
+    """`spanview.export` writes the same folder; a table without rows has its columns."""
+    store = spanview.load(ROOT / "fixtures" / "serve")
+    assert spanview.export(store, f"{tmp_path}/", format="parquet") == []
+    calls = pl.read_parquet(tmp_path / "calls.parquet")
+    assert (len(calls), "wait_arguments_ns" in calls.columns) == (len(store.calls()), True)
+    nothing = tmp_path / "nothing"
+    spanview.export(spanview.from_spans([]), f"{nothing}/", format="parquet")
+    for name in ("spans", "calls", "requests"):
+        assert len(pl.read_parquet(nothing / f"{name}.parquet")) == 0
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(spanview.ExportError, match="can't write"):
+        spanview.export(store, f"{tmp_path}/file/", format="parquet")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TRACE_KEYS = "trace_id start_time end_time duration_ns span_count error_count services complete roots"
 SPAN_KEYS = (
     "span_id parent_id name kind start_time end_time duration_ns self_time_ns status attributes events links "
-    "trace_state resource scope source warnings children"
+    "trace_state resource scope source warnings on_critical_path children"
 )
 Tree: TypeAlias = dict[str, Any]
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spanview.analysis.forest_selftime import Times
     from spanview.analysis.intervals import Levels
     from spanview.analysis.ray.calls import Calls
-    from spanview.index.arrays import Places
+    from spanview.index.arrays import Flags, Places
     from spanview.index.forest import Forest
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -68,6 +68,20 @@ def waits_in(forest: Forest) -> Times:
         wait = _wait_after(store, *rows, int(waits[position]))
         waits[position] = NO_TIME if wait is None else wait
     return waits
+
+
+def have_waited(forest: Forest, waits: Times) -> Flags:
+    """Return which spans of a forest could wait, however short it was: attempts of calls, and replicas that waited.
+
+    Args:
+        waits: As `waits_in` returns them.
+    """
+    import numpy as np
+
+    parents, kinds = forest.parents, forest.of("kind")
+    are_attempts = (parents >= 0) & (kinds == CONSUMER) & (kinds[np.maximum(parents, 0)] == PRODUCER)
+    flags: Flags = ((waits > 0) | are_attempts) & (waits != NO_TIME)
+    return flags
 
 
 def wait_in(calls: Calls, parent_row: int, row: int) -> int | None:

@@ -63,11 +63,10 @@ class Copier:
 
 def _json_of(subject: SpanInTree) -> str:
     """Called in a thread: a hundred thousand spans can be below one, and a value can be long."""
-    from spanview.analysis.selftime import self_time
-    from spanview.exports.jsonl import indented, line_of
+    from spanview.exports.jsonl import indented, jsonl_chunks
 
-    own = self_time(subject.tree, subject.store.spans, subject.node)
-    return indented(line_of(subject.span, subject.tree.warnings(subject.node), own))
+    row = subject.tree.rows[subject.node]
+    return indented(b"".join(jsonl_chunks(subject.store, [row], forks=False)))
 
 
 def command_line(paths: Sequence[str], trace_id: str, query: str = "") -> str:

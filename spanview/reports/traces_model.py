@@ -416,7 +416,7 @@ class TracesModel:
         newest = {trace: (True, starts[trace]) for trace in lost}
         newest |= dict.fromkeys({of_spans.trace[row] for row in spans}, (False, NO_TIME))
         for row, span in spans.items():
-            trace, ended = of_spans.trace[row], max(span.seen_ns, of_spans.last_ns(row))
+            trace, ended = of_spans.trace[row], max(span.until_ns, of_spans.last_ns(row))
             newest[trace] = max(newest[trace], (row not in self.made_good, ended))
         marked = {trace: FailedSilently(label, *newest[trace]) for trace, label in lost.items()}
         for trace, failed in silent.items():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len
 
+from spanview.analysis.ray.unended import seen_until
 from spanview.analysis.telling import unheard
 from spanview.display.cells import fitting, name_text
 from spanview.display.sanitise import sanitise
@@ -155,7 +156,7 @@ _OF_WORKER: Final = ("pid", "node", "actor", "actor_id", "job")
 
 def workers_report(store: Store, traces: Sequence[int] | None = None) -> Report[int]:
     """Return what each process did in some traces, None for all, in the order in which they began, by node."""
-    until = {} if store.ask_lives is None else store.ask_lives(store).known_until()
+    until = {} if store.ask_lives is None else seen_until(store.ask_lives(store).unended())
     if traces is not None:
         chosen = {*traces}
         until = {row: ns for row, ns in until.items() if store.spans.trace[row] in chosen}

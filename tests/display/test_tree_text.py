@@ -55,7 +55,7 @@ def test_what_has_no_end() -> None:
         "   +150 µs    no end  └─ c  [lost: pid 7]",
     ]
     assert " · ≥ 900 µs · 3 spans · 1 lost" in trace_title(store, 0, tree, unended={2: lost})
-    told = Unended(Fate.LOST, "pid 7", seen_ns=until, is_told=True)
+    told = Unended(Fate.LOST, "pid 7", told_ns=until)
     assert " · ≤ 900 µs · " in trace_title(store, 0, store.tree(0), unended={0: told, 2: told})
     # Nobody knows what has become of the other one.
     assert " · ≥ 900 µs · " in trace_title(store, 0, store.tree(0), unended={2: told})

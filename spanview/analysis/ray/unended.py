@@ -81,8 +81,18 @@ class Unended:
     """Whether its fate isn't certain."""
     seen_ns: int = field(default=NO_TIME, compare=False)
     """When its process was last known to run, in nanoseconds since 1970; `NO_TIME` where that isn't known."""
-    is_told: bool = False
-    """Whether `seen_ns` is when it had ended at the latest, as Ray says."""
+    told_ns: int = NO_TIME
+    """When it had ended at the latest, as Ray's own events say; `NO_TIME` where they don't."""
+
+    @property
+    def is_told(self) -> bool:
+        """Whether Ray's own events say when it had ended at the latest."""
+        return self.told_ns != NO_TIME
+
+    @property
+    def until_ns(self) -> int:
+        """Until when it ran, as far as that is known: at the most, as Ray says, or else at least; or `NO_TIME`."""
+        return self.told_ns if self.is_told else self.seen_ns
 
 
 NO_UNENDED: Final[Mapping[int, Unended]] = MappingProxyType({})
@@ -103,10 +113,15 @@ def known_until(unended: Mapping[int, Unended], end_ns: int = NO_TIME) -> dict[i
         end_ns: When the last span of their trace ended, which may be after they were asked: what runs ran then, too.
     """
     return {
-        row: max(span.seen_ns, end_ns) if span.fate is Fate.RUNS else span.seen_ns
+        row: max(span.until_ns, end_ns) if span.fate is Fate.RUNS else span.until_ns
         for row, span in unended.items()
-        if span.seen_ns != NO_TIME
+        if span.until_ns != NO_TIME
     }
+
+
+def seen_until(unended: Mapping[int, Unended]) -> dict[int, int]:
+    """Return until when spans without an end ran at least, by row: as long as their processes were seen."""
+    return {row: span.seen_ns for row, span in unended.items() if span.seen_ns != NO_TIME}
 
 
 class RanUntil(NamedTuple):
@@ -131,10 +146,10 @@ def ran_until(unended: Mapping[int, Unended]) -> RanUntil:
     """Return until when spans without an end are known to have run."""
     ended = [span for span in unended.values() if span.fate is not Fate.RUNS]
     now_ns = max(known_until(unended).values(), default=0) if len(ended) < len(unended) else 0
-    last = max(ended, key=lambda span: (span.seen_ns, not span.is_told), default=None)
-    if last is None or last.seen_ns == NO_TIME:
+    last = max(ended, key=lambda span: (span.until_ns, not span.is_told), default=None)
+    if last is None or last.until_ns == NO_TIME:
         return RanUntil(now_ns)
-    return RanUntil(now_ns, last.seen_ns, last.is_told and all(span.seen_ns != NO_TIME for span in ended))
+    return RanUntil(now_ns, last.until_ns, last.is_told and all(span.until_ns != NO_TIME for span in ended))
 
 
 def why_lost(unended: Unended) -> str:
@@ -232,8 +247,8 @@ class UnendedSpans:
         fate = Fate.CANCELLED if told.outcome is CallOutcome.CANCELLED else Fate.LOST
         # Clocks of two nodes can differ.
         is_told = self._store.spans.start_ns[row] <= told.failed_ns < NO_STATE
-        ended_ns = told.failed_ns if is_told else seen_ns
-        return Unended(fate, f"Ray says: {told.text}", pid, seen_ns=ended_ns, is_told=is_told)
+        told_ns, seen_ns = (told.failed_ns, min(seen_ns, told.failed_ns)) if is_told else (NO_TIME, seen_ns)
+        return Unended(fate, f"Ray says: {told.text}", pid, seen_ns=seen_ns, told_ns=told_ns)
 
     def _exit_of(self, row: int) -> WorkerExit | None:
         """Return what Ray says of the end of a span's worker; None where it says nothing."""

@@ -76,7 +76,7 @@ class _Counted:
             open_calls: The rows of calls without an attempt that may still run.
         """
         number, store = self.groups.keys.index(key), self.calls.store
-        lost_ns = {row: span.seen_ns for row, span in self.unended.items() if span.fate is Fate.LOST}
+        lost_ns = {row: span.until_ns for row, span in self.unended.items() if span.fate is Fate.LOST}
         lasting, made_good = self.calls.failed_in(np.flatnonzero(self.groups.of_calls == number), lost_ns)
         lasting += {*self.missed.get(key, ())}.difference(open_calls)
         return [row for rows in (lasting, made_good) for row in in_order_of_visits(store, rows, (), lost_ns)]

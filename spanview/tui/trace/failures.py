@@ -171,7 +171,7 @@ class Failures:
         node = self._model.stitched.order[position]
         nodes = tree.children(node) if tree.is_missing(node) else (node,)
         times = [store.spans.last_ns(tree.rows[node]) for node in nodes]
-        seen = [unended[row].seen_ns for node in nodes if (row := tree.rows[node]) in unended]
+        seen = [unended[row].until_ns for node in nodes if (row := tree.rows[node]) in unended]
         return max((*times, *seen), default=NO_TIME)
 
     def number_of(self, node: int) -> int | None:

@@ -138,8 +138,8 @@ class _Rows:
             if start != NO_TIME and unended is not None and unended.fate is Fate.RUNS:
                 runs = self._place(start), self._place(model.now_ns)
             elif start != NO_TIME:
-                is_seen = unended is not None and unended.seen_ns != NO_TIME
-                inferred = self._place(start), self._place(unended.seen_ns) if unended and is_seen else 1.0
+                is_seen = unended is not None and unended.until_ns != NO_TIME
+                inferred = self._place(start), self._place(unended.until_ns) if unended and is_seen else 1.0
         elif is_missing:
             inferred = self._stretch(interval)
         else:

@@ -353,8 +353,8 @@ class Waterfall(LineList):
         self._draw_wait(node, window.place(start, len(cells)), cells, window)
         if runs:
             end = min(end, max(first + 1, round(window.place(self.model.now_ns, len(cells)))))
-        elif unended is not None and unended.seen_ns != NO_TIME:
-            end = min(end, max(first + 1, round(window.place(unended.seen_ns, len(cells)))))
+        elif unended is not None and unended.until_ns != NO_TIME:
+            end = min(end, max(first + 1, round(window.place(unended.until_ns, len(cells)))))
         drawn = (_RUNNING, self._color_of(node)) if runs else (_UNSEEN, self.paint_style("warning"))
         for cell in range(first, end):
             cells[cell] = drawn

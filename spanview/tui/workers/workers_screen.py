@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.diagnosis.finding import Certainty
 from spanview.analysis.ray.names import RAN
-from spanview.analysis.ray.unended import known_until
+from spanview.analysis.ray.unended import seen_until
 from spanview.analysis.ray.waits import wait_in, wait_word
 from spanview.display.sanitise import sanitise
 from spanview.display.units import count, duration
@@ -107,7 +107,8 @@ class WorkersScreen(BaseScreen, on=On.WORKERS, view=View.WORKERS):
         return WorkersShape.of(self._store, self._identities, traces, tell, without_rays_own=without, until=until)
 
     def _known_until(self, traces: Sequence[int] | None) -> Mapping[int, int]:
-        return known_until(self.viewer.running.unended(None if traces is None else {*traces}))
+        # How busy a worker was at least; Ray may hear late that something had ended.
+        return seen_until(self.viewer.running.unended(None if traces is None else {*traces}))
 
     def _take_workers(self, shape: WorkersShape) -> None:
         lane, row = self.rows.lane, self.rows.row

@@ -28,7 +28,15 @@ from programs import spanview
 from rays_word import NODE, line_of
 from spanview.analysis.answer import answer_of
 from spanview.analysis.ray.running import Running
-from spanview.analysis.ray.unended import Fate, UnendedSpans, fates_text, known_until, ran_until, unended_text
+from spanview.analysis.ray.unended import (
+    Fate,
+    UnendedSpans,
+    fates_text,
+    known_until,
+    ran_until,
+    seen_until,
+    unended_text,
+)
 from spanview.analysis.ray.writers import Life, WorkerExit, Writers
 from spanview.display.answer_text import answer_texts, as_far_as_known
 from spanview.display.tree_text import lasted_text
@@ -214,6 +222,8 @@ def test_ray_says_until_when_a_lost_call_ran_at_most(failed_us: int | None, know
     row = max(unended)
     trace, tree = store.spans.trace[row], store.tree(store.spans.trace[row])
     assert known_until(unended) == {row: EPOCH_NS + 1000 * known}
+    # How busy its worker was is told by what was seen of it: its caller may have heard late.
+    assert seen_until(unended) == {row: EPOCH_NS + 20_000}
     mark = "≤" if said.startswith("at most") else "≥"
     assert lasted_text(store, trace, tree, unended) == f"{mark} {known} µs"
     answer, end = (

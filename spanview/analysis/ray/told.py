@@ -50,12 +50,11 @@ if TYPE_CHECKING:
 
 _TASK: Final = re.compile(rb'ray\.task_id".{1,40}?"([0-9a-f]{48})"', re.DOTALL)
 _NODE: Final = re.compile(rb'ray\.node_id".{1,40}?"([0-9a-f]{56})"', re.DOTALL)
-_SUBMITTER: Final = "ray.submitter_task_id"
+_SUBMITTER: Final = b"ray.submitter_task_id"
 _RECORDS: Final = 4096
 """Records that are read at once."""
 _CREATION: Final = TASK_KINDS.index("ACTOR_CREATION_TASK")
 _METHOD: Final = TASK_KINDS.index("ACTOR_TASK")
-_NO_NODE: Final = -1
 _MOST_AT_ONCE: Final = 1_000
 """Tasks that were made while a call was submitted, among which its own is searched for."""
 
@@ -187,51 +186,40 @@ class _Ids:
         self._known: Flags = np.zeros(0, np.bool_)
         self._keys: NDArray[np.uint64] = np.zeros(0, np.uint64)
         self._nodes: Places = np.zeros(0, np.int64)
-        self._numbers: dict[bytes, int] = {}
+        self._numbers = {b"": 0}
+        """Of nodes, by their ids in hex; 0 is none."""
 
     def of(self, store: Store, tasks: RayTasks, rows: Places) -> tuple[NDArray[np.uint64], Places]:
         """Return the keys of the tasks of spans, 0 for none, and the sessions of their nodes."""
-        size = len(store.spans.next_row)
-        if size > len(self._known):
-            more = size - len(self._known)
-            self._known = np.append(self._known, np.zeros(more, np.bool_))
-            self._keys = np.append(self._keys, np.zeros(more, np.uint64))
-            self._nodes = np.append(self._nodes, np.full(more, _NO_NODE))
-        new = rows[~self._known[rows]].tolist()
-        for key, node, row in self._read(store, new):
-            self._known[row], self._keys[row] = True, key
-            self._nodes[row] = self._numbers.setdefault(node, len(self._numbers)) if node else _NO_NODE
-        sessions = np.array([*map(tasks.session_of, self._numbers), _NO_NODE])
+        more = max(0, len(store.spans.next_row) - len(self._known))
+        self._known = np.append(self._known, np.zeros(more, np.bool_))
+        self._keys = np.append(self._keys, np.zeros(more, np.uint64))
+        self._nodes = np.append(self._nodes, np.zeros(more, np.int64))
+        new = rows[~self._known[rows]]
+        for part in batches(store, new.tolist(), _RECORDS):
+            read = [*self._read(store, new[part].tolist())]
+            self._keys[new[part]] = np.array([key for key, _ in read], np.uint64)
+            self._nodes[new[part]] = [node for _, node in read]
+        self._known[new] = True
+        sessions = np.array([tasks.session_of(bytes.fromhex(node.decode())) for node in self._numbers])
         return self._keys[rows], sessions[self._nodes[rows]]
 
-    def _read(self, store: Store, rows: Sequence[int]) -> Iterator[tuple[int, bytes, int]]:
-        for part in batches(store, rows, _RECORDS):
-            for row, record in zip(rows[part], read_records(store, rows[part]), strict=True):
-                is_call = store.spans.kind[row] == PRODUCER
-                if record is None:
-                    attributes = store.span(row).attributes
-                    task, node = (_of_text(attributes.get(key)) for key in ("ray.task_id", "ray.node_id"))
-                    names_it = not is_call or _SUBMITTER in attributes
-                else:
-                    task, node = _hex(_TASK, record), _hex(_NODE, record)
-                    names_it = not is_call or _SUBMITTER.encode() in record
-                yield task_key(task) if task and names_it else 0, node, row
+    def _read(self, store: Store, rows: Sequence[int]) -> Iterator[tuple[int, int]]:
+        for row, record in zip(rows, read_records(store, rows), strict=True):
+            text = _text_of(store.span(row).attributes) if record is None else record
+            # Ray's own hook writes on a call the task that submits it.
+            names_it = store.spans.kind[row] != PRODUCER or _SUBMITTER in text
+            task, node = _TASK.search(text) if names_it else None, _NODE.search(text)
+            number = self._numbers.setdefault(node[1], len(self._numbers)) if node else 0
+            yield task_key(bytes.fromhex(task[1].decode())) if task else 0, number
 
 
 _IDS: Final[WeakKeyDictionary[Store, _Ids]] = WeakKeyDictionary()
 """By store: records don't change."""
 
 
-def _hex(pattern: re.Pattern[bytes], record: bytes) -> bytes:
-    match = pattern.search(record)
-    return bytes.fromhex(match[1].decode()) if match else b""
-
-
-def _of_text(value: object) -> bytes:
-    try:
-        return bytes.fromhex(value) if isinstance(value, str) else b""
-    except ValueError:
-        return b""
+def _text_of(attributes: Mapping[str, object]) -> bytes:
+    return "".join(f'"{key}": "{value}"\n' for key, value in attributes.items()).encode()
 
 
 _LEAST_START_NS: Final = 50_000_000

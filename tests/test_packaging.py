@@ -23,7 +23,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from every_screen import WAYS
-from pages import RECIPES
+from pages import README, RECIPES
 from programs import environment_with, spanview
 from ray_sessions import CALLS, RaySession, need
 from receivers import JSON, Receiver, document, request_of, span
@@ -203,16 +203,24 @@ def test_spans_are_received_with_the_lowest_versions(
 
 
 def test_the_wheel_has_the_pages_and_the_demo(python: Path, tmp_path: Path) -> None:
-    """What `spanview help` and `--demo` show is installed with the program; the recording takes little room."""
+    """What `spanview help` and `--demo` show is installed, and small; the description has no links to files."""
     run([python, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path], ROOT)
     (wheel,) = tmp_path.glob("*.whl")
     with zipfile.ZipFile(wheel) as packed:
         sizes = {part.filename: part.compress_size for part in packed.infolist()}
+        (about,) = (packed.read(path).decode() for path in sizes if path.endswith(".dist-info/METADATA"))
     assert {f"spanview/docs/{page}.md" for page in PAGES} - sizes.keys() == set()
     demo = {path.relative_to(ROOT).as_posix() for path in Path(DEMO).rglob("*") if path.is_file()}
     assert demo
     assert demo - sizes.keys() == set()
     assert sum(sizes[path] for path in demo) < 60_000
+    # An index has no files of the repository that pictures and links could lead to.
+    description = about.partition("\n\n")[2]
+    assert re.findall(r"\]\((?!https?:)[^)]*\)", description) == []
+    assert [line for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("#")] == [
+        line for line in description.splitlines() if line.startswith("#")
+    ]
+    assert "Description-Content-Type: text/markdown" in about
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,7 @@ def test_junit() -> None:
     text = "\n".join(junit_lines("spanview check", CASES, 1_700_000_000_999_999_999))
     root = ET.fromstring(text)  # noqa: S314 - it was made here
     (suite,) = root
-    assert (root.tag, suite.tag) == ("testsuites", "testsuite")
+    assert (root.tag, root.attrib, suite.tag) == ("testsuites", {}, "testsuite")
     counts = {"tests": "4", "failures": "2", "errors": "0", "time": "0"}
     assert suite.attrib == {
         "name": "spanview check",

@@ -27,9 +27,10 @@ COMMANDS: Final = {
     "push": "send spans to Jaeger, Tempo, a collector, or any OTLP backend",
     "collect": "copy the span files of every node of a Ray cluster into one folder",
     "receive": "receive spans over OTLP and write span files",
+    "mcp": "answer agents, over the Model Context Protocol",
     "help": "show a page of the manual, such as: spanview help query",
 }
-_RESERVED: Final = frozenset(("html", "mcp"))
+_RESERVED: Final = frozenset(("html",))
 """Words that aren't commands yet."""
 FORMATS: Final = ("trace-tree", "jsonl", "otlp", "jaeger", "zipkin", "chrome", "html", "parquet")
 TABLE_FORMATS: Final = ("text", "json", "csv", "markdown")
@@ -116,6 +117,9 @@ EXAMPLES: Final = {
     "receive": {
         "spanview receive --dir spans --view": "and look at them",
     },
+    "mcp": {
+        "spanview mcp /tmp/spans": "started by an agent",
+    },
     "help": {
         "spanview help query": "a page, or the page of a command",
         "spanview help --man query": "the same for man",
@@ -133,7 +137,7 @@ _GROUPS: Final = {
     ),
     "output": (
         *("--format", "--json", "--output", "--dir", "--save", "--svg", "--bars", "--width", "--color", "--view"),
-        *("--keep", "--max-file", "--max-bytes", "--fsync", "--force", "--shift-to-now", "--state", "--man"),
+        *("--keep", "--max-file", "--max-bytes", "--fsync", "--force", "--shift-to-now", "--state", "--man", "--skill"),
     ),
 }
 """Options by what they are about, in the order of the help."""
@@ -243,8 +247,7 @@ def _answer(words: list[str]) -> int:
         return _complain(mistake)
     try:
         if command == "help":
-            asked = _parser(command).parse_args(rest)
-            return _help(asked.page, is_man="man" in asked)
+            return _help(**vars(_parser(command).parse_args(rest)))
         options = _options(command or "view", rest)
         if command and not (options.paths or options.sides) and os.path.lexists(command):
             options = options._replace(namesake=command)
@@ -254,12 +257,17 @@ def _answer(words: list[str]) -> int:
     return _run(options)
 
 
-def _help(page: str | None, *, is_man: bool) -> int:
-    from spanview.commands.help import show
+def _help(page: str | None, *, man: bool = False, skill: bool = False) -> int:
+    from spanview.commands.help import show, show_skill
     from spanview.model.problems import SpanviewError
 
+    if skill and page is not None:
+        return _complain(f"--skill shows no page: leave out {page}")
     try:
-        show(page, is_man=is_man)
+        if skill:
+            show_skill()
+        else:
+            show(page, is_man=man)
     except SpanviewError as error:
         return _complain(str(error))
     return 0
@@ -642,7 +650,7 @@ def _any_of(words: Sequence[str]) -> str:
 
 
 _ASKING: Final = "view explain tree spans export stats check push"
-_READING: Final = f"{_ASKING} diff"
+_READING: Final = f"{_ASKING} diff mcp"
 _OPTIONS: Final = (
     _option("view tree spans collect push", "-f --follow", "keep watching for new spans, files and folders"),
     _option(_ASKING, "-q --query QUERY", "keep matching spans; repeat to require all", dest="queries"),
@@ -747,6 +755,7 @@ _OPTIONS: Final = (
         "--ray ADDRESS",
         "export jsonl, otlp or parquet on a Ray cluster whose nodes can all read the PATHs: auto, or HOST:PORT",
     ),
+    _option("help", "--skill", "print a skill file, which tells agents when to use which command"),
     _option("view", "--web", "show the viewer in a browser on this machine; prints the address"),
     _option("view", "--port N", "port for --web (default: any free port)", type=_port),
     _option("tree", "--svg FILE", "write the waterfall as an SVG picture, completely or not at all"),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from builders import store_of
 from spanview import cli
 from spanview.analysis.diagnosis.finding import RULES
+from spanview.commands.agents.tools import TOOLS
 from spanview.commands.completion import Option, options_of
 from spanview.docs import PAGES
 from spanview.reports.kinds import COMMANDS, empty_reports
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 ROOT: Final = Path(__file__).parent.parent
 README: Final = ROOT / "README.md"
 DOCS: Final = ROOT / "spanview" / "docs"
-FILES: Final = (README, *(DOCS / f"{page}.md" for page in PAGES))
-"""Every document that says how to use the program, in the order of reading."""
+FILES: Final = (README, *(DOCS / f"{page}.md" for page in (*PAGES, "skill")))
+"""Every document that says how to use the program, in the order of reading; the last one is for agents."""
 TEXTS: Final = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in FILES}
 _BLOCK: Final = re.compile(
     r"(?:^<!-- (?P<mark>\w+): (?P<given>.+?) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -113,6 +114,17 @@ def options_table() -> str:
     return _table("| option | | commands |", lines)
 
 
+def commands_table() -> str:
+    """Return all commands."""
+    return _table("| command | what it does |", [(f"`spanview {name}`", text) for name, text in cli.COMMANDS.items()])
+
+
+def tools_table() -> str:
+    """Return the tools for agents, and what each takes."""
+    lines = [(f"`{tool.name}`", tool.text, _code([*tool.properties])) for tool in TOOLS.values()]
+    return _table("| tool | what it does | takes |", lines)
+
+
 REPORTS: Final = empty_reports(store_of())
 """A report of each kind, without rows."""
 
@@ -146,6 +158,8 @@ TABLES: Final[dict[str, tuple[Path, Callable[[], str]]]] = {
     "findings": (DOCS / "check.md", findings_table),
     "options": (DOCS / "commands.md", options_table),
     "reports": (DOCS / "tables.md", reports_tables),
+    "commands": (DOCS / "skill.md", commands_table),
+    "tools": (DOCS / "explain.md", tools_table),
 }
 """What is made from the program, and where it stands."""
 

@@ -41,7 +41,7 @@ FIXTURES: Final = Path(__file__).parent.parent / "fixtures"
 READING: Final = ("view", "explain", "tree", "spans", "export", "stats", "check")
 """Commands that take PATHs only; `diff` takes two sides."""
 COMMANDS: Final = (*READING, "diff")
-NO_COMMANDS: Final = ("html", "mcp")
+NO_COMMANDS: Final = ("html",)
 """Words that may become commands."""
 WITHOUT_DEFAULTS: Final = (
     sys.executable,
@@ -145,8 +145,11 @@ REFUSED: Final[tuple[tuple[Sequence[str], Sequence[str]], ...]] = (
     (["tree", "--trace", f"{1:032x}", "--trace", "f", "1.json"], ["begins with f"]),
     (["spans", "--trace", f"{1:032x}", "--trace", "xyz", "1.json"], ["'xyz'", "32 hex digits"]),
     *(([word], [f"no command, file or folder is named {word};"]) for word in NO_COMMANDS),
-    (["mcp", "--help"], ["no command, file or folder is named mcp;"]),
-    (["--follow", "mcp"], ["no command, file or folder is named mcp;"]),
+    (["html", "--help"], ["no command, file or folder is named html;"]),
+    (["--follow", "html"], ["no command, file or folder is named html;"]),
+    (["mcp", "-"], ["-: standard input is the agent's"]),
+    (["mcp", "--follow"], ["--follow is an option of view, tree"]),
+    (["help", "--skill", "query"], ["--skill shows no page: leave out query"]),
     (["receive"], ["--dir DIR is missing"]),
     (["receive", "folder", "--dir", "dir"], ["unrecognized arguments: folder"]),
     (["receive", "--dir", "dir", "--http", "off", "--grpc", "off"], ["leaves no port to receive on"]),
@@ -294,7 +297,7 @@ def test_heads_of_calls() -> None:
 
 def test_words_of_commands_to_come_are_paths_where_these_exist(folder: Path) -> None:
     """A file that is called like no command yet, or nearly like one, is read."""
-    for name in ("html", "mcp", "tre"):
+    for name in ("html", "tre"):
         (folder / name).write_bytes((folder / "1.json").read_bytes())
         for path in (name, f"./{name}"):
             done = spanview(path, folder=folder)
@@ -881,8 +884,8 @@ def test_help_lists_what_is_built() -> None:
     assert (done.status, done.notices) == (0, "")
     assert spanview("-h") == done
     listed = [line.split()[0] for line in done.text.splitlines() if line.startswith("  ") and line[2].islower()]
-    assert listed == [*COMMANDS, "push", "collect", "receive", "help"]
-    assert not any(name in done.text for name in ("--svg", *NO_COMMANDS[1:]))
+    assert listed == [*COMMANDS, "push", "collect", "receive", "mcp", "help"]
+    assert not any(name in done.text for name in ("--svg", *NO_COMMANDS))
 
 
 @pytest.mark.parametrize("command", COMMANDS)

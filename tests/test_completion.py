@@ -98,7 +98,7 @@ COMPLETED: Final[tuple[tuple[str, set[str]], ...]] = (
     ("check --fail-on |", set()),
     ("help |", {*PAGES}),
     ("help t|", {"tables", "tracing"}),
-    ("help --|", {"--help", "--man"}),
+    ("help --|", {"--help", "--man", "--skill"}),
 )
 """What is typed behind `spanview`, and what it may be going to be, in a folder with two files and a folder `spans`."""
 

@@ -81,11 +81,20 @@ def split(words: list[str]) -> tuple[str, list[str]]:
 
 
 def needs_others(command: str) -> bool:
-    """Tell whether a command needs a cluster, senders, an endpoint or a browser, as in their tests; it is parsed."""
+    """Tell whether a command needs a cluster, senders, an endpoint, a browser or an agent, as in their tests."""
     words = shlex.split(command)[1:]
-    if not {"collect", "--ray", "receive", "push", "--web"} & {*words}:
+    if not {"collect", "--ray", "receive", "push", "--web", "mcp"} & {*words}:
         return False
-    assert cli._options(*split(words)).command in {"collect", "export", "stats", "tree", "view", "receive", "push"}
+    assert cli._options(*split(words)).command in {
+        "collect",
+        "export",
+        "stats",
+        "tree",
+        "view",
+        "receive",
+        "push",
+        "mcp",
+    }
     return True
 
 
@@ -346,8 +355,8 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 
 def test_every_page_is_listed() -> None:
-    """Each file is a page, with a heading and one line that says what it is about; the README lists them in order."""
-    assert sorted(path.stem for path in DOCS.glob("*.md")) == sorted(PAGES)
+    """Each file but the skill is a page, with a heading and a line on what it is about; the README lists them."""
+    assert sorted(path.stem for path in DOCS.glob("*.md")) == sorted((*PAGES, "skill"))
     for page in PAGES:
         lines = (DOCS / f"{page}.md").read_text(encoding="utf-8").split("\n", 4)
         assert lines[0].startswith("# ")

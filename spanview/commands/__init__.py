@@ -24,6 +24,8 @@ diff            `spanview diff`
 push            `spanview push`
 collect         `spanview collect`
 receive         `spanview receive`
+mcp             `spanview mcp`
+agents          what that answers
 help            `spanview help`
 completion      `spanview --completion`
 """
@@ -62,8 +64,8 @@ def run(options: Options) -> int:
     is_served = command == "view" and options.served is not None
     if command == "view" and not is_served:
         command = "web" if options.web else "view" if sys.stdout.isatty() else "tree"
-    if command in {"collect", "receive"}:
-        # No PATH is read, so standard input isn't, either.
+    if command in {"collect", "receive", "mcp"}:
+        # No span is read from standard input.
         return _module(command).run(options)
     if options.ray is not None and command not in {"stats", "export"}:
         from spanview.commands.from_cluster import collected

@@ -24,7 +24,7 @@ from spanview.display.call_text import NOT_YET_SEEN
 from spanview.display.finding_text import SEVERITIES, finding_lines
 from spanview.display.miss_text import miss_lines
 from spanview.display.sanitise import sanitise
-from spanview.display.shades import WARNING
+from spanview.display.shades import WARNING, plain
 from spanview.display.units import count, size
 from spanview.formats.jsontext import dumps_strict
 from spanview.index.part import part_of
@@ -36,11 +36,12 @@ from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from spanview.analysis.diagnosis.report import Report
     from spanview.analysis.query.aggregate import Limited
     from spanview.analysis.query.gate import Gate
+    from spanview.analysis.ray.unended import Unended
     from spanview.commands.options import Options
     from spanview.display.shades import Paint
     from spanview.index.store import Store
@@ -65,16 +66,10 @@ def run(options: Options) -> int:
     gates = [_gate(text) for text in options.fail_on]
     ignored = _kinds(options.ignore)
     store = read_all(options, decodes_all=True)
-    if selection.is_everything:
-        traces, part = None, store
-    else:
-        traces = {*selection.traces(store)}
-        part = part_of(store, traces)
-    session = latest_session(options.environment)
-    report = diagnose(part, session=session, unended=unended_in(part, session=session), given=options.paths)
-    if traces is not None:
-        # That few requests are left says nothing of how many were traced.
-        ignored |= {Kind.SAMPLING.value}
+    traces = None if selection.is_everything else {*selection.traces(store)}
+    part = store if traces is None else part_of(store, traces)
+    unended = unended_in(part, session=latest_session(options.environment))
+    report = diagnosis(part, options, unended, is_whole=traces is None)
     report = replace(
         report,
         findings=[finding for finding in report.findings if finding.kind not in ignored],
@@ -95,6 +90,16 @@ def run(options: Options) -> int:
     for gate in asked:
         _say(gate, allow_empty=options.allow_empty)
     return verdict.status
+
+
+def diagnosis(store: Store, options: Options, unended: Mapping[int, Unended], *, is_whole: bool) -> Report:
+    """Return what is found in a store that may be a part of what was read from the PATHs."""
+    session = latest_session(options.environment)
+    report = diagnose(store, session=session, unended=unended, given=options.paths)
+    if is_whole:
+        return report
+    # That few requests are left says nothing of how many were traced.
+    return replace(report, findings=[finding for finding in report.findings if finding.kind is not Kind.SAMPLING])
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +268,14 @@ def _print_report(store: Store, report: Report, paint: Paint) -> None:
     width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
     for finding in report.findings:
         lines += finding_lines(finding, width, paint)
-    lines += [_line(problem, paint) for problem in problems[:_MAX_PROBLEM_LINES]]
+    lines += [problem_line(problem, paint) for problem in problems[:_MAX_PROBLEM_LINES]]
     if len(problems) > _MAX_PROBLEM_LINES:
         lines.append(f"and {len(problems) - _MAX_PROBLEM_LINES:,} more; --json prints them all")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _line(problem: Problem, paint: Paint) -> str:
+def problem_line(problem: Problem, paint: Paint = plain) -> str:
+    """Return a problem as one line, safe to print."""
     where = f"{sanitise(problem.file)} @ {problem.offset:,}"
     severity = paint(f"{problem.severity}:", SEVERITIES[problem.severity])
     return f"{severity} {problem.kind}: {where}: {sanitise(problem.detail)}"

@@ -203,7 +203,7 @@ def _read(options: Options, whose: str = "") -> Store:
 
 
 def _chosen(options: Options, given: dict[str, str]) -> list[DiffSide]:
-    queries = {letter: _query(letter, text) for letter, text in given.items()}
+    queries = {letter: query_of(letter, text) for letter, text in given.items()}
     try:
         places(options)
     except NoSuchPathError:
@@ -213,17 +213,27 @@ def _chosen(options: Options, given: dict[str, str]) -> list[DiffSide]:
             f"spans in {looked_at}: give the PATH of the spans after them"
         ) from None
     store = _read(options)
-    return [_side(options, store, letter, query) for letter, query in queries.items()]
+    return [side_of(options, store, letter, query) for letter, query in queries.items()]
 
 
-def _query(letter: str, text: str) -> Query:
+def query_of(letter: str, text: str) -> Query:
+    """Return what selects a side, A or B.
+
+    Raises:
+        QueryError: It has a mistake.
+    """
     try:
         return parse_query(text)
     except QueryError as error:
         raise QueryError(f"{letter}: {error}", error.text, error.position) from None
 
 
-def _side(options: Options, store: Store, letter: str, query: Query) -> DiffSide:
+def side_of(options: Options, store: Store, letter: str, query: Query) -> DiffSide:
+    """Return the trace, or the traces, that a query selects.
+
+    Raises:
+        SpanviewError: There is none, or there are several traces whose ids begin with it.
+    """
     is_id, traces = True, []
     try:
         traces = traces_beginning(store, query.text)

@@ -52,6 +52,14 @@ def run(options: Options) -> int:
     else:
         width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
         given = "".join(f" {shlex.quote(path)}" for path in options.paths)
-        lines = explanation_lines(store, report, width, options.lines, given=given, paint=paint_for(options))
+        lines = explanation_lines(
+            store,
+            report,
+            width,
+            options.lines,
+            asking=lambda more: f"spanview {more}{given}",
+            asking_for=lambda lines: f"--lines {lines}",
+            paint=paint_for(options),
+        )
         sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0

@@ -16,12 +16,18 @@ _OF_COMMANDS: Final = {
     "receive": "network",
     "collect": "cluster",
     "diff": "compare",
+    "mcp": "explain",
     "view": "viewer",
     "tree": "commands",
     "spans": "commands",
     "stats": "commands",
 }
 """The pages that say most of commands which have none of their name."""
+
+
+def show_skill() -> None:
+    """Print what tells agents when to use which command."""
+    sys.stdout.write(text_of("skill"))
 
 
 def show(page: str | None, *, is_man: bool = False) -> None:

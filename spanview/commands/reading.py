@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from threading import active_count
 from typing import IO, TYPE_CHECKING
 
 from spanview.commands.piped import is_readable
@@ -87,7 +88,9 @@ def begin(options: Options, *, decodes_all: bool = False) -> tuple[Store, Sessio
     details = RecordReader()
     store = Store(details, notes_changes=options.follow)
     let_ask(store)
-    how = read_options(options)._replace(processes=WorkerStart.FORKED, decodes_all=decodes_all)
+    # A process that has threads isn't forked.
+    processes = WorkerStart.FORKED if active_count() == 1 else WorkerStart.STARTED
+    how = read_options(options)._replace(processes=processes, decodes_all=decodes_all)
     session = Session(how, store, details, standard_input(how.paths))
     with stage("load"), progress("reading", is_bytes=True) as show:
         for done in session.load():

@@ -40,10 +40,11 @@ def run(options: Options) -> int:
     if traces is not None:
         say_if_nothing_matches(store, traces, selection.query)
     counts = options.by != _RUNNING and options.format != JSON
-    unended = {} if not counts else unended_in(store, session=latest_session(options.environment))
+    session = latest_session(options.environment)
+    unended = {} if not counts else unended_in(store, session=session)
     if fates := fates_text(unended.values()):
         say(f"spans without an end are counted, but excluded from durations: {fates}")
-    report = arranged(_report(options.by, options.value, store, traces), options)
+    report = arranged(statistics_by(options.by, options.value, store, traces, session), options)
     if options.save is not None:
         from spanview.exports.baseline import baseline_chunks
         from spanview.exports.files import write_atomically
@@ -70,7 +71,15 @@ def _run_on_cluster(options: Options, address: str) -> int:
     return 0
 
 
-def _report(by: str, value: str | None, store: Store, traces: Sequence[int] | None) -> Report[Any]:
+def statistics_by(by: str, value: str | None, store: Store, traces: Sequence[int] | None, session: str) -> Report[Any]:
+    """Return what is asked for by `--by` and `--value`.
+
+    Args:
+        session: The folder of Ray's latest session, beside which others are.
+
+    Raises:
+        QueryError: There is no such group, or it has no values.
+    """
     if value is not None:
         from spanview.reports.values import values_report
 
@@ -96,12 +105,12 @@ def _report(by: str, value: str | None, store: Store, traces: Sequence[int] | No
     if by == _EACH_CALL:
         from spanview.reports.each_call import each_call_report
 
-        return each_call_report(store, traces, unended_in(store))
+        return each_call_report(store, traces, unended_in(store, session=session))
     if by in _CALLS_BY:
         from spanview.analysis.ray.call_groups import CallsBy
         from spanview.reports.calls import calls_report
 
-        return calls_report(store, traces, CallsBy(_CALLS_BY[by]), unended_in(store))
+        return calls_report(store, traces, CallsBy(_CALLS_BY[by]), unended_in(store, session=session))
     from spanview.analysis.grouping import FURTHER_GROUPINGS, GROUPINGS
     from spanview.analysis.query.misses import near_grouping
     from spanview.reports.statistics import BY_PATH, ON_PATH, statistics_report

@@ -27,7 +27,7 @@ from spanview.model.problems import Warnings
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from spanview.analysis.ray.known_calls import KnownCalls
     from spanview.analysis.ray.reasons import Why
@@ -121,15 +121,17 @@ def tree_lines(  # noqa: PLR0913 - what is printed, and how
     unended: Mapping[int, Unended] = NO_UNENDED,
     *,
     times: bool = True,
+    nodes: Iterable[tuple[int, int]] | None = None,
 ) -> Iterator[str]:
     """Yield the lines of a trace, coloured by `paint`: start after the trace's, duration, and the span in its place.
 
     Args:
         times: Without, only what is the same whenever the same program runs: the spans in their places.
+        nodes: Those that are drawn, and their depths, parents before their children; None for all.
     """
     origin = store.trace_table.start_ns[trace]
     open_levels: list[bool] = []
-    for node, depth in tree.walk():
+    for node, depth in tree.walk() if nodes is None else nodes:
         del open_levels[depth:]
         siblings = tree.roots if not depth else tree.children(tree.parents[node])
         is_last = siblings[-1] == node

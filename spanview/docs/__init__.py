@@ -33,7 +33,7 @@ PAGES: Final = (
 
 
 def text_of(page: str) -> str:
-    """Return one of `PAGES` as Markdown."""
+    """Return one of `PAGES` as Markdown, or `skill`, which is none: a file for agents."""
     return files(__name__).joinpath(f"{page}.md").read_text(encoding="utf-8")
 
 

@@ -19,7 +19,7 @@ from spanview.model.ids import format_span_id, format_trace_id
 from spanview.reports.explanation import Topic
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from spanview.display.shades import Paint
     from spanview.index.store import Store
@@ -71,27 +71,35 @@ def lines_of(statements: Sequence[Statement], width: int) -> Iterator[list[Expla
 
 
 def explanation_lines(  # noqa: PLR0913 - what is printed, and how
-    store: Store, report: Report[Statement], width: int, most: int, *, given: str = "", paint: Paint = plain
+    store: Store,
+    report: Report[Statement],
+    width: int,
+    most: int,
+    *,
+    asking: Callable[[str], str],
+    asking_for: Callable[[int], str],
+    paint: Paint = plain,
 ) -> list[str]:
     """Return an explanation in so many lines at most, with what each sentence rests on, and what shows more.
 
     Args:
-        given: PATHs that the commands are to read, each behind a blank.
+        asking: Returns how to ask what a statement calls `more`.
+        asking_for: Returns how to ask for so many lines.
     """
     each = [*lines_of(report.rows, width)]
     for said, lines in zip(report.rows, each, strict=True):
-        if said.topic is not Topic.ABOUT and (text := _evidence(store, said, report.head["trace_id"], given)):
+        if said.topic is not Topic.ABOUT and (text := _evidence(store, said, report.head["trace_id"], asking)):
             # In one line, however long: ids and commands are there to be copied.
             lines.append(ExplanationLine(_INNER + text, said, QUIET))
     needed = sum(map(len, each))
     kept = _kept_within(report.rows, each, most if needed <= most else most - 1)
     shown = [line for index in sorted(kept) for line in each[index]]
     if left_out := len(each) - len(kept):
-        shown.append(ExplanationLine(f"… and {count(left_out, 'more sentence')}: --lines {needed}", None, QUIET))
+        shown.append(ExplanationLine(f"… and {count(left_out, 'more sentence')}: {asking_for(needed)}", None, QUIET))
     return [paint(line.text, line.shade) if line.shade else line.text for line in shown]
 
 
-def _evidence(store: Store, said: Statement, one: str | None, given: str) -> str:
+def _evidence(store: Store, said: Statement, one: str | None, asking: Callable[[str], str]) -> str:
     """Return the span that a statement rests on, and the command that shows more.
 
     Args:
@@ -102,7 +110,7 @@ def _evidence(store: Store, said: Statement, one: str | None, given: str) -> str
         trace_id = format_trace_id(store.trace_table.trace_id(said.trace))
         trace = "" if trace_id in {one, *said.more.split()} else f"trace {trace_id} "
         parts.append(f"{trace}span {format_span_id(store.spans.span_id[said.row])}")
-    return " · ".join([*parts, *[f"spanview {said.more}{given}"] * bool(said.more)])
+    return " · ".join([*parts, *map(asking, filter(None, [said.more]))])
 
 
 def _kept_within(statements: Sequence[Statement], each: Sequence[Sequence[object]], most: int) -> set[int]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from spanview.index.store import Store
 
 
-def let_ask(store: Store) -> None:
-    """Let queries ask the processes of this host what of a store runs."""
+def let_ask(store: Store, session: str = SESSION) -> None:
+    """Let queries ask the processes of this host what of a store runs; what was found out before is forgotten."""
 
     # It is given the store: one that it held would be freed by the garbage collector alone.
     @cache
@@ -25,7 +25,7 @@ def let_ask(store: Store) -> None:
         from spanview.analysis.ray.running import Running
         from spanview.sources.processes import Processes
 
-        return Running(store, Processes())
+        return Running(store, Processes(session))
 
     store.ask_lives = running
 

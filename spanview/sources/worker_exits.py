@@ -53,12 +53,12 @@ def exit_of(path: str, worker_id: str, sessions: str, session: str) -> WorkerExi
 
     Args:
         path: The file of its spans, which may be in the folder `logs/spans` of its session.
-        sessions: The folder of Ray's sessions, where only a session's name is known.
+        sessions: The folder of Ray's sessions, where only a session's name is known; empty to read none of these.
         session: The folder of the worker's session, or the session's name; empty where neither is known.
     """
     folder = os.path.dirname(os.path.dirname(os.path.abspath(path)))
     if os.path.basename(folder) != "logs":
-        folder = os.path.join(sessions, session, "logs") if SESSION.fullmatch(session) else ""
+        folder = os.path.join(sessions, session, "logs") if sessions and SESSION.fullmatch(session) else ""
     if not folder or not _WORKER_ID.fullmatch(worker_id):
         return None
     if cause := _cause_in(_end_of(os.path.join(folder, _RAYLET_LOG)), b"worker_id=" + worker_id.encode()):

@@ -1,0 +1,8 @@
+"""What `spanview mcp` answers.
+
+tools       what each tool is called, takes and answers
+questions   one call of a tool: what it asks for, of which spans
+recordings  the PATHs, read again where files have changed
+folding     the tree of a trace in few lines
+answers     what is answered: bounded, and fenced as data
+"""

@@ -31,6 +31,7 @@ from spanview.tui.calls.function_calls_screen import FunctionCallsScreen
 from spanview.tui.check.check_screen import CheckScreen
 from spanview.tui.diff.diff_screen import DiffScreen
 from spanview.tui.diff.other_side_screen import OtherSideScreen
+from spanview.tui.explanation.explanation_screen import ExplanationScreen
 from spanview.tui.flame.flame_screen import FlameScreen
 from spanview.tui.help.help_screen import HelpScreen
 from spanview.tui.help.page_screen import PageScreen
@@ -140,6 +141,7 @@ WAYS: Final = [
     Way(RequestsScreen, ("H", "enter"), _request),
     Way(CheckScreen, ("exclamation_mark",), _finding),
     Way(RunningScreen, ("J",), _running),
+    Way(ExplanationScreen, ("x",), lambda screen: screen.rows.selected.text),
 ]
 WITHOUT_FIGURES: Final = {HelpScreen, PageScreen, PaletteScreen, OtherSideScreen, LogScreen}
 """Screens that show nothing of the store, a log among them, and the one in which a query is typed."""

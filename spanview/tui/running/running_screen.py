@@ -50,6 +50,9 @@ class RunningScreen(ReportScreen["OpenSpan"], on=On.RUNNING):
         """Ask now, and then as often as the answer may be another."""
         super().begin()
         self.set_interval(ASK_AGAIN_S, self._ask_again)
+        if not (self.viewer.follows or self.viewer.feed_state.loading):
+            # What has ended since isn't known.
+            self.viewer.say("files were read once: ␣ follows them")
 
     def _find(self, traces: Sequence[int] | None, _: Tell) -> Sequence[OpenSpan]:
         """Called in a thread: spans have come, so other calls may be open."""
@@ -77,9 +80,7 @@ class RunningScreen(ReportScreen["OpenSpan"], on=On.RUNNING):
             return f"{head}   asking processes … {self.live.work.share_text}"
         states = Counter(span.state for span in self.rows.items)
         said = f"{states[State.RUNNING]:,} running, {states[State.WAITING]:,} waiting"
-        # What has ended since isn't known.
-        once = "" if self.viewer.follows else "   files were read once: ␣ follows them"
-        return f"{head}   {said}{once}"
+        return f"{head}   {said}"
 
     def note_text(self, cells: int) -> str:  # noqa: ARG002 - it is short
         """Return why the selected span is thought to run or to wait."""

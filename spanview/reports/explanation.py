@@ -34,7 +34,7 @@ from spanview.analysis.ray.calls import calls_of
 from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
-from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, short_names
+from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names
 from spanview.analysis.ray.unended import NO_UNENDED, known_until, ran_until, unended_text
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.serve.groups import serve_groups
@@ -254,7 +254,8 @@ class _Explanation:
 
     def _of_calls(self, most: int) -> Iterator[Statement]:
         """Yield what calls waited for and how long they ran, the functions first that took most."""
-        calls = calls_of(self._store, self._traces)
+        # What listens for as long as Ray and Serve live took no time of the program's.
+        calls = calls_of(self._store, self._traces).without(rays_own_names(self._store))
         functions = functions_of(self._store, calls, None, self._unended)
         taken = {one.function: one.total_wait_ns + sum(one.known_runs_ns) for one in functions}
         whole, names = sum(taken.values()), short_names(f"{name}{RAN}" for name in taken)
@@ -365,6 +366,7 @@ class _Explanation:
         chosen[[*self._traces]] = True
         generators = {f"{name}{RAN}" for name in generators_of(self._store)}
         left_out = [number for number, text in enumerate(self._texts) if text in generators]
+        left_out += rays_own_names(self._store)
         is_unusual = (np.repeat(counts, counts) >= _LEAST_USUAL) & (own >= _UNUSUAL_TIMES * medians)
         is_unusual &= chosen[forest.traces[order]] & ~np.isin(names[order], left_out)
         starts, ends = copy_of(table.start_ns), copy_of(table.end_ns)
@@ -456,8 +458,8 @@ class _Explanation:
         for index in np.flatnonzero(calls.are_retried).tolist():
             by_function[calls[index].function].append(calls[index])
         for function, retried in sorted(by_function.items(), key=lambda item: (-len(item[1]), item[0])):
-            attempts, row = sum(len(call.attempts) for call in retried), retried[-1].attempts[-1]
-            last = [self._spans.status[call.attempts[-1]] == ERROR for call in retried]
+            attempts, newest = sum(len(call.attempts) for call in retried), retried[-1]
+            last = [self._spans.status[row] == ERROR for call in retried for row in call.attempts[-1:]]
             ended = (
                 "the last one failed"
                 if len(last) == 1 and last[0]
@@ -465,8 +467,12 @@ class _Explanation:
                 if any(last)
                 else ""
             )
-            text = f"{count(len(retried), 'call')} of {self._short(function + RAN)} took {attempts:,} attempts"
-            why = self._why_again(retried[-1].attempts[0])
+            calls_text = f"{count(len(retried), 'call')} of {self._short(function + RAN)}"
+            # Ray knows of attempts that left no span.
+            is_seen = attempts > len(retried)
+            text = f"{calls_text} took {attempts:,} attempts" if is_seen else f"{calls_text}: tried again, as Ray says"
+            why = self._why_again(newest.attempts[0]) if len(newest.attempts) > 1 else ""
+            row = newest.attempts[-1] if newest.attempts else newest.row
             text = "; ".join(filter(None, (text, why, ended)))
             yield self._of_row(Topic.RETRIED, text, row, "tree --trace {trace}")
 

@@ -16,7 +16,7 @@ from rich.cells import cell_len
 
 from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.intervals import Covered, Timed
-from spanview.analysis.ray.names import RAN, rays_own_names, short_names
+from spanview.analysis.ray.names import RAN, rays_own_names, short_names, uncounted_names
 from spanview.analysis.ray.workers import Role, Worker, empty_files, process_name, worker_of
 from spanview.analysis.telling import part
 from spanview.analysis.window import Window
@@ -144,7 +144,7 @@ class WorkersShape:
         forest, without = forest_of(store, traces), rays_own_names(store) if without_rays_own else set[int]()
         tell(0.3)
         found = lanes_in(forest, part(tell, 0.3, 0.6), without=without, until=until)
-        lanes, workers = _joined(found.lanes, identities, rays_own_names(store), part(tell, 0.6, 0.9))
+        lanes, workers = _joined(found.lanes, identities, uncounted_names(store), part(tell, 0.6, 0.9))
         calls = calls_in(forest, is_everything=traces is None)
         whys, texts = reasons_of(store, calls), store.names.texts
         short, called = short_names(texts[name] for name in found.names), Counter[str]()
@@ -181,24 +181,24 @@ class WorkersShape:
 
 
 def _joined(
-    lanes: Sequence[Lane], identities: Identities, rays_own: Collection[int], tell: Tell
+    lanes: Sequence[Lane], identities: Identities, uncounted: Collection[int], tell: Tell
 ) -> tuple[list[Lane], list[Worker]]:
     """Return lanes and who they are, with one lane a process, and one for all processes of an actor."""
     from spanview.analysis.ray.lanes import joined
 
     groups: defaultdict[object, list[tuple[Lane, Worker]]] = defaultdict(list)
-    for lane, worker in _of_processes(lanes, identities, rays_own, tell):
+    for lane, worker in _of_processes(lanes, identities, uncounted, tell):
         is_actor = worker.role is Role.ACTOR and worker.actor_id
         groups[(worker.actor, worker.actor_id) if is_actor else key_of(lane)].append((lane, worker))
     of_each = []
     for group in groups.values():
         newest = max(group, key=lambda item: item[0].start_ns)[1]
-        of_each.append((group[0][0] if len(group) == 1 else joined([lane for lane, _ in group], rays_own), newest))
+        of_each.append((group[0][0] if len(group) == 1 else joined([lane for lane, _ in group], uncounted), newest))
     return [lane for lane, _ in of_each], [worker for _, worker in of_each]
 
 
 def _of_processes(
-    lanes: Sequence[Lane], identities: Identities, rays_own: Collection[int], tell: Tell
+    lanes: Sequence[Lane], identities: Identities, uncounted: Collection[int], tell: Tell
 ) -> Iterator[tuple[Lane, Worker]]:
     """Yield a lane a process, and who it is: it may write to several files, rotate one, or have several services."""
     from spanview.analysis.ray.lanes import joined
@@ -220,7 +220,7 @@ def _of_processes(
         lane = of_process[0][0]
         if len(of_process) > 1:
             # It was one process all the time.
-            lane = replace(joined([lane for lane, _ in of_process], rays_own), restarts=())
+            lane = replace(joined([lane for lane, _ in of_process], uncounted), restarts=())
         yield lane, best
 
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from builders import Builder, file_of
+from builders import EPOCH_NS, Builder, file_of
 from programs import spanview
+from rays_word import NODE, line_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -184,3 +185,20 @@ def test_mistakes_and_nothing_are_answered(tmp_path: Path, words: list[str], sta
     folder = folder_of(tmp_path, Builder().draw("root 0-100"))
     done = spanview("explain", *words, folder)
     assert (done.status, said in done.notices) == (status, True), done
+
+
+@pytest.mark.parametrize("has_attempt", [False, True])
+def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_attempt: bool) -> None:
+    """Attempts that left no span are none that a sentence counts, and a call may have left no span of any."""
+    task = "35" * 8 + "0a" * 16
+    ids = {"ray.task_id": task, "ray.node_id": NODE, "ray.submitter_task_id": "ff" * 24}
+    build = Builder()
+    call = build.span("f ray.remote", span=1, start=0, duration=5, kind="PRODUCER", attributes=ids)
+    ran = build.span("f ray.remote_worker", span=2, parent=1, start=90, kind="CONSUMER", attributes=ids)
+    folder = folder_of(tmp_path, [call, *[ran] * has_attempt])
+    lines = (
+        line_of(task, {"1": EPOCH_NS, "12": EPOCH_NS + 50_000}),
+        line_of(task, {"1": EPOCH_NS + 50_000}, attempt=1),
+    )
+    (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
+    assert texts(explained(folder), "retried") == ["1 call of f: tried again, as Ray says"]

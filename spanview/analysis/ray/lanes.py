@@ -35,7 +35,7 @@ import numpy as np
 from spanview.analysis.consistent import NO_TIMES
 from spanview.analysis.forest_selftime import stretches_in
 from spanview.analysis.intervals import Covered, most_at_once_of_each
-from spanview.analysis.ray.names import call_names, rays_own_names
+from spanview.analysis.ray.names import call_names, uncounted_names
 from spanview.analysis.serve.requests import Part, numbers_of
 from spanview.analysis.telling import part, unheard
 from spanview.index.table import NO_ROW
@@ -286,7 +286,7 @@ def lanes_in(
     numbers_of = kept.tolist()
     blocks = order[(outermost[order] == order) & (starts[order] != NO_TIME)]
     begins, stops = starts[blocks], np.maximum(starts[blocks], ends[blocks])
-    counted = ~np.isin(names[blocks], [*rays_own_names(store)])
+    counted = ~np.isin(names[blocks], [*uncounted_names(store)])
     max_concurrency = most_at_once_of_each(begins[counted], stops[counted], lane[blocks[counted]], len(keys))
     lanes, tell_of_lanes = list[Lane](), part(tell, 0.6, 0.95)
     for number, index in enumerate(_in_order(store, keys)):
@@ -507,11 +507,11 @@ def lane_of_process(pid: int) -> Lane:
     return Lane(_NO_PROCESS, pid, NO_ROW, NO_ROW, 0, 0, blocks, _NEVER, _NEVER, None, 0)
 
 
-def joined(lanes: Sequence[Lane], rays_own: Collection[int]) -> Lane:
+def joined(lanes: Sequence[Lane], uncounted: Collection[int]) -> Lane:
     """Return one lane for the processes of an actor, one after the other; it is known by the first one.
 
     Args:
-        rays_own: The numbers of the names of blocks that are none of the program's own calls.
+        uncounted: The numbers of the names of blocks that are none of the program's own calls.
     """
     lanes = sorted(lanes, key=lambda lane: (lane.start_ns == NO_TIME, lane.start_ns))
     of_each = (_BlockColumns.of(lane.blocks) for lane in lanes)
@@ -521,7 +521,7 @@ def joined(lanes: Sequence[Lane], rays_own: Collection[int]) -> Lane:
     busy, active, open_awaited = (
         _all_of([getattr(lane, column) for lane in lanes]) for column in ("busy", "active", "open_awaited")
     )
-    counted = ~np.isin(columns.names, [*rays_own])
+    counted = ~np.isin(columns.names, [*uncounted])
     begins, stops = columns.starts[counted], columns.ends[counted]
     return replace(
         lanes[0],

@@ -106,6 +106,19 @@ def is_rays_own(function: str) -> bool:
     return function.partition(".")[0] in _OWN_CLASSES
 
 
+def uncounted_names(store: Store) -> set[int]:
+    """Return the numbers of the names of attempts that don't count where calls that run at once are counted.
+
+    They are Ray's own, and Serve's of its replicas, which ask them how they are while requests run.
+    """
+    replicas = {
+        number
+        for number, text in enumerate(store.names.texts)
+        if text.startswith("ServeReplica:") and not function_of(text).rpartition(".")[2].startswith("handle_request")
+    }
+    return rays_own_names(store) | replicas
+
+
 def rays_own_names(store: Store) -> set[int]:
     """Return the numbers of the names of spans that are halves of calls of Ray's own functions."""
     endings = SUBMITTED, RAN

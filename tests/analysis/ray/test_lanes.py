@@ -24,7 +24,7 @@ from slow_lanes import SlowLane, busy_ns, longest_gap, names_of, shown_at, slow_
 from span_graphs import forests, graphs
 from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.lanes import Lanes, joined, lanes_in
-from spanview.analysis.ray.names import rays_own_names
+from spanview.analysis.ray.names import rays_own_names, uncounted_names
 from spanview.analysis.ray.workers import Role, Worker, is_of_one_process, named, node_of, worker_of, writer_of
 from spanview.formats.decoder import Decoder
 from spanview.index.forest import forest_of
@@ -616,7 +616,8 @@ def test_a_number_that_may_be_a_pid(path: str, resource: dict[str, Any], pid: st
 def test_what_ray_runs_itself_is_not_counted_beside_the_program(files: int) -> None:
     """Long polls of Serve's controller last as long as it does: they aren't calls of the program that run at once."""
     build = Builder()
-    names = (*["ServeController.listen_for_change ray.remote_worker"] * 3, "f ray.remote_worker", "g ray.remote_worker")
+    own = ("ServeController.listen_for_change", "ServeController.listen_for_change", "ServeReplica:app:A.check_health")
+    names = [f"{name} ray.remote_worker" for name in (*own, "f", "ServeReplica:app:A.handle_request")]
     spans = [
         build.span(name, trace=number, start=5 * number, duration=100, kind="CONSUMER")
         for number, name in enumerate(names)
@@ -624,4 +625,4 @@ def test_what_ray_runs_itself_is_not_counted_beside_the_program(files: int) -> N
     store = spread(spans, [1 + number % files for number in range(len(spans))])
     lanes = lanes_in(forest_of(store)).lanes
     assert [lane.max_concurrency for lane in lanes] == ([2] if files == 1 else [1, 1])
-    assert joined(lanes, rays_own_names(store)).max_concurrency == 2
+    assert joined(lanes, uncounted_names(store)).max_concurrency == 2

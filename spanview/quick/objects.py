@@ -36,6 +36,8 @@ _OPEN, _QUOTE, _ZERO, _LAST_OF_TIME = b'{"0Z'
 _NULL: Final = np.uint64(word(b"null"))
 _NULL_MASK: Final = np.uint64(word(b"\xff" * len(b"null")))
 _MAX_DIGITS: Final = 9
+_FEW: Final = 2
+"""Lines that are less than one part in so many of the bytes from the first to the last are looked at in a copy."""
 MARGIN_BYTES: Final = 1024
 """Bytes after the last record in a buffer, so that reading beyond its end is possible."""
 _TEXT: Final = re.compile(rb'"((?:[^"\\\x00-\x1f]|\\.)*+)"')
@@ -56,15 +58,19 @@ class Lines(NamedTuple):
         """Return some of the lines."""
         return Lines(*(values[indexes] for values in self))
 
-    def gathered(self, data: bytearray) -> tuple[bytearray, Bytes, Places, Places]:
-        """Return a copy of the lines one after the other, as bytes and as an array, and where each starts and ends."""
+    def gathered(self, data: bytearray, buffer: Bytes) -> tuple[bytearray, Bytes, Places, Places]:
+        """Return bytes in which there is not much but the lines, also as an array, and where each starts and ends.
+
+        These are the given ones, or a copy where the lines are few.
+        """
+        sizes = self.ends - self.starts
+        if sizes.sum() * _FEW > self.ends[-1] - self.starts[0]:
+            return data, buffer, self.starts, self.ends
         view = memoryview(data)
-        copy = bytearray(b"\n").join(
-            view[begin:end] for begin, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)
-        )
-        ends = np.cumsum(self.ends - self.starts + 1) - 1
-        copy += bytes(MARGIN_BYTES)
-        return copy, np.frombuffer(copy, np.uint8), ends - (self.ends - self.starts), ends
+        bounds = zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+        copy = bytearray(b"\n").join([*(view[begin:end] for begin, end in bounds), bytes(MARGIN_BYTES)])
+        ends = np.cumsum(sizes + 1) - 1
+        return copy, np.frombuffer(copy, np.uint8), ends - sizes, ends
 
 
 class Found(NamedTuple):

@@ -81,11 +81,13 @@ _SAME: Final = -2
 """The number of a head of another scope of the same resource."""
 _UNSET: Final = Template(b',"status":{},"attributes":[')
 _CODED: Final = Template(b',"status":{"code":', 1, b'},"attributes":[')
+_DESCRIBED: Final = re.compile(rb',"status":(\{"code":[0-2],"message":"(?:[^"\\\x00-\x1f]|\\.)*+"\}),"attributes":\[')
 _CODE: Final = len(b',"status":{"code":')
 _PLAIN_END: Final = Template(b"}" + _CLOSE)
 _PENDING: Final = b"pending_span"
 _ODD_SHARE: Final = 4
 """If more than one span in this many is unusual, decoding them one by one costs more than decoding all."""
+_PROBED_LINES: Final = 16
 _COMMA: Final = ord(",")
 
 
@@ -117,11 +119,19 @@ class OtlpScanner:
         self._tails = KnownTexts(lambda text: 0 if _TAIL.fullmatch(text) else NO_NUMBER)
         self._resources: dict[tuple[int, int], int] = {}
         """By the numbers of service and process."""
+        self._are_plain = True
 
     def take(self, data: bytearray, buffer: Bytes, lines: Lines) -> list[dict[str, NDArray[Any]]]:
         """Return columns of the spans of lines that fit, those of `COLUMNS`; a margin follows the bytes."""
-        plain, others = self._take_plain(data, buffer, lines)
-        return [plain, self._take_any(data, lines.at(others))]
+        plain, others = no_spans(), np.arange(len(lines.starts))
+        # Neighbours are mostly of one writer: once none was plain, all are tried only where some of a few are.
+        if not self._are_plain:
+            probed = lines.at(np.flatnonzero(lines.counts == 1)[:_PROBED_LINES])
+            self._are_plain = len(self._take_plain(data, buffer, probed)[0]["start"]) > 0
+        if self._are_plain:
+            plain, others = self._take_plain(data, buffer, lines)
+            self._are_plain = len(plain["start"]) > 0
+        return [plain, self._take_any(data, buffer, lines.at(others))]
 
     def _take_plain(self, data: bytearray, buffer: Bytes, lines: Lines) -> tuple[dict[str, NDArray[Any]], Places]:
         """Return the columns of lines with one span, in which nothing behind the status has to be found.
@@ -134,12 +144,16 @@ class OtlpScanner:
             return no_spans(), np.arange(len(lines.starts))
         starts, ends, spans = lines.starts[single], lines.ends[single], lines.firsts[single] - len(b"{")
         columns, places, fits = self._objects.fronts(data, buffer, spans)
-        fits &= usual(columns)
         are_unset, are_coded = (template.take(buffer, places) for template in (_UNSET, _CODED))
         statuses = are_coded[0][:, _CODE] - np.uint8(ord("0"))
-        fits &= are_unset[1] | (are_coded[1] & (statuses < len(STATUS_NAMES)))
-        places += np.where(are_unset[1], _UNSET.width, _CODED.width)
-        fits &= _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, places)
+        are_values = fits & usual(columns)
+        fits = are_values & (are_unset[1] | (are_coded[1] & (statuses < len(STATUS_NAMES))))
+        ends_of_status = places + np.where(are_unset[1], _UNSET.width, _CODED.width)
+        for index in np.flatnonzero(~fits & (buffer[places] == _COMMA)).tolist():
+            match = _DESCRIBED.match(data, int(places[index]))
+            if match and (status := _status_of("", match[1])) != NO_NUMBER:
+                fits[index], statuses[index], ends_of_status[index] = are_values[index], status, match.end()
+        fits &= _PLAIN_END.fits(buffer, ends - _PLAIN_END.width, ends_of_status)
         self._leave_pending(data, columns, fits, (spans, ends))
         resources = self._heads.find(buffer, starts, spans)
         fits &= resources != NO_NUMBER
@@ -149,11 +163,11 @@ class OtlpScanner:
         others[single[fits]] = False
         return self._columns(columns, resources, fits), np.flatnonzero(others)
 
-    def _take_any(self, data: bytearray, lines: Lines) -> dict[str, NDArray[Any]]:
+    def _take_any(self, data: bytearray, buffer: Bytes, lines: Lines) -> dict[str, NDArray[Any]]:
         """Return the columns of the spans of any lines."""
         if not len(lines.starts):
             return no_spans()
-        data, buffer, starts, ends = lines.gathered(data)
+        data, buffer, starts, ends = lines.gathered(data, buffer)
         brackets = Brackets(buffer, starts, ends)
         spans, owners = _inside(brackets, _DEPTH, starts, ends)
         if not len(owners):

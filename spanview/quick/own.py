@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from spanview.index.gather import Bytes
     from spanview.quick.objects import Lines
     from spanview.quick.texts import Names
 
@@ -103,12 +104,12 @@ class OwnScanner:
             return self._resources.setdefault(numbers, len(self._resources))
         return int(status)
 
-    def take(self, data: bytearray, lines: Lines) -> dict[str, NDArray[Any]]:
+    def take(self, data: bytearray, buffer: Bytes, lines: Lines) -> dict[str, NDArray[Any]]:
         """Return the columns of the lines that fit, those of `COLUMNS`."""
         lines = lines.at(np.flatnonzero((lines.counts == 1) & (lines.ends - lines.starts <= self._cap)))
         if not len(lines.starts):
             return no_spans()
-        data, buffer, starts, ends = lines.gathered(data)
+        data, buffer, starts, ends = lines.gathered(data, buffer)
         brackets = Brackets(buffer, starts, ends)
         if not len(brackets.lines):
             return no_spans()

@@ -239,7 +239,7 @@ class Pages:
         if len(otlp.starts):
             parts += self._otlp_scanner.take(self._data, self._buffer, otlp)
         if len(own.starts):
-            parts.append(self._own_scanner.take(self._data, own))
+            parts.append(self._own_scanner.take(self._data, self._buffer, own))
         parts = [part for part in parts if len(part["start"])] or [no_spans()]
         if len(parts) == 1:
             return parts[0], told

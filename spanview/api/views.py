@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.selftime import self_times
+from spanview.index.memory import without_collector
 from spanview.index.table import NUMPY_FROM_SPANS
-from spanview.index.whole_spans import attributes_at, spans_at
+from spanview.index.whole_spans import spans_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from spanview.index.known_attributes import KnownAttributes
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
     from spanview.model.span import Span
 
 _SHARE_SPANS: Final = 200_000
 """Spans that are walked at once; some hundred bytes each."""
-_CHUNK_SPANS: Final = 4096
+_CHUNK_SPANS: Final = 16_384
 """Spans of a chunk: of many processes' files, each has some that are neighbours there."""
-_MAX_CHUNKS: Final = 8
+_MAX_CHUNKS: Final = 2
 """Chunks of details that are kept."""
 
 
@@ -44,8 +46,19 @@ class Views:
         self.is_walked_at_once = len(store.spans) >= NUMPY_FROM_SPANS
         self._share_of: dict[int, Sequence[int]] = {}
         self._share: _Share | None = None
-        self._spans = _Ahead(self, lambda rows: spans_at(store, rows))
-        self._attributes = _Ahead(self, lambda rows: attributes_at(store, rows))
+        self._spans = _Ahead(self, lambda rows: dict(zip(rows, spans_at(store, rows), strict=True)))
+        self.attributes: Callable[[int], Mapping[str, Any]] = _Ahead(self, self._attributes_at).of
+        """Returns what a span's details have as its attributes, by row."""
+        self._known_attributes: KnownAttributes | None = None
+
+    def _attributes_at(self, rows: Sequence[int]) -> Mapping[int, Any]:
+        if len(rows) == 1:
+            return {row: self.store.span(row).attributes for row in rows}
+        if self._known_attributes is None:
+            from spanview.index.known_attributes import KnownAttributes
+
+            self._known_attributes = KnownAttributes(self.store)
+        return self._known_attributes.at(rows)
 
     def __iter__(self) -> Iterator[TraceView]:
         return (TraceView(self, trace) for trace in self.traces)
@@ -64,11 +77,6 @@ class Views:
         """Return a span with all its details."""
         span: Span = self._spans.of(row)
         return span
-
-    def attributes(self, row: int) -> Mapping[str, Any]:
-        """Return what a span's details have as its attributes."""
-        attributes: Mapping[str, Any] = self._attributes.of(row)
-        return attributes
 
 
 class TraceView:
@@ -155,7 +163,7 @@ class _Share:
 class _Ahead:
     """Reads what belongs to spans: of one alone, or of all in its chunk once another one of these was asked for."""
 
-    def __init__(self, views: Views, read: Callable[[Sequence[int]], Iterable[Any]]) -> None:
+    def __init__(self, views: Views, read: Callable[[Sequence[int]], Mapping[int, Any]]) -> None:
         self._views = views
         self._read = read
         self._known: dict[int, Any] = {}
@@ -183,13 +191,14 @@ class _Ahead:
         chunk = number, index
         if self._last[0] != number or index not in {self._last[1], self._last[1] + 1}:
             self._last = chunk
-            (alone,) = self._read([row])
-            return alone
+            return self._read([row])[row]
         self._last = chunk
         while len(self._chunks) >= _MAX_CHUNKS:
             for old in self._chunks.pop(next(iter(self._chunks))):
                 del self._known[old]
         # As they are in files: neighbours are read with one look, and often end alike.
         self._chunks[chunk] = rows = sorted(rows[index * _CHUNK_SPANS : (index + 1) * _CHUNK_SPANS])
-        self._known.update(zip(rows, self._read(rows), strict=True))
+        # What it makes stays, and has no circles in it.
+        with without_collector():
+            self._known.update(self._read(rows))
         return self._known[row]

@@ -20,6 +20,7 @@ room           what only adding needs, given up and rebuilt
 records        the bytes of many spans' records, read together
 known_records  records that begin as the columns say, of which only the rest is decoded
 known_lines    records of OTLP with one span each, of which only the span is decoded
+known_attributes  the attributes of many spans, and nothing else of their records
 whole_spans    the spans of many rows with all their details
 gather         bytes at many places of a buffer at once
 forest         many traces stitched at once, as columns, and as one tree

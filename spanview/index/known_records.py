@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from array import array
 from binascii import hexlify
-from contextlib import suppress
 from functools import cache
 from sys import byteorder
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
@@ -40,7 +39,6 @@ MAX_KEPT_TEXTS: Final = 4096
 """Texts that are kept for other spans that have them too."""
 _MAX_KEPT_LENGTH: Final = 2048
 _INDENTED: Final = b"{\n"
-_ATTRIBUTES: Final = b'"attributes": '
 _TAIL_KEYS: Final = ["events", "links", "resource"]
 _TAIL_STARTS: Final = (b'},\n    "events": [', b'}, "events": [')
 
@@ -87,9 +85,9 @@ class RowColumns(NamedTuple):
     lengths: Sequence[int]
 
 
-_Places: TypeAlias = tuple[int, int, int]
+Places: TypeAlias = tuple[int, int, int]
 """Where a record of a layout has the digits of its trace id and span id, and its attributes."""
-_PlacesOfForms: TypeAlias = tuple[_Places, _Places]
+PlacesOfForms: TypeAlias = tuple[Places, Places]
 """Of records in one line, and of indented ones."""
 Parts: TypeAlias = tuple[bytes, Any, Tail]
 """The text of the attributes, the attributes, and the tail."""
@@ -129,8 +127,11 @@ class KnownRecords:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._layouts = _Layouts(store.names.texts)
-        self._places: dict[_Key, _PlacesOfForms | None] = {}
         self._tails: dict[bytes, Tail | None] = {}
+
+    def layout(self, key: _Key) -> SpanLayout | None:
+        """Return what spans of one name, kind and status have in common."""
+        return self._layouts[key]
 
     def columns(self, rows: Sequence[int]) -> RowColumns:
         """Return what the columns hold for some rows, at least one."""
@@ -170,48 +171,6 @@ class KnownRecords:
             lengths=lengths,
         )
 
-    def attributes(self, records: Sequence[bytes | None], rows: Sequence[int]) -> list[dict[str, Any] | None]:
-        """Return the attributes of each record, one of each row; None where it isn't usual, or isn't there.
-
-        A record with the row's ids where they should be is the one that the columns are of.
-        """
-        columns, loads, texts = self._heads(rows), orjson.loads, list[bytes]()
-        tail, ending, decoded = None, b"\n", list[dict[str, Any] | None]()
-        for record, places, trace_id, span_id in zip(records, *columns, strict=True):
-            attributes = None
-            if record is not None and places is not None:
-                trace_start, span_start, start = places[record.startswith(_INDENTED)]
-                if (
-                    record.startswith(span_id, span_start)
-                    and record.startswith(trace_id, trace_start)
-                    and record.startswith(_ATTRIBUTES, start - len(_ATTRIBUTES))
-                ):
-                    if not record.endswith(ending, start):
-                        tail = self._tail(record, start)
-                        ending = b"\n" if tail is None else tail.text
-                    text = record[start : len(record) - len(ending)]
-                    with suppress(orjson.JSONDecodeError):
-                        attributes = None if tail is None else loads(text)
-                    texts.append(text)
-            decoded.append(attributes)
-        # Such a one is rare, and would be a float.
-        return [None] * len(decoded) if has_long_integer(b" ".join(texts)) else decoded
-
-    def _heads(self, rows: Sequence[int]) -> tuple[Sequence[_PlacesOfForms | None], Sequence[bytes], Sequence[bytes]]:
-        """Return where the records of rows should have their ids, and these."""
-        spans, table, places = self._store.spans, self._store.trace_table, self._places
-        names, kinds, statuses, parents, warnings, traces, span_ids = (
-            [*map(column.__getitem__, rows)]
-            for column in (
-                *(spans.name, spans.kind, spans.status, spans.parent_id, spans.warnings, spans.trace, spans.span_id),
-            )
-        )
-        keys = [*zip(names, kinds, statuses, map(bool, parents), map(bool, warnings), strict=True)]
-        for key in {*keys} - places.keys():
-            places[key] = _places_in(self._layouts[key])
-        ids = {trace: format_trace_id(table.trace_id(trace)).encode() for trace in {*traces}}
-        return [*map(places.__getitem__, keys)], [*map(ids.__getitem__, traces)], _digits_of(span_ids)
-
     def parts(self, records: Iterable[bytes | None], columns: RowColumns) -> Iterator[Parts | None]:
         """Yield the parts of each record; None where it isn't usual, or isn't there."""
         loads, tail, text = orjson.loads, None, b"\n"
@@ -227,7 +186,7 @@ class KnownRecords:
             attributes_start = len(head) - 1
             # No record ends with a line feed.
             if not record.endswith(text, attributes_start):
-                tail = self._tail(record, attributes_start)
+                tail = self.tail(record, attributes_start)
                 text = b"\n" if tail is None else tail.text
             of_attributes = record[attributes_start : len(record) - len(text)]
             try:
@@ -237,7 +196,7 @@ class KnownRecords:
                 continue
             yield None if tail is None else (of_attributes, attributes, tail)
 
-    def _tail(self, record: bytes, begin: int) -> Tail | None:
+    def tail(self, record: bytes, begin: int) -> Tail | None:
         """Return how a record ends after its attributes, which begin there; None where it is unusual."""
         start = max(record.find(mark, begin) for mark in _TAIL_STARTS) + 1
         text = record[start:]
@@ -288,15 +247,19 @@ def parts_around_names(kind: int, status: int, *, has_parent: bool) -> list[list
     return [text.replace("null", "null%.0b").encode().split(b'"@"') for text in (*heads, value)]
 
 
-def _places_in(layout: SpanLayout | None) -> _PlacesOfForms | None:
+def places_in(layout: SpanLayout | None) -> PlacesOfForms | None:
+    """Return where records of a layout have their ids and attributes; None where nothing is usual."""
     if layout is None:
         return None
     trace_id, span_id, time = b"t" * TRACE_ID_DIGITS, b"s" * SPAN_ID_DIGITS, (format_time(0) or "").encode()
-    heads = (head % (trace_id, span_id, span_id, time, time) for head in (layout.in_one_line, layout.indented))
-    one_line, indented = (
-        (head.rindex(trace_id), head.index(span_id, head.rindex(trace_id)), len(head) - 1) for head in heads
-    )
-    return one_line, indented
+
+    def places(head: bytes) -> Places:
+        record = head % (trace_id, span_id, span_id, time, time)
+        # A name may have such letters, too.
+        trace_start = record.rindex(trace_id)
+        return trace_start, record.index(span_id, trace_start), len(record) - 1
+
+    return places(layout.in_one_line), places(layout.indented)
 
 
 def _digits_of(span_ids: Sequence[int]) -> list[bytes]:

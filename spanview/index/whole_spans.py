@@ -13,7 +13,7 @@ from spanview.model.problems import NO_WARNINGS
 from spanview.model.span import STATUSES, Source, Span, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.index.store import Store
 
@@ -70,22 +70,3 @@ def spans_at(store: Store, rows: Sequence[int], known: KnownRecords | None = Non
             )
             span.__class__ = Span
             yield span
-
-
-def attributes_at(store: Store, rows: Sequence[int]) -> Iterator[Mapping[str, Any]]:
-    """Yield the attributes of the spans of any rows, as `Store.span` returns them.
-
-    What else a record has isn't made: that takes half of the time that `spans_at` takes.
-    """
-    known, lines, table = KnownRecords(store), KnownLines(), store.trace_table
-    for batch in batches(store, rows, READ_SPANS):
-        records = read_records(store, rows[batch])
-        for row, record, attributes in zip(rows[batch], records, known.attributes(records, rows[batch]), strict=True):
-            if attributes is not None:
-                yield attributes
-                continue
-            details = None if record is None else lines.details(record)
-            ids = table.trace_id(store.spans.trace[row]), store.spans.span_id[row]
-            # Otherwise the record is gone, or another one is there by now.
-            is_here = details is not None and (details.trace_id, details.span_id) == ids
-            yield details.attributes if details is not None and is_here else store.span(row).attributes

@@ -25,10 +25,12 @@ _SMALL: Final = 10
 """Spans of each trace where many traces are wanted."""
 _PER_REQUEST: Final = 100
 """Spans for each request of Ray Serve, where every view is to have something to show."""
+_OBJECTS: Final = 60_000
+"""Spans that are looked at in Python."""
 _MANY_FILES: Final = 2_000
 _GOALS: Final = (
     *(f"P{number}" for number in range(1, 15)),
-    *(f"P{number}" for number in (17, 18, 19, 21, 22)),
+    *(f"P{number}" for number in (17, 18, 19, 20, 21, 22)),
     "keys",
     "peers",
 )
@@ -122,6 +124,7 @@ def _measures(spans: int, rounds: int) -> list[tuple[str, Callable[[], list[Figu
         ("P13", lambda: viewer.second_opening(folder_of(Shape(many)), rounds)),
         ("P14", lambda: trace_keys.keys_of_trace(spans // 2, rounds)),
         ("P17", lambda: processes.formats(folder_of(Shape(spans)), rounds)),
+        ("P20", lambda: inside.objects(folder_of(Shape(_OBJECTS)), rounds)),
         ("P18", lambda: receiving.receive(rounds)),
         ("P18", lambda: pushing.push(spans // 2, rounds)),
         ("P19", lambda: writing.a_span(rounds)),
@@ -147,6 +150,7 @@ def _of(folder: Path, rounds: int) -> list[tuple[str, Callable[[], list[Figure]]
         ("P11", lambda: inside.export(folder, rounds)),
         ("P13", lambda: viewer.second_opening(folder, rounds)),
         ("P17", lambda: processes.formats(folder, rounds)),
+        ("P20", lambda: inside.objects(folder, rounds)),
         ("P22", lambda: processes.page(folder, rounds)),
     ]
 

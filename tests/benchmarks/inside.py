@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+import spanview
 from spanview.commands.options import Options
 from spanview.exports.jsonl import jsonl_chunks
 from spanview.exports.trace_tree import trace_tree_chunks
@@ -20,7 +21,7 @@ from .figures import Figure, in_turns, seconds_in
 from .folders import JOB_ID, TASK_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sized
     from pathlib import Path
 
     from spanview.index.store import Store
@@ -42,6 +43,17 @@ def query(folder: Path, rounds: int, of_what: str = "") -> list[Figure]:
             "P12", f"query on an attribute that all spans match{of_what}, against orjson.loads", every, "s", base, 0.5
         ),
         Figure("P12", f"the same, and one span matches{of_what}", one, "s", base, 0.5),
+    ]
+
+
+def objects(folder: Path, rounds: int) -> list[Figure]:
+    """P20: names, times and attributes of all spans of a loaded store in Python, against decoding all objects once."""
+    names, attributes, frame, base = _in_a_fresh_process(_object_seconds, folder, rounds)
+    of_all = "of all spans in Python, against orjson.loads"
+    return [
+        Figure("P20", f"names and times {of_all}", names, "s", base, 1.0),
+        Figure("P20", f"names, times and attributes {of_all}", attributes, "s", base, 2.0),
+        Figure("P20", "a DataFrame of all calls with their waits, against orjson.loads", frame, "s", base),
     ]
 
 
@@ -83,13 +95,32 @@ def _query_seconds(folder: str, rounds: int) -> list[float]:
     return in_turns([seconds_in(measure) for measure in (every, one, lambda: decode_all(folder))], rounds)
 
 
+def _object_seconds(folder: str, rounds: int) -> list[float]:
+    store = spanview.load(folder)
+
+    def nodes() -> Iterator[spanview.Node]:
+        return (node for trace in store.traces for node, _ in trace.walk())
+
+    def names() -> None:
+        _expect(len(store), [(node.name, node.start_ns, node.end_ns) is None for node in nodes()])
+
+    def attributes() -> None:
+        _expect(len(store), [(node.name, node.start_ns, node.end_ns, node.attributes) is None for node in nodes()])
+
+    def frame() -> None:
+        calls = store.calls()
+        _expect(len(calls), calls.to_pandas())
+
+    return in_turns([seconds_in(measure) for measure in (names, attributes, frame, lambda: decode_all(folder))], rounds)
+
+
 def _rows(store: Store, text: str) -> list[int]:
     """Return the rows that a query keeps, as the commands find them."""
     selection = Options("spans", queries=(text,)).selection()
     return selection.rows(store)
 
 
-def _expect(count: int, rows: list[int]) -> None:
+def _expect(count: int, rows: Sized) -> None:
     if len(rows) != count:
         raise RuntimeError(f"the query keeps {len(rows):,} spans, not {count:,}")
 

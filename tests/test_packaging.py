@@ -22,12 +22,14 @@ import grpc
 import pytest
 from packaging.requirements import Requirement
 
+from agents import agent_of
 from every_screen import WAYS
 from pages import README, RECIPES
 from programs import environment_with, spanview
 from ray_sessions import CALLS, RaySession, need
 from receivers import JSON, Receiver, document, request_of, span
 from served import Served, open_tab
+from spanview.commands.agents.tools import TOOLS
 from spanview.docs import PAGES
 from spanview.sources.places import DEMO
 from terminals import Terminal
@@ -79,6 +81,7 @@ def lowest() -> list[str]:
     extras = project["project"]["optional-dependencies"]
     needed = [
         *project["project"]["dependencies"],
+        *extras["mcp"],
         *extras["otlp"],
         *extras["web"],
         *project["build-system"]["requires"],
@@ -140,6 +143,14 @@ async def test_a_tab_shows_the_viewer_with_the_lowest_versions(python: Path) -> 
             await tab.until("31 traces")
             await tab.press("\r")
             await tab.until("⏎ open", "path")
+
+
+async def test_an_agent_is_answered_with_the_lowest_versions(python: Path) -> None:
+    """The oldest SDK that is taken lists the tools, and passes on answers and mistakes."""
+    async with agent_of(RECORDING, python=python) as agent:
+        assert len((await agent.session.list_tools()).tools) == len(TOOLS)
+        assert "31 traces" in (await agent.ask("explain")).data
+        assert (await agent.ask("query_spans", query="duration>soon")).is_error
 
 
 @pytest.mark.parametrize(

@@ -286,8 +286,14 @@ def lanes_in(
     numbers_of = kept.tolist()
     blocks = order[(outermost[order] == order) & (starts[order] != NO_TIME)]
     begins, stops = starts[blocks], np.maximum(starts[blocks], ends[blocks])
-    counted = ~np.isin(names[blocks], [*uncounted_names(store)])
-    max_concurrency = most_at_once_of_each(begins[counted], stops[counted], lane[blocks[counted]], len(keys))
+    # What runs within something that isn't counted is, as requests are that Serve puts below the start of its proxy.
+    is_own, above = np.isin(names, [*uncounted_names(store)]), np.maximum(parents, 0)
+    within = (parents >= 0) & (lane[above] == lane) & is_own[above]
+    counted = order[
+        (within | (outermost == np.arange(len(parents))))[order] & ~is_own[order] & (starts[order] != NO_TIME)
+    ]
+    lasts = np.maximum(starts, ends)
+    max_concurrency = most_at_once_of_each(starts[counted], lasts[counted], lane[counted], len(keys))
     lanes, tell_of_lanes = list[Lane](), part(tell, 0.6, 0.95)
     for number, index in enumerate(_in_order(store, keys)):
         if not number % _LANES_PER_REPORT:
@@ -532,7 +538,10 @@ def joined(lanes: Sequence[Lane], uncounted: Collection[int]) -> Lane:
         busy=busy,
         active=active,
         gap=_longest_gap(busy),
-        max_concurrency=most_at_once_of_each(begins, stops, np.zeros(len(begins), np.int64), 1)[0],
+        max_concurrency=max(
+            *(lane.max_concurrency for lane in lanes),
+            *most_at_once_of_each(begins, stops, np.zeros(len(begins), np.int64), 1),
+        ),
         open_awaited=open_awaited,
         restarts=tuple(lane.start_ns for lane in lanes[1:] if lane.start_ns != NO_TIME),
     )

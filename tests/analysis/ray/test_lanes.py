@@ -626,3 +626,14 @@ def test_what_ray_runs_itself_is_not_counted_beside_the_program(files: int) -> N
     lanes = lanes_in(forest_of(store)).lanes
     assert [lane.max_concurrency for lane in lanes] == ([2] if files == 1 else [1, 1])
     assert joined(lanes, uncounted_names(store)).max_concurrency == 2
+
+
+def test_requests_below_what_serve_runs_itself_are_counted() -> None:
+    """Serve puts the requests of a proxy below the call that started it."""
+    build = Builder()
+    started = build.span("ProxyActor.__init__ ray.remote_worker", span=1, start=0, duration=10, kind="CONSUMER")
+    name = "proxy_http_request Shop GET /"
+    requests = [build.span(name, span=n, parent=1, start=20 * n, duration=50, kind="SERVER") for n in (2, 3, 4)]
+    (lane,) = lanes_in(forest_of(spread([started, *requests], [1] * 4))).lanes
+    assert lane.max_concurrency == 3
+    assert joined([lane, lane], uncounted_names(spread([started], [1]))).max_concurrency == 3

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
+import stat
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from spanview.exports import files
-from spanview.exports.files import write_atomically
+from spanview.exports.files import shown_path, write_anew, write_atomically
 from spanview.model.problems import ExportError
 
 if TYPE_CHECKING:
@@ -167,6 +169,101 @@ def test_permissions_come_before_the_content(tmp_path: Path, mode: int) -> None:
     assert (target.read_bytes(), target.stat().st_mode & 0o777) == (b"secret", mode)
 
 
+def test_nothing_stays_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever way a file comes to its name, it is closed then, in a system that shows no open files, too."""
+    opened, closed, open_file, close = list[int](), list[int](), os.open, os.close
+
+    def noted(*arguments: Any) -> int:
+        opened.append(open_file(*arguments))
+        return opened[-1]
+
+    def ended(descriptor: int) -> None:
+        closed.append(descriptor)
+        close(descriptor)
+
+    monkeypatch.setattr(os, "open", noted)
+    monkeypatch.setattr(os, "close", ended)
+    for name in (files._OPEN_FILE, str(tmp_path / "not there {}")):
+        monkeypatch.setattr(files, "_OPEN_FILE", name)
+        write_atomically(str(tmp_path / "out.json"), CHUNKS, force=True)
+    assert opened
+    assert sorted(opened) == sorted(closed)
+
+
+@posix
+def test_the_name_is_brought_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The content is, and then the folder that has the name."""
+    synced, sync = list[bool](), os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode))
+        sync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    write_atomically(str(tmp_path / "out.json"), CHUNKS, force=False)
+    assert synced == [False, True]
+
+
+def test_a_file_system_without_files_that_have_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where such a file can't be opened, a hidden one is."""
+    open_file = os.open
+
+    def opened(path: str, flags: int, *mode: int) -> int:
+        if os.path.isdir(path) and flags & files._WRITE:
+            raise OSError(errno.EOPNOTSUPP, os.strerror(errno.EOPNOTSUPP))
+        return open_file(path, flags, *mode)
+
+    monkeypatch.setattr(os, "open", opened)
+    write_atomically(str(tmp_path / "out.json"), CHUNKS, force=False)
+    assert contents(tmp_path) == {"out.json": WHOLE}
+
+
+def test_no_file_of_others_is_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one that has the hidden name by chance."""
+    hide_unnamed(monkeypatch)
+    monkeypatch.setattr(secrets, "token_hex", lambda _: "chance")
+    (tmp_path / ".spanview-chance.tmp").write_bytes(b"theirs")
+    with pytest.raises(ExportError):
+        write_atomically(str(tmp_path / "out.json"), CHUNKS, force=False)
+    assert contents(tmp_path) == {".spanview-chance.tmp": b"theirs"}
+
+
+def test_the_next_name_that_is_free(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that are taken are passed over, before there is any content, and one that is taken meanwhile, too."""
+    monkeypatch.chdir(tmp_path)
+    made = list[str]()
+
+    def content(taken: str) -> Iterator[bytes]:
+        made.append(taken)
+        yield WHOLE
+        if taken:
+            Path(taken).write_bytes(b"theirs")
+
+    assert write_anew("trace", "svg", lambda: content("")) == "trace.svg"
+    assert write_anew("trace", "svg", lambda: content("")) == "trace-2.svg"
+    assert made == ["", ""]
+    ways = iter(["trace-3.svg", ""])
+    assert write_anew("trace", "svg", lambda: content(next(ways))) == "trace-4.svg"
+    assert contents(tmp_path) == dict.fromkeys(("trace.svg", "trace-2.svg", "trace-4.svg"), WHOLE) | {
+        "trace-3.svg": b"theirs"
+    }
+    with pytest.raises(ExportError, match="its folder doesn't exist"):
+        write_anew("missing/trace", "svg", lambda: content(""))
+
+
+@posix
+def test_paths_in_a_footer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are whole, up to 70 characters, of longer ones the end; where no folder is left, as they are given."""
+    longest = "/" + "x" * 69
+    assert shown_path(longest) == longest
+    assert shown_path(f"/y{longest[1:]}") == f"…{longest[1:]}"
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    assert shown_path("trace.svg") == "trace.svg"
+
+
 def test_a_missing_folder(tmp_path: Path) -> None:
     """A target in a folder that doesn't exist says so."""
     with pytest.raises(ExportError, match="its folder doesn't exist: create it first, or give another file"):
@@ -224,6 +321,16 @@ def test_permissions(tmp_path: Path) -> None:
     (tmp_path / "new").chmod(0o604)
     write_atomically(str(tmp_path / "new"), CHUNKS, force=True)
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o604
+
+
+@posix
+def test_who_may_run_a_file_stays(tmp_path: Path) -> None:
+    """A replaced file can be run by whoever could run it before, but by nobody with the rights of its owner."""
+    target = tmp_path / "out"
+    target.write_bytes(b"old")
+    target.chmod(0o4755)
+    write_atomically(str(target), CHUNKS, force=True)
+    assert target.stat().st_mode & 0o7777 == 0o755
 
 
 @posix

@@ -219,8 +219,21 @@ async def test_a_screen_that_opens_paints_each_row_once(painted: list[int]) -> N
         await look.press("escape")
         painted.clear()
         await look.pilot.resize_terminal(100, HEIGHT)
-        await look.press("down")
+        await look.press()
         assert 0 in painted
+
+
+async def test_a_smaller_terminal_has_the_cursor_in_sight() -> None:
+    """Lines are as wide as it is, and the list goes on to the cursor."""
+    async with looking_at(data=spans(one_trace=False), size=(120, HEIGHT)) as look:
+        await look.press("end")
+        rows = look.screen.query_one(TraceList)
+        await look.pilot.resize_terminal(90, HEIGHT // 2)
+        await look.press()
+        assert 0 <= rows.cursor - rows.scroll_offset.y < rows.size.height
+        async with looking_at(data=spans(one_trace=False), size=(90, HEIGHT // 2)) as opened:
+            await opened.press("end")
+            assert look.lines == opened.lines
 
 
 # -- what a terminal's encoding lacks ----------------------------------------------------------------------------------

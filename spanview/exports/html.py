@@ -59,9 +59,10 @@ def _chunks(store: Store, traces: Sequence[int], lose: Callable[[str], None], ar
     before, behind = _page().split(_DATA)
     yield before.encode()
     with without_collector():
-        columns = Columns(store, traces, around.unended_in(store), lose)
+        unended = around.unended_in(store)
+        columns = Columns(store, traces, unended, lose)
     overview: dict[str, Any] = {"version": __version__, "colors": COLORS, **columns.overview}
-    yield block("overview", encoded(overview | conclusions(store, traces, around), lose))
+    yield block("overview", encoded(overview | conclusions(store, traces, around, unended), lose))
     yield block("rows", encoded(columns.rows, lose))
     # The same rows, also where more came meanwhile.
     rows = columns.span_rows

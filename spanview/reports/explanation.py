@@ -65,6 +65,7 @@ from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColu
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from spanview.analysis.diagnosis.report import Report as Checked
     from spanview.analysis.ray.calls import Call
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.telling import Tell
@@ -134,6 +135,7 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     *,
     unended: Mapping[int, Unended] = NO_UNENDED,
     session: str = SESSION,
+    checked: Checked | None = None,
     tell: Tell = unheard,
 ) -> Report[Statement]:
     """Return what can be said of some traces, None for all.
@@ -142,10 +144,11 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
         by: `ray` or `serve`, where the time of calls or requests alone is asked for.
         unended: What has become of spans without an end, by row.
         session: The folder of Ray's latest session.
+        checked: What was found in these traces, where that is known.
     """
     table = store.trace_table
     chosen = [*range(len(table))] if traces is None else [*traces]
-    explained = _Explanation(store, chosen, unended, session)
+    explained = _Explanation(store, chosen, unended, session, checked)
     rows = [*explained.statements(by, tell)]
     one = table.trace_id(chosen[0]) if len(chosen) == 1 else 0
     nothing = {"ray": calls.NOTHING, "serve": serve.NOTHING}.get(by, "")
@@ -205,11 +208,19 @@ def explanation_table(store: Store) -> Table[Statement]:
 class _Explanation:
     """What can be said of some traces."""
 
-    def __init__(self, store: Store, traces: Sequence[int], unended: Mapping[int, Unended], session: str) -> None:
+    def __init__(  # what is asked, and what is known beside it
+        self,
+        store: Store,
+        traces: Sequence[int],
+        unended: Mapping[int, Unended],
+        session: str,
+        checked: Checked | None,
+    ) -> None:
         self._store = store
         self._traces = traces
         self._unended = unended
         self._session = session
+        self._checked = checked
         self._spans = store.spans
         self._texts = store.names.texts
         self._known = KnownCalls(store)
@@ -419,7 +430,7 @@ class _Explanation:
     def _origins(self, trace: int, failed: Sequence[int]) -> Iterator[tuple[int, bool]]:
         """Yield the span where each exception of a trace began, and whether another attempt made it good."""
         tree, wanted = self._store.tree(trace), {*failed}
-        nodes = [node for node, row in enumerate(tree.rows) if row in wanted]
+        nodes = [node for node in tree.in_order() if node < len(tree.rows) and tree.rows[node] in wanted]
         index_of, rows = {node: index for index, node in enumerate(nodes)}, [tree.rows[node] for node in nodes]
         above = list[int]()
         for node in nodes:
@@ -499,7 +510,7 @@ class _Explanation:
             spans, table = asked.spans, asked.trace_table
             keys = ((row, (table.trace_id(spans.trace[row]), spans.span_id[row])) for row in range(len(spans)))
             unended = {row: ids[key] for row, key in keys if key in ids}
-        report = diagnose(asked, tell, self._session, unended)
+        report = self._checked or diagnose(asked, tell, self._session, unended)
         found = [finding for finding in report.findings if is_whole or finding.kind is not Kind.SAMPLING]
         for topic in (Topic.UNSEEN, Topic.MISSING):
             for finding in found:

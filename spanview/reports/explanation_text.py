@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from spanview.reports.explanation import Statement
     from spanview.reports.report import Report
 
-_HEADINGS: Final = {
+HEADINGS: Final = {
     Topic.TIME: "What took the time",
     Topic.UNUSUAL: "What took longer than usual",
     Topic.FAILED: "What failed",
@@ -34,6 +34,7 @@ _HEADINGS: Final = {
     Topic.UNSEEN: "What was lost, or not seen to run",
     Topic.MISSING: "What is missing, or wrong with the files",
 }
+"""What stands above the sentences of each topic."""
 _INDENT: Final = "  "
 _INNER: Final = "    "
 _SAYS_SO: Final = ("likely", "not sure", "unknown")
@@ -55,8 +56,8 @@ def lines_of(statements: Sequence[Statement], width: int) -> Iterator[list[Expla
     topics = set[Topic]()
     for said in statements:
         lines = list[ExplanationLine]()
-        if said.topic not in topics and said.topic in _HEADINGS:
-            lines.append(ExplanationLine(_HEADINGS[said.topic], None, HEAD))
+        if said.topic not in topics and said.topic in HEADINGS:
+            lines.append(ExplanationLine(HEADINGS[said.topic], None, HEAD))
         topics.add(said.topic)
         about = said.topic is Topic.ABOUT
         is_sure = said.certainty is Certainty.CERTAIN or any(word in said.text for word in _SAYS_SO)

@@ -211,7 +211,10 @@ def test_what_is_known_of_calls_is_found_once(monkeypatch: pytest.MonkeyPatch) -
         assert len(blocks_of(page_of(store))) > 2
         return Looked.whole, len(tested)
 
-    assert looks(8) == looks(64)
+    (few_looks, few_tested), (many_looks, many_tested) = looks(8), looks(64)
+    # What is said in sentences is more of fewer traces.
+    assert many_looks <= few_looks
+    assert many_tested == few_tested
 
 
 def test_traces_are_stitched_at_once() -> None:

@@ -43,7 +43,8 @@ pytestmark = pytest.mark.xdist_group("browser")
 
 FIXTURES: Final = Path(__file__).parents[2] / "fixtures"
 RECORDINGS: Final = sorted(path.parent.name for path in FIXTURES.glob("*/spans"))
-FIGURES: Final = ("total_ns", "self_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns")
+HEADS: Final = {head: f"{head.lower()}_ns" for head in ("TOTAL", "SELF", "MIN", "P50", "P95", "P99", "MAX")}
+"""Heads of statistics, and what `stats --json` calls the figures."""
 HOSTILE_HTML: Final = (
     "<script>document.title = 'acted'; alert(1)</script><img src=x onerror=alert(2)><svg onload=alert(3)>"
     "</script><!--<script>--><style>*{display:none}</style><iframe srcdoc=x></iframe>"
@@ -110,8 +111,12 @@ def test_the_figures_are_those_of_the_commands(name: str, windows: Windows, tmp_
     store = load_store([str(folder)])
     table = store.trace_table
     with shown(windows, path, "#stats") as look:
-        assert sorted(row[1:] for row in look.rows()) == sorted(
-            [f"{group['count']:,}", f"{group['errors'] or ''}", *(duration(group[figure]) for figure in FIGURES)]
+        heads = [text.split(" ")[0] for text in look.texts(".heads button")]
+        assert {"COUNT", "TOTAL", "MAX"} <= {*heads}
+        assert ("ERRORS" in heads) is any(group["errors"] for group in groups)
+        shown_rows = [dict(zip(heads, row, strict=True)) for row in look.rows()]
+        assert sorted([row["COUNT"], row.get("ERRORS", ""), *map(row.get, HEADS)] for row in shown_rows) == sorted(
+            [f"{group['count']:,}", f"{group['errors'] or ''}", *(duration(group[figure]) for figure in HEADS.values())]
             for group in groups
         )
         look.press("t")
@@ -131,6 +136,43 @@ def test_the_figures_are_those_of_the_commands(name: str, windows: Windows, tmp_
         assert len(look.rows()) == min(len(tree), 1000)
 
 
+def test_reports_are_tables(windows: Windows, tmp_path: Path) -> None:
+    """Calls, requests and workers have the rows of `stats`, and their keys; a click on a head sorts by it."""
+    path = tmp_path / "page.html"
+    folder = FIXTURES / "ray-events-hook"
+    assert spanview("export", "--format", "html", "-o", path, folder).status == 0
+    words = {"calls": "ray", "workers": "ray-worker"}
+    counts = {
+        view: len(json.loads(spanview("stats", "--by", by, "--json", folder).output)["rows"])
+        for view, by in words.items()
+    }
+    with shown(windows, path) as look:
+        for key, view in (("A", "calls"), ("L", "workers")):
+            look.press(key)
+            look.until(f"location.hash === '#{view}' && document.querySelector('.heads')")
+            assert len(look.rows()) == counts[view]
+        look.press("A")
+        look.until("location.hash === '#calls'")
+        calls = [row[1] for row in look.rows()]
+        look.page.click(".heads >> text=CALLS")
+        assert [int(row[1]) for row in look.rows()] == sorted(map(int, calls), reverse=True)
+        look.press("H")
+        assert look.page.evaluate("location.hash") == "#calls"
+
+
+def test_the_page_begins_with_what_took_the_time(windows: Windows, tmp_path: Path) -> None:
+    """The sentences of `explain` stand above the traces, folded but for the first; each leads to its span."""
+    with shown(windows, page_of(tmp_path, drawing())) as look:
+        said = json.loads(spanview("explain", "--json", tmp_path / "spans").output)["rows"]
+        assert look.texts(".explanation summary") == [said[1]["text"]]
+        assert not look.page.locator(".explanation p").first.is_visible()
+        look.press("x")
+        for row in said:
+            assert any(row["text"] in text for text in look.texts(".explanation p")), row
+        look.page.click(".explanation a >> nth=-1")
+        look.until("document.querySelector('.ruler')")
+
+
 def test_durations_are_rounded_alike(windows: Windows, tmp_path: Path) -> None:
     """Each duration is written as Python writes it, ties included."""
     lengths_us = [0, 1, 999, 1000, 9_995, 9_994.9, 12_345, 100_500, 101_500, 99_950, 2_125, 2_135, 1_005, 59_999_000]
@@ -138,7 +180,7 @@ def test_durations_are_rounded_alike(windows: Windows, tmp_path: Path) -> None:
     build = Builder()
     spans = [build.span(f"s{number}", trace=number + 1, duration=us) for number, us in enumerate(lengths_us)]
     with shown(windows, page_of(tmp_path, spans), "#stats") as look:
-        by_name = {row[0]: row[3] for row in look.rows()}
+        by_name = {row[0]: row[2] for row in look.rows()}
     assert by_name == {f"s{number}": duration(round(us * 1000)) for number, us in enumerate(lengths_us)}
 
 
@@ -439,7 +481,7 @@ def test_links_to_spans(windows: Windows, tmp_path: Path) -> None:
 def test_mouse(windows: Windows, tmp_path: Path) -> None:
     """A click opens a trace and selects a span, a drag on the ruler zooms, and a double click shows all again."""
     with shown(windows, page_of(tmp_path, drawing())) as look:
-        look.page.click("text=run")
+        look.page.click(".row >> text=run")
         look.until("document.querySelector('.ruler')")
         look.page.locator(".row", has_text="work").click()
         assert look.selected == "work"

@@ -1,40 +1,60 @@
-"""What a page says of all its traces: statistics, findings, and problems of files."""
+"""What a page says of all its traces: in sentences, by the tables of reports, findings, and problems of files."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
-from spanview.analysis.diagnosis.finding import Kind
+from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
-from spanview.analysis.stats import statistics
+from spanview.analysis.ray.call_groups import CallsBy
 from spanview.index.part import part_of
+from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id, format_trace_id
+from spanview.reports.calls import calls_report
+from spanview.reports.explanation import Topic, explanation
+from spanview.reports.explanation_text import HEADINGS
+from spanview.reports.serve import requests_report, serve_report
+from spanview.reports.statistics import statistics_report
+from spanview.reports.table import INTEGER, INTEGERS, NUMBER, TIME_NS, Ranks
+from spanview.reports.workers import workers_report
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from spanview.analysis.diagnosis.finding import Finding
-    from spanview.analysis.stats import Group
+    from spanview.analysis.diagnosis.report import Report as Checked
+    from spanview.analysis.ray.unended import Unended
     from spanview.exports.surroundings import Surroundings
     from spanview.index.store import Store
+    from spanview.reports.explanation import Statement
+    from spanview.reports.report import AnyReport
+    from spanview.reports.table import TableColumn
 
 _GROUPINGS: Final = ("name", "service", "kind")
-_FIGURES: Final = ("count", "errors", "total_ns", "self_ns", "min_ns", "p50_ns", "p95_ns", "p99_ns", "max_ns")
-_MAX_GROUPS: Final = 10_000
+_MAX_ROWS: Final = 10_000
+"""Of a table."""
 _MAX_TEXT_LENGTH: Final = 1_000
 _MAX_PROBLEMS: Final = 200
+_TEXT: Final = "text"
+_WIDE, _NARROW, _NAME = 150, 100, 30
+"""Cells of a wide table, of a narrow one, and of a name."""
 
 
-def conclusions(store: Store, traces: Sequence[int], around: Surroundings) -> dict[str, Any]:
-    """Return what `stats` and `check` say of some traces, as the page's script reads it."""
+def conclusions(
+    store: Store, traces: Sequence[int], around: Surroundings, unended: Mapping[int, Unended]
+) -> dict[str, Any]:
+    """Return what is known of some traces together, as the page's script reads it."""
     is_everything = len(traces) == len(store.trace_table)
     part = store if is_everything else part_of(store, traces)
-    report = diagnose(part, session=around.session, unended=around.unended_in(part), given=around.paths)
+    of_part = unended if is_everything else around.unended_in(part)
+    report = diagnose(part, session=around.session, unended=of_part, given=around.paths)
+    chosen = None if is_everything else traces
     # That few requests are left of all says nothing of how many were traced.
     findings = [finding for finding in report.findings if is_everything or finding.kind is not Kind.SAMPLING]
     return {
-        "statistics": {by: _groups(store, by, None if is_everything else traces) for by in _GROUPINGS},
+        "explanation": [*_sentences(store, chosen, around, unended, report if is_everything else None)],
+        "reports": _reports(part, of_part),
         "summary": asdict(report.summary),
         "findings": [*map(_finding, findings)],
         "problems": [
@@ -45,18 +65,76 @@ def conclusions(store: Store, traces: Sequence[int], around: Surroundings) -> di
     }
 
 
-def _groups(store: Store, by: str, traces: Sequence[int] | None) -> list[list[object]]:
-    """Return the groups of spans by something: the key, then the figures that `stats` has of each."""
-    return [
-        [(group.key or "")[:_MAX_TEXT_LENGTH], *_figures(group)]
-        for group in statistics(store, by, traces)[:_MAX_GROUPS]
-    ]
+def _sentences(
+    store: Store,
+    traces: Sequence[int] | None,
+    around: Surroundings,
+    unended: Mapping[int, Unended],
+    checked: Checked | None,
+) -> Iterator[list[object]]:
+    """Yield what is explained: heading, sentence, whether it is likely, how bad it is, and its trace and span."""
+    report = explanation(store, traces, unended=unended, session=around.session, checked=checked)
+    for said in report.rows:
+        is_likely = said.certainty is Certainty.LIKELY
+        heading = HEADINGS.get(said.topic, "")
+        yield [heading, said.text[:_MAX_TEXT_LENGTH], is_likely, _shade(said), *_ids(store, said)]
 
 
-def _figures(group: Group) -> list[int | None]:
-    """Return the figures of a group; no time is known where no span has an end."""
-    has_times = group.no_end < group.count
-    return [getattr(group, figure) if has_times or not figure.endswith("_ns") else None for figure in _FIGURES]
+def _shade(said: Statement) -> str:
+    return said.severity.value if said.severity is not None else "error" if said.topic is Topic.FAILED else ""
+
+
+def _ids(store: Store, said: Statement) -> tuple[str, str]:
+    trace_id = store.trace_table.trace_id(said.trace) if said.trace >= 0 else 0
+    span_id = "" if said.row == NO_ROW else format_span_id(store.spans.span_id[said.row])
+    return (format_trace_id(trace_id) if trace_id else "", span_id)
+
+
+def _reports(store: Store, unended: Mapping[int, Unended]) -> dict[str, dict[str, Any]]:
+    """Return the tables of each view, by what they group by; those without rows are left out."""
+    calls = {by.value: calls_report(store, by=by, unended=unended) for by in CallsBy}
+    views: dict[str, Mapping[str, AnyReport]] = {
+        "stats": {by: statistics_report(store, by) for by in _GROUPINGS},
+        "calls": calls if calls[CallsBy.FUNCTION.value].rows else {},
+        "requests": {"route": serve_report(store), "request": requests_report(store)},
+        "workers": {"worker": workers_report(store)},
+    }
+    return {
+        view: {by: _table(report) for by, report in reports.items() if report.rows} for view, reports in views.items()
+    }
+
+
+def _table(report: AnyReport) -> dict[str, Any]:
+    """Return a report's columns, each with its head, what its values are, and whether it needs room; and its rows."""
+    table, rows = report.table, report.rows[:_MAX_ROWS]
+    there = [column for column in table.columns if column.is_shown and column.schema is not INTEGERS]
+    # What would be empty is left out, and what a terminal of such a width has no room for.
+    there = [column for column in there if column.parts is not None or any(map(column.text, rows))]
+    wide, narrow = (
+        {column for _, column in table._replace(columns=there).fit(cells, table.first, _NAME).heads()}
+        for cells in (_WIDE, _NARROW)
+    )
+    columns = [column for column in there if column in wide]
+    ways = [_way(column) for column in columns]
+    first = table.first_order
+    return {
+        "columns": [
+            [" ".join(filter(None, (column.family, column.head))), kind, column not in narrow]
+            for column, (kind, _) in zip(columns, ways, strict=True)
+        ],
+        "order": [next((at for at, column in enumerate(columns) if column.key == first.key), 0), first.descending],
+        "rows": [[value(row) for _, value in ways] for row in rows],
+    }
+
+
+def _way(column: TableColumn[Any]) -> tuple[str, Any]:
+    """Return what a column's values are, and what makes them of rows."""
+    kinds = {id(TIME_NS): "time", id(INTEGER): "count", id(NUMBER): "share"}
+    kind = _TEXT if column.ranks is Ranks.MOMENTS else kinds.get(id(column.schema), _TEXT)
+    if kind != _TEXT:
+        return kind, column.json_value
+    text = column.called or (column.text if column.parts is None else column.json_value)
+    return kind, lambda row: str(text(row) or "")[:_MAX_TEXT_LENGTH]
 
 
 def _finding(finding: Finding) -> list[object]:

@@ -418,8 +418,9 @@ class TracesView {
       this.draw_plot();
     };
     this.list.pressed = index => { location.hash = trace_key(this.listed[index]); };
+    this.explained = explanation();
     main.replaceChildren(
-      make("div.bar", this.find, this.failed, this.counted), this.plot, make("div.split", this.list.element),
+      this.explained, make("div.bar", this.find, this.failed, this.counted), this.plot, make("div.split", this.list.element),
     );
     document.title = `${count(data.count, "trace")} · spanview`;
     this.apply(this.current);
@@ -452,6 +453,10 @@ class TracesView {
     const current = this.listed[this.list.cursor];
     this.put_in_order();
     this.list.set_count(this.listed.length, this.listed.indexOf(current));
+  }
+  toggle_explanation() {
+    if (current !== this) location.hash = "";
+    if (this.explained) this.explained.open = !this.explained.open;
   }
   toggle_failed() {
     this.only_failed = !this.only_failed;
@@ -1292,76 +1297,106 @@ function section(title, number, content, is_open = false) {
   return element;
 }
 
-// -- statistics -------------------------------------------------------------------------------------------------------
+// -- the tables of reports --------------------------------------------------------------------------------------------
 
-class StatisticsView {
-  constructor() {
-    const figure = (text, index, of = duration) => ({ key: index, text, width: "minmax(64px, 96px)", number: true, show: of, wide: [5, 6, 8].includes(index) });
-    const blank = number => (number ? whole(number) : "");
-    this.columns = [
-      { key: 0, text: "NAME", width: "minmax(140px, 1fr)" }, figure("COUNT", 1, whole), figure("ERRORS", 2, blank), figure("TOTAL", 3), figure("SELF", 4),
-      figure("MIN", 5), figure("P50", 6), figure("P95", 7), figure("P99", 8), figure("MAX", 9),
-    ];
-    this.order = { key: 3, up: false };
-    this.by = "name";
+const WRITTEN = { text: visible, count: number => (number ? whole(number) : ""), time: duration, share: number => (number === null ? "–" : `${Math.round(100 * number)}%`) };
+/** What the rows of these are searched for in the list of traces. */
+const SEARCHED = ["name", "service", "function"];
+
+/** The reports of one view: one for each thing that it groups by. */
+class ReportView {
+  constructor(title, reports) {
+    this.title = title;
+    this.reports = reports;
+    this.by = Object.keys(reports)[0];
   }
   open(main) {
-    this.buttons = Object.keys(data.statistics).map(by => button(by, `group by ${by} (b)`, () => this.group(by)));
+    this.buttons = Object.keys(this.reports).map(by => button(by, `group by ${by} (b)`, () => this.show(by)));
     this.counted = make("span.count");
+    this.main = main;
+    document.title = `${this.title} · spanview`;
+    this.show(this.by);
+  }
+  close() { this.list?.close(); }
+  show(by) {
+    this.list?.close();
+    this.by = by;
+    const { columns, order: [key, down], rows } = this.reports[by];
+    this.columns = columns.map(([text, kind, wide], place) => ({
+      key: place, text, wide, number: kind !== "text", show: WRITTEN[kind], error: /ERR|FAIL|LOST/.test(text),
+      width: kind === "text" ? `minmax(${place ? 80 : 180}px, ${place && place < columns.length - 1 ? "200px" : "1fr"})` : "minmax(76px, 110px)",
+    }));
+    this.rows = [...rows];
+    this.order = { key, up: !down };
+    for (const one of this.buttons) one.setAttribute("aria-pressed", one.textContent === by);
+    set(this.counted, count(rows.length, "row"));
     this.list = new List({
-      id: "group", label: "statistics", columns: grid_of(this.columns), heads: sortable_heads(this.columns, this.order, key => this.sort(key)),
+      id: "row", label: this.title, columns: grid_of(this.columns), heads: sortable_heads(this.columns, this.order, key => this.sort(key)),
       build: () => {
-        const cells = this.columns.map(column => make(`span${column.number ? ".number" : ""}${column.wide ? ".wide" : ""}${column.key === 2 ? ".error" : ""}`));
+        const cells = this.columns.map(column => make(`span${column.number ? ".number" : ""}${column.wide ? ".wide" : ""}${column.error ? ".error" : ""}`));
         for (const cell of cells) cell.setAttribute("role", "gridcell");
         return make("div", ...cells);
       },
-      fill: (element, index) => {
-        const group = this.groups[index];
-        this.columns.forEach((column, place) => set(element.children[place], place ? column.show(group[place]) : visible(group[0]) || (this.by === "name" ? "(no name)" : "(none)")));
-        element.firstChild.title = visible(group[0]);
-      },
+      fill: (element, index) => this.columns.forEach((column, place) => {
+        const text = column.show(this.rows[index][place]), cell = element.children[place];
+        set(cell, text || (place ? "" : "(none)"));
+        if (!column.number) cell.title = text;
+      }),
       opened: index => this.show_traces(index),
     });
     this.list.resized = () => this.list.element.style.setProperty("--columns", grid_of(this.columns));
-    main.replaceChildren(make("div.bar", make("span.dim", "group by"), ...this.buttons, this.counted), make("div.split", this.list.element));
-    document.title = "Statistics · spanview";
-    this.group(this.by);
-  }
-  close() { this.list.close(); }
-  group(by) {
-    this.by = by;
-    for (const one of this.buttons) one.setAttribute("aria-pressed", one.textContent === by);
-    this.groups = [...data.statistics[by]];
-    this.columns[0].text = by.toUpperCase();
-    set(this.counted, count(this.groups.length, "group"));
+    this.main.replaceChildren(make("div.bar", make("span.dim", "group by"), ...this.buttons, this.counted), make("div.split", this.list.element));
     this.put_in_order();
+    this.list.element.focus({ preventScroll: true });
   }
   next_group() {
-    const all = Object.keys(data.statistics);
-    this.group(all[(all.indexOf(this.by) + 1) % all.length]);
+    const all = Object.keys(this.reports);
+    this.show(all[(all.indexOf(this.by) + 1) % all.length]);
   }
   sort(key, up) {
-    this.order = { key, up: up ?? (key === this.order.key ? !this.order.up : key === 0) };
+    this.order = { key, up: up ?? (key === this.order.key ? !this.order.up : !this.columns[key].number) };
     this.put_in_order();
   }
   put_in_order() {
     const { key, up } = this.order, sign = up ? 1 : -1;
-    this.groups.sort((a, b) => sign * compare(a[key], b[key]));
+    this.rows.sort((a, b) => sign * compare(a[key], b[key]));
     show_order(this.columns, this.order);
-    this.list.set_count(this.groups.length, 0);
+    this.list.set_count(this.rows.length, 0);
   }
-  /** List the traces in which a name or a service is. */
+  /** List the traces in which a name, a service or a function is. */
   show_traces(index) {
-    if (this.by === "kind") return;
-    views.traces.filter_by(this.groups[index][0].toLowerCase());
+    if (!SEARCHED.includes(this.by)) return;
+    views.traces.filter_by(this.rows[index][0].toLowerCase());
     location.hash = "";
   }
   back() { return false; }
   next_error() {
-    const index = this.groups.findIndex((group, place) => place > this.list.cursor && group[2]);
-    const first = index < 0 ? this.groups.findIndex(group => group[2]) : index;
+    const bad = row => this.columns.some(column => column.error && column.number && row[column.key]);
+    const index = this.rows.findIndex((row, place) => place > this.list.cursor && bad(row));
+    const first = index < 0 ? this.rows.findIndex(bad) : index;
     if (first < 0) say("no errors"); else this.list.go(first, true);
   }
+}
+
+/** What took the time, what failed, what is missing; its first line stands above the list of traces, the rest is folded. */
+function explanation() {
+  const said = data.explanation.map(([heading, text, likely, shade, trace, span]) => ({ heading, text: `${likely && !/likely|not sure|unknown/.test(text) ? "likely: " : ""}${visible(text)}`, shade, trace, span }));
+  const first = said.find(({ heading }) => heading) ?? said[0];
+  if (!first) return "";
+  const lines = [];
+  let above = "";
+  for (const { heading, text, shade, trace, span } of said) {
+    if (heading !== above) lines.push(make("h3", heading));
+    above = heading;
+    const line = make(`p${["error", "warning"].includes(shade) ? `.${shade}` : ""}`, text);
+    if (data.numbers.has(trace)) {
+      const link = make("a.mono", span ? ` span ${span}` : " trace");
+      link.href = `#${trace}${span ? `/${span}` : ""}`;
+      line.append(link);
+    }
+    lines.push(line);
+  }
+  return make("details.explanation", make("summary", first.text), ...lines);
 }
 
 // -- what check found -------------------------------------------------------------------------------------------------
@@ -1415,14 +1450,14 @@ function route() {
   if (trace !== undefined) {
     current = new TraceView(trace);
     views.traces.current = trace;
-  } else current = new Map([["stats", views.stats], ["check", views.check]]).get(where) ?? views.traces;
+  } else current = (where && views[where]) || views.traces;
   current.open(main);
   if (span && trace !== undefined) find_span(current, span);
   else if (trace !== undefined && at_error) current.first_error();
   else if (where && current === views.traces) say("this page has no such trace");
   at_error = false;
   for (const link of document.querySelectorAll("#views a")) {
-    const is_it = link.hash === (current === views.stats ? "#stats" : current === views.check ? "#check" : "") || (link.hash === "" && current instanceof TraceView);
+    const is_it = views[link.hash.slice(1) || "traces"] === current || (link.hash === "" && current instanceof TraceView);
     if (is_it) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
   (current.list?.element ?? main.firstChild).focus({ preventScroll: true });
@@ -1430,6 +1465,10 @@ function route() {
 function find_span(view, id) {
   for (let row = view.first; row < view.last; row++) if (span_id(row) === id) { view.go_to(row); return; }
   say("this trace has no such span");
+}
+/** Show a view, or the traces where it is shown. */
+function toggle(view) {
+  if (views[view]) location.hash = current === views[view] ? "" : view; else say(`no ${view} here`);
 }
 function back() {
   if (current.back?.()) return;
@@ -1473,10 +1512,14 @@ const KEYS = [
   ["0", ["0"], "the whole trace", on(TraceView, view => view.show(view.whole))],
   ["s S", ["s"], "sort by the next column; reverse the order", () => next_order(1)],
   ["", ["S"], "", () => next_order(0)],
-  ["b", ["b"], "group by the next key", on(StatisticsView, view => view.next_group())],
+  ["b", ["b"], "group by the next key", on(ReportView, view => view.next_group())],
   ["y", ["y"], "copy the span id, or the trace id", copy_id],
-  ["t", ["t"], "statistics", () => { location.hash = current === views.stats ? "" : "stats"; }],
-  ["!", ["!"], "findings and problems", () => { location.hash = current === views.check ? "" : "check"; }],
+  ["t A H L", ["t"], "statistics, calls, requests, workers", () => toggle("stats")],
+  ["", ["A"], "", () => toggle("calls")],
+  ["", ["H"], "", () => toggle("requests")],
+  ["", ["L"], "", () => toggle("workers")],
+  ["x", ["x"], "what took the time, what failed and what is missing, above the traces", () => views.traces.toggle_explanation()],
+  ["!", ["!"], "findings and problems", () => toggle("check")],
   ["T", ["T"], "light or dark", next_theme],
   ["?", ["?"], "these keys", show_help],
 ];
@@ -1546,10 +1589,14 @@ async function begin() {
   details.find();
   const bad = data.findings.filter(([, severity]) => severity !== "info").length;
   const link = (text, hash) => { const element = make("a", text); element.href = `#${hash}`; return element; };
-  document.getElementById("views").replaceChildren(link("Traces", ""), link("Stats", "stats"), link(bad ? `Check ${whole(bad)}` : "Check", "check"));
+  const titles = { stats: "Stats", calls: "Calls", requests: "Requests", workers: "Workers" };
+  const reports = Object.entries(data.reports).filter(([, tables]) => Object.keys(tables).length);
+  document.getElementById("views").replaceChildren(
+    link("Traces", ""), ...reports.map(([view]) => link(titles[view], view)), link(bad ? `Check ${whole(bad)}` : "Check", "check"));
   const errors = data.traces.errors.reduce((sum, number) => sum + number, 0), spans = data.traces.spans.reduce((sum, number) => sum + number, 0);
   set(document.getElementById("totals"), `${count(data.count, "trace")} · ${count(spans, "span")}${errors ? ` · ✖ ${count(errors, "error")}` : ""}`);
-  Object.assign(views, { traces: new TracesView(), stats: new StatisticsView(), check: new CheckView() });
+  Object.assign(views, { traces: new TracesView(), check: new CheckView() },
+    Object.fromEntries(reports.map(([view, tables]) => [view, new ReportView(titles[view], tables)])));
   document.getElementById("theme").addEventListener("click", next_theme);
   document.getElementById("keys").addEventListener("click", show_help);
   addEventListener("keydown", pressed);

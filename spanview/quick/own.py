@@ -3,7 +3,7 @@
 A line is taken if all is in it that spanview writes, and in its order; attributes, events and where the span was read
 from are skipped. Any other line is for the general decoder.
 
-Source: `spanview/formats/own/write.py`.
+Source: `spanview/formats/own/write.py`, `spanview/exports/tree_facts.py`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ _SKIPPED: Final = ('attributes":{', 'events":[', 'links":[', 'extra":{', 'source
 _KNOWN: Final = ('status":{', 'resource":{', 'trace_state":{', 'warnings":[', 'scope":{')
 _STATUS, _RESOURCE = "01"
 """Places of those that are in columns."""
-_SCALARS: Final = rb'(?:duration|self_time)_ns":(?:null|-?(?:0|[1-9][0-9]*))|scope":null'
+_SCALARS: Final = (
+    rb'(?:duration|self_time)_ns":(?:null|-?(?:0|[1-9][0-9]*))|scope":null'
+    rb'|wait_ns":(?:0|[1-9][0-9]*)|waited_for":"[a-z_]+"|on_critical_path":true'
+)
 MIN_BYTES: Final = len(orjson.dumps(_SPAN))
 
 

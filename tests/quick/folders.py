@@ -270,6 +270,8 @@ def own_line(dice: random.Random, document: Document, *, odd: float) -> bytes:
         value["scope"] = _OWN_VALUES["scope"][1]
     if dice.random() < 0.3:
         value = {**value, "extra": {"flags": 256}, "source": value.pop("source"), "warnings": value.pop("warnings")}
+    if dice.random() < 0.4:
+        value |= {"wait_ns": dice.choice((0, 7, 10**9)), "waited_for": "worker_start", "on_critical_path": True}
     if dice.random() < 0.2:
         value["end_time"] = value["duration_ns"] = None
     if dice.random() < 0.2 and value["end_time"]:

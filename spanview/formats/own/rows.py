@@ -25,6 +25,8 @@ _KEYS: Final = (
     *("trace_state", "resource", "scope", "warnings"),
 )
 """Of a span, those that a row is made of."""
+_MORE: Final = frozenset(("extra", "wait_ns", "waited_for", "on_critical_path"))
+"""Keys that only some have, and no row needs."""
 _ALL: Final = frozenset((*_KEYS, "trace_id", "duration_ns", "self_time_ns", "source"))
 _fields: Final = itemgetter(*_KEYS)
 _TYPES: Final = (str, dict, dict, list, list, dict, dict, list)
@@ -37,7 +39,7 @@ _KEPT: Final = frozenset(("bad_id", "odd_value"))
 
 def kept_quickly(document: dict[str, Any]) -> Row | None:
     """Return the row of a line with one span; None for anything else, and for what isn't usual."""
-    if len(document) - ("extra" in document) != len(_ALL) or not document.keys() >= _ALL:
+    if len(document) - len(document.keys() & _MORE) != len(_ALL) or not document.keys() >= _ALL:
         return None
     return _row(document["trace_id"], document)
 

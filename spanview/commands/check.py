@@ -38,7 +38,7 @@ from spanview.sources.unended import unended_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from spanview.analysis.diagnosis.report import Report
+    from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.query.aggregate import Limited
     from spanview.analysis.query.gate import Gate
     from spanview.analysis.ray.unended import Unended
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from spanview.display.shades import Paint
     from spanview.index.store import Store
     from spanview.model.problems import Problem
-    from spanview.reports.report import Report as TableReport
+    from spanview.reports.report import Report
 
 _NOTHING_TO_MATCH = 2
 """The exit status where no query of `--fail-on` could match a span."""
@@ -92,7 +92,7 @@ def run(options: Options) -> int:
     return verdict.status
 
 
-def diagnosis(store: Store, options: Options, unended: Mapping[int, Unended], *, is_whole: bool) -> Report:
+def diagnosis(store: Store, options: Options, unended: Mapping[int, Unended], *, is_whole: bool) -> Diagnosis:
     """Return what is found in a store that may be a part of what was read from the PATHs."""
     session = latest_session(options.environment)
     report = diagnose(store, session=session, unended=unended, given=options.paths)
@@ -141,7 +141,7 @@ def _counts(severity: Severity, least: str) -> bool:
     return least != NO_SEVERITY and [*Severity].index(severity) >= [*Severity].index(Severity(least))
 
 
-def _verdict(report: Report, gates: Sequence[Gate], options: Options) -> Verdict:
+def _verdict(report: Diagnosis, gates: Sequence[Gate], options: Options) -> Verdict:
     found = [(finding.severity, finding.kind.value) for finding in report.findings]
     found += dict.fromkeys((problem.severity, problem.kind.value) for problem in report.problems)
     bad = [
@@ -179,7 +179,7 @@ def _row(gate: Gate, *, allow_empty: bool) -> GateRow:
     )
 
 
-def _cases(report: Report, least: str) -> Iterator[Case]:
+def _cases(report: Diagnosis, least: str) -> Iterator[Case]:
     """Yield all that may be found, and what was."""
     found = {finding.kind: finding for finding in report.findings}
     for kind in Kind:
@@ -214,7 +214,7 @@ def _say(gate: Gate, *, allow_empty: bool) -> None:
         say(f"--fail-on {gate.text}: {'; '.join(miss_lines(gate.misses))}")
 
 
-def _print(part: Store, report: Report, verdict: Verdict, gates: TableReport[GateRow], options: Options) -> None:
+def _print(part: Store, report: Diagnosis, verdict: Verdict, gates: Report[GateRow], options: Options) -> None:
     findings = findings_report(report.findings)
     if options.format == JSON:
         document = {
@@ -238,7 +238,7 @@ def _print(part: Store, report: Report, verdict: Verdict, gates: TableReport[Gat
         print_report(findings, options)
 
 
-def _print_report(store: Store, report: Report, paint: Paint) -> None:
+def _print_report(store: Store, report: Diagnosis, paint: Paint) -> None:
     def noted(number: int) -> str:
         return paint(f"{number:>12,}", WARNING if number else "")
 

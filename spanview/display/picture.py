@@ -10,7 +10,7 @@ Stretch: TypeAlias = tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class PictureRow:
     """One row of a waterfall; all its texts are safe to print."""
 
     depth: int
@@ -60,7 +60,7 @@ class Picture:
     first_ns: int
     """Where the line of time begins, in nanoseconds after the trace's start."""
     last_ns: int
-    rows: tuple[Row, ...]
+    rows: tuple[PictureRow, ...]
     left_out: str
     """How much is not drawn, in words; empty where everything is."""
     color_by: str

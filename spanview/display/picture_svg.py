@@ -20,7 +20,7 @@ from spanview.display.units import duration_by
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from spanview.display.picture import Picture, Row, Stretch
+    from spanview.display.picture import Picture, PictureRow, Stretch
 
 _CELL: Final = 7.3
 """Pixels that a character of the reader's monospace font takes at the most."""
@@ -77,7 +77,7 @@ def svg_chunks(pictures: Sequence[Picture]) -> Iterator[bytes]:
     yield b"</svg>\n"
 
 
-def _cells_of(row: Row) -> int:
+def _cells_of(row: PictureRow) -> int:
     levels = min(row.depth, _MAX_DRAWN_LEVELS) * _LEVEL / _CELL
     return round(levels) + len(row.arrow) + cell_len(row.name) + cell_len(row.marks[0]) + 2
 
@@ -131,7 +131,7 @@ class _Sheet:
             if edges[0] + _MIN_TIME_WIDTH < x < edges[1] - 1.5 * _MIN_TIME_WIDTH:
                 yield _text(x, y, duration_by(ns, times.step), "d m")
 
-    def _row(self, row: Row, y: int, *, is_lit: bool) -> Iterator[str]:
+    def _row(self, row: PictureRow, y: int, *, is_lit: bool) -> Iterator[str]:
         base, x = y + 14, _MARGIN + min(row.depth, _MAX_DRAWN_LEVELS) * _LEVEL
         yield f"<g><title>{escape(row.about)}</title>"
         lead = f"{row.depth}│ {row.arrow}" if row.depth > _MAX_DRAWN_LEVELS else row.arrow
@@ -153,7 +153,7 @@ class _Sheet:
         yield from self._bar(row, y + (_LINE - _BAR) / 2, is_lit=is_lit)
         yield "</g>"
 
-    def _bar(self, row: Row, y: float, *, is_lit: bool) -> Iterator[str]:
+    def _bar(self, row: PictureRow, y: float, *, is_lit: bool) -> Iterator[str]:
         color, lines = f'fill="{COLORS[row.color % len(COLORS)]}"', y + _BAR / 2
         # Dots stand above what runs of similar siblings, and leave room for it.
         hill = _BAR - (_DOTS if row.waits else 0)
@@ -260,7 +260,7 @@ def _cross(x: float, y: float) -> str:
     return f"M{_number(x - 4)} {_number(y + 2)}l8 8m0-8l-8 8"
 
 
-def _verticals(rows: Sequence[Row]) -> str:
+def _verticals(rows: Sequence[PictureRow]) -> str:
     """Return the lines that join siblings: one at each level, as far as rows are below it."""
     parts: list[str] = []
     opened: list[int] = []

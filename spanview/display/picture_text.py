@@ -16,7 +16,7 @@ from spanview.display.timeline import ruler
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from spanview.display.picture import Picture, Row, Stretch
+    from spanview.display.picture import Picture, PictureRow, Stretch
     from spanview.display.shades import Paint
 
 WIDTH: Final = 100
@@ -122,17 +122,17 @@ def _wrapped(parts: list[str], between: str, width: int) -> Iterator[str]:
     yield line
 
 
-def _indent(row: Row, most: int) -> str:
+def _indent(row: PictureRow, most: int) -> str:
     """Return the lines before a name; where they would take more than half of the room, the depth as a number."""
     indent = "│ " * row.depth
     return indent if len(indent) <= most // 2 else f"{row.depth}│ "
 
 
-def _cells_of(row: Row) -> int:
+def _cells_of(row: PictureRow) -> int:
     return len(row.arrow) + cell_len(row.name) + (cell_len(row.marks[0]) + 1 if row.marks[0] else 0)
 
 
-def _label(row: Row, width: int) -> str:
+def _label(row: PictureRow, width: int) -> str:
     indent = _indent(row, width)
     marks = fitting(row.marks, width - len(indent) - len(row.arrow) - 1 - min(_MIN_NAME_WIDTH, cell_len(row.name)))
     marks = f" {marks}" if marks else ""
@@ -140,7 +140,7 @@ def _label(row: Row, width: int) -> str:
     return fixed(indent + row.arrow + name_text(row.name, min(room, cell_len(row.name))) + marks, width)
 
 
-def _run(row: Row, width: int) -> str:
+def _run(row: PictureRow, width: int) -> str:
     """Return similar siblings as how many of them run at each time, where more of them wait, and where some failed."""
     cells, parts, waits = list[str](), len(row.density), _shares(row.waits, width)
     for cell in range(width):
@@ -160,7 +160,7 @@ def _run(row: Row, width: int) -> str:
     return "".join(cells)
 
 
-def _bar(row: Row, width: int) -> str:
+def _bar(row: PictureRow, width: int) -> str:
     cells = [" "] * width
     parts = [(letter, since * width, until * width) for letter, since, until in row.wait_parts]
     stretches = (row.inferred, _INFERRED), *((wait, WAIT) for wait in row.waits), (row.runs, _RUNNING)

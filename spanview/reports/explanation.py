@@ -65,7 +65,7 @@ from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColu
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from spanview.analysis.diagnosis.report import Report as Checked
+    from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.ray.calls import Call
     from spanview.analysis.ray.unended import Unended
     from spanview.analysis.telling import Tell
@@ -135,7 +135,7 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     *,
     unended: Mapping[int, Unended] = NO_UNENDED,
     session: str = SESSION,
-    checked: Checked | None = None,
+    checked: Diagnosis | None = None,
     tell: Tell = unheard,
 ) -> Report[Statement]:
     """Return what can be said of some traces, None for all.
@@ -214,7 +214,7 @@ class _Explanation:
         traces: Sequence[int],
         unended: Mapping[int, Unended],
         session: str,
-        checked: Checked | None,
+        checked: Diagnosis | None,
     ) -> None:
         self._store = store
         self._traces = traces

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hostile import ALL, RAW
-from spanview.display.picture import Picture, Row
+from spanview.display.picture import Picture, PictureRow
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.sanitise import sanitise
 from svgs import SVG, parsed, shapes, texts, titles
@@ -17,12 +17,12 @@ LEFT, TIME = 16 + 24 * 7.3 + 84 + 12, 640
 """Where the line of time begins beside narrow names, and how long it is."""
 
 
-def row(name: str = "a", depth: int = 0, *, marks: str = "", about: str = "", **drawn: Any) -> Row:
+def row(name: str = "a", depth: int = 0, *, marks: str = "", about: str = "", **drawn: Any) -> PictureRow:
     """Return a row."""
-    return Row(depth, "▾ ", name, (marks,), ("5 ms",), about or name, 0, **drawn)
+    return PictureRow(depth, "▾ ", name, (marks,), ("5 ms",), about or name, 0, **drawn)
 
 
-def picture(*rows: Row, **fields: Any) -> Picture:
+def picture(*rows: PictureRow, **fields: Any) -> Picture:
     """Return a picture of a trace of 100 ns."""
     others: dict[str, Any] = {"left_out": "", "color_by": "service", "legend": (), "is_lit": False} | fields
     return Picture("root", TITLE, 0, 100, rows, **others)
@@ -70,7 +70,7 @@ def test_a_bar_stands_in_its_time() -> None:
     ],
     ids=["inferred", "no end", "runs", "error", "event", "critical"],
 )
-def test_marks(one: Row, kind: str) -> None:
+def test_marks(one: PictureRow, kind: str) -> None:
     """Each mark is drawn once, and said what it means; without it, it isn't."""
     every = {"i", "n", "s", "x", "v", "c"}
     root = drawn(picture(one, is_lit=bool(one.lit)))

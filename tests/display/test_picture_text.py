@@ -12,24 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from spanview.display.picture import Picture, Row
+from spanview.display.picture import Picture, PictureRow
 from spanview.display.picture_text import picture_lines
 from spanview.display.shades import QUIET
 
 TITLE = "trace 1 · now · 100 ns · 2 spans · complete"
 
 
-def row(name: str = "span", *, depth: int = 0, marks: tuple[str, ...] = ("",), lasted: str = "5 ms") -> Row:
+def row(name: str = "span", *, depth: int = 0, marks: tuple[str, ...] = ("",), lasted: str = "5 ms") -> PictureRow:
     """Return a row without a bar."""
-    return Row(depth, "  ", name, marks, (lasted,), name, 0)
+    return PictureRow(depth, "  ", name, marks, (lasted,), name, 0)
 
 
-def row_with(**drawn: Any) -> Row:
+def row_with(**drawn: Any) -> PictureRow:
     """Return a row with what is drawn of it."""
-    return Row(0, "  ", "a", ("",), ("5 ms",), "a", 0, **drawn)
+    return PictureRow(0, "  ", "a", ("",), ("5 ms",), "a", 0, **drawn)
 
 
-def picture(*rows: Row, left_out: str = "", is_lit: bool = False) -> Picture:
+def picture(*rows: PictureRow, left_out: str = "", is_lit: bool = False) -> Picture:
     """Return a picture of a trace of 100 ns."""
     return Picture("a", TITLE, 0, 100, rows, left_out, "service", (), is_lit)
 
@@ -38,7 +38,7 @@ WIDTH = 16 + 10 + 2 + 20
 """With names as narrow as can be, of which 20 are left for the time."""
 
 
-def bar_of(one: Row) -> str:
+def bar_of(one: PictureRow) -> str:
     """Return the time side of a row, of 20 cells."""
     return [*picture_lines(picture(one), WIDTH)][2][WIDTH - 20 :]
 
@@ -90,7 +90,7 @@ def bar_of(one: Row) -> str:
         "nothing",
     ],
 )
-def test_bars(one: Row, expected: str) -> None:
+def test_bars(one: PictureRow, expected: str) -> None:
     """A cell is a twentieth of the time."""
     assert bar_of(one) == expected
 
@@ -120,7 +120,7 @@ def test_a_name_keeps_its_room() -> None:
 @given(
     st.lists(
         st.builds(
-            Row,
+            PictureRow,
             st.integers(0, 10**6),
             st.sampled_from(["  ", "▸ ", "▾ "]),
             st.text("ab漢 ", max_size=90),
@@ -138,7 +138,7 @@ def test_a_name_keeps_its_room() -> None:
     ),
     st.integers(40, 200),
 )
-def test_no_line_is_wider(rows: list[Row], width: int) -> None:
+def test_no_line_is_wider(rows: list[PictureRow], width: int) -> None:
     """Whatever the rows are, each stays within the columns that are asked for."""
     lines = [*picture_lines(picture(*rows), width)][1:]
     assert all(cell_len(line) <= width for line in lines[-1 - len(rows) : -1])

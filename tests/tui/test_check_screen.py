@@ -17,7 +17,7 @@ from rich.cells import cell_len
 from builders import Builder, file_of
 from spanview.analysis.diagnosis import report
 from spanview.analysis.diagnosis.finding import Finding, Kind, Place, finding_of
-from spanview.analysis.diagnosis.report import Report
+from spanview.analysis.diagnosis.report import Diagnosis
 from spanview.display.finding_text import finding_lines, place_text, wrapped
 from spanview.formats.decoder import Decoder
 from spanview.model.problems import Problem, ProblemKind, Severity, Summary
@@ -132,7 +132,7 @@ async def test_it_is_found_in_a_thread() -> None:
     """While it looks the header says how far it is; who has gone isn't called back."""
     begun = []
 
-    def slow(_store: object, tell: object, *_: object, **__: object) -> Report:
+    def slow(_store: object, tell: object, *_: object, **__: object) -> Diagnosis:
         begun.append(tell)
         while True:
             tell(0.5)  # type: ignore[operator]
@@ -149,7 +149,7 @@ async def test_it_is_found_in_a_thread() -> None:
 def test_lines_of_many_problems() -> None:
     """So many problems have lines; the rest are counted."""
     problems = [Problem(ProblemKind.TORN, f"{at}.json", at, 1, "torn") for at in range(MOST_PROBLEMS + 7)]
-    lines = lines_of(Report(Summary(), [], problems), 80, ())
+    lines = lines_of(Diagnosis(Summary(), [], problems), 80, ())
     assert sum(line.problem is not None for line in lines) == MOST_PROBLEMS
     assert lines[-1].text == "and 7 more; spanview check --json prints them all"
 
@@ -164,7 +164,7 @@ def test_hostile_names_fit(width: int) -> None:
     texts = finding_lines(finding, width)
     (place,) = [text for text in texts if text.startswith("    at ")]
     texts.remove(place)
-    lines = lines_of(Report(Summary(), [finding], [Problem(ProblemKind.TORN, HOSTILE, 1, 2, HOSTILE)]), width, ())
+    lines = lines_of(Diagnosis(Summary(), [finding], [Problem(ProblemKind.TORN, HOSTILE, 1, 2, HOSTILE)]), width, ())
     texts += [severity_text(line) + line.text for line in lines]
     assert all(text.isprintable() and cell_len(text) <= width for text in texts)
     assert place.isprintable()

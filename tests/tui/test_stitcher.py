@@ -16,7 +16,7 @@ import pytest
 from builders import Builder, Document
 from spanview.index.store import Store
 from spanview.tui.trace import stitcher
-from spanview.tui.trace.stitcher import State
+from spanview.tui.trace.stitcher import StitchState
 from spanview.tui.trace.trace_screen import TraceScreen
 from viewers import looking_at
 
@@ -76,7 +76,7 @@ def late(number: int) -> Document:
     return Builder().span("late", span=number, parent=1, start=number)
 
 
-def state_of(screen: TraceScreen) -> State:
+def state_of(screen: TraceScreen) -> StitchState:
     """Return how far the stitching is."""
     return screen.stitcher.state
 
@@ -89,18 +89,18 @@ async def test_the_states(gate: Gate) -> None:
         screen = look.screen
         assert isinstance(screen, TraceScreen)
         rows = screen.rows
-        assert state_of(screen) is State.ROOT_ONLY
+        assert state_of(screen) is StitchState.ROOT_ONLY
         assert rows.row_count == 1
         gate.open()
-        await look.until(lambda: state_of(screen) is State.IDLE and rows.row_count == 3)
+        await look.until(lambda: state_of(screen) is StitchState.IDLE and rows.row_count == 3)
         gate.shut()
         await look.grow(late(4))
         await look.until(gate.waits.is_set)
-        assert state_of(screen) is State.STITCHING
+        assert state_of(screen) is StitchState.STITCHING
         await look.grow(late(5))
-        assert state_of(screen) is State.STITCHING
+        assert state_of(screen) is StitchState.STITCHING
         gate.open()
-        await look.until(lambda: state_of(screen) is State.IDLE and rows.row_count == 5)
+        await look.until(lambda: state_of(screen) is StitchState.IDLE and rows.row_count == 5)
 
 
 async def test_what_holds_still(gate: Gate) -> None:
@@ -111,16 +111,16 @@ async def test_what_holds_still(gate: Gate) -> None:
         screen = look.screen
         assert isinstance(screen, TraceScreen)
         rows = screen.rows
-        await look.until(lambda: state_of(screen) is State.IDLE)
+        await look.until(lambda: state_of(screen) is StitchState.IDLE)
         gate.shut()
         await look.grow(late(4))
         await look.until(gate.waits.is_set)
         await look.press("space")
         gate.open()
-        await look.until(lambda: state_of(screen) is State.RESTING)
+        await look.until(lambda: state_of(screen) is StitchState.RESTING)
         assert rows.row_count == 3
         await look.press("space")
-        await look.until(lambda: state_of(screen) is State.IDLE and rows.row_count == 4)
+        await look.until(lambda: state_of(screen) is StitchState.IDLE and rows.row_count == 4)
 
 
 async def test_a_long_trace_tells_what_a_missing_parent_probably_is(gate: Gate) -> None:

@@ -35,7 +35,7 @@ DETECTORS: Final[dict[Kind, Callable[[Facts], Finding | None]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class Diagnosis:
     """What `check` reports."""
 
     summary: Summary
@@ -61,7 +61,7 @@ def diagnose(
     session: str = SESSION,
     unended: Mapping[int, Unended] = NO_UNENDED,
     given: Sequence[str] = (),
-) -> Report:
+) -> Diagnosis:
     """Return what a store holds and what is wrong with it; it may grow meanwhile.
 
     Args:
@@ -79,7 +79,7 @@ def diagnose(
             own = _named_by(finding, store, session) or (min(sessions) if len(sessions) == 1 else session)
             findings.append(replace(finding, session=own, given=given))
     findings.sort(key=lambda finding: _BY_SEVERITY.index(finding.severity))
-    return Report(_summary(facts), findings, facts.problems, facts.running, facts.open_calls)
+    return Diagnosis(_summary(facts), findings, facts.problems, facts.running, facts.open_calls)
 
 
 def spans_in_finding(store: Store, kind: Kind) -> frozenset[int]:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from spanview.analysis.diagnosis.finding import Finding
-    from spanview.analysis.diagnosis.report import Report as Checked
+    from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.ray.unended import Unended
     from spanview.exports.surroundings import Surroundings
     from spanview.index.store import Store
@@ -70,7 +70,7 @@ def _sentences(
     traces: Sequence[int] | None,
     around: Surroundings,
     unended: Mapping[int, Unended],
-    checked: Checked | None,
+    checked: Diagnosis | None,
 ) -> Iterator[list[object]]:
     """Yield what is explained: heading, sentence, whether it is likely, how bad it is, and its trace and span."""
     report = explanation(store, traces, unended=unended, session=around.session, checked=checked)

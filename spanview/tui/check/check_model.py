@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Iterator
 
     from spanview.analysis.diagnosis.finding import Finding, Kind, Place
-    from spanview.analysis.diagnosis.report import Report
+    from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.model.problems import Problem, Severity
 
 MARKS: Final = {"error": "✖", "warning": "!", "info": "·"}
@@ -50,7 +50,7 @@ class CheckLine:
     """What tells it from all others, and stays the same while counts and evidence grow."""
 
 
-def lines_of(report: Report, width: int, unfolded: Collection[Kind]) -> list[CheckLine]:
+def lines_of(report: Diagnosis, width: int, unfolded: Collection[Kind]) -> list[CheckLine]:
     """Return all lines.
 
     Args:

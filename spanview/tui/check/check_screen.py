@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from spanview.analysis.diagnosis.finding import Kind, Place
-    from spanview.analysis.diagnosis.report import Report
+    from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
 
@@ -69,8 +69,8 @@ class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
         super().__init__(rows, keys)
         self._store = store
         self._session = session
-        self.live: Live[Report] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
-        self._report: Report | None = None
+        self.live: Live[Diagnosis] = Live(self, TraceScope.everything(store), self._diagnose, self._take_report)
+        self._report: Diagnosis | None = None
         self._asking = Work(self)
         self._unfolded: set[Kind] = set()
 
@@ -94,7 +94,7 @@ class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
         yield Static(Content(""), classes="heads")
         yield self.rows
 
-    def _diagnose(self, _traces: Sequence[int] | None, tell: Tell) -> Report:
+    def _diagnose(self, _traces: Sequence[int] | None, tell: Tell) -> Diagnosis:
         """Called in a thread, which numpy comes with."""
         from spanview.analysis.diagnosis.report import diagnose
 
@@ -115,7 +115,7 @@ class CheckScreen(ReportScreen[CheckLine], on=On.CHECK, view=View.CHECK):
         self._show()
         self._say_summary()
 
-    def _take_report(self, report: Report) -> None:
+    def _take_report(self, report: Diagnosis) -> None:
         self._report = report
         self._say_summary()
         self._show()

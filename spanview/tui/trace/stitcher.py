@@ -32,7 +32,7 @@ _REST_PER_WORK: Final = 2.0
 _MIN_REST_S: Final = 0.1
 
 
-class State(Enum):
+class StitchState(Enum):
     """How far the stitching is."""
 
     ROOT_ONLY = auto()
@@ -69,7 +69,7 @@ class Stitcher:
 
     def __post_init__(self) -> None:
         self._store = self._model.store
-        self.state = State.ROOT_ONLY if self._is_behind else State.IDLE
+        self.state = StitchState.ROOT_ONLY if self._is_behind else StitchState.IDLE
         self._stitching, self._joining = Work(self._screen), Work(self._screen)
 
     @property
@@ -83,7 +83,7 @@ class Stitcher:
     @property
     def has_rows(self) -> bool:
         """Whether all rows have been there once."""
-        return self.state is not State.ROOT_ONLY
+        return self.state is not StitchState.ROOT_ONLY
 
     def when_stitched(self, do: Callable[[], object]) -> None:
         """Do something when all rows are there."""
@@ -108,7 +108,7 @@ class Stitcher:
 
     def trace_has_grown(self) -> None:
         """Stitch the trace anew; where that is being done, what has come is found to be missing when it is."""
-        if self.state is not State.IDLE:
+        if self.state is not StitchState.IDLE:
             return
         if self._store.trace_table.span_count[self._model.trace] <= AT_ONCE:
             self._show_at_once(self._store.tree(self._model.trace))
@@ -127,11 +127,11 @@ class Stitcher:
             if self._screen.viewer.paused:
                 self._rest(_MIN_REST_S)
                 return
-            self.state = State.STITCHING
+            self.state = StitchState.STITCHING
         self._stitching.begin(lambda _: self._make(self._store.tree(self._model.trace)), self._take)
 
     def _rest(self, seconds: float) -> None:
-        self.state = State.RESTING
+        self.state = StitchState.RESTING
         self._screen.set_timer(seconds, self.stitch)
 
     def _make(self, tree: TraceTree) -> _Made:
@@ -146,7 +146,7 @@ class Stitcher:
     def _take(self, made: _Made) -> None:
         if not (self.has_rows and self._screen.viewer.paused):
             # What is shown asks whether all rows are there.
-            self.state = State.IDLE
+            self.state = StitchState.IDLE
             self._show(made.stitched, made.path)
             if made.stitched.joins != self.joins_calls:
                 self._lay_out_anew()
@@ -155,7 +155,7 @@ class Stitcher:
         if self._is_behind:
             self._rest(max(_MIN_REST_S, _REST_PER_WORK * made.took_s))
         else:
-            self.state = State.IDLE
+            self.state = StitchState.IDLE
 
     # -- calls as rows -----------------------------------------------------------------------------------------------
 

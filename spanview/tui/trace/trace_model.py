@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from spanview.tui.trace.runs import Run
 
 
-class Rows:
+class TraceRows:
     """Node and depth of each row, from the top; positions are those of the nodes in sight, in order."""
 
     def __init__(self, stitched: StitchedTrace, positions: list[int]) -> None:
@@ -111,9 +111,9 @@ class TraceModel:
     # -- which nodes are in sight --------------------------------------------------------------------------------------
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> TraceRows:
         """Node and depth of each row, from the top."""
-        return Rows(self.stitched, self._positions)
+        return TraceRows(self.stitched, self._positions)
 
     def _lay_out(self) -> None:
         stitched, node_of = self.stitched, self.stitched.node_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.unended import Fate, known_until
 from spanview.analysis.ray.waits import wait_word
-from spanview.display.picture import Picture, Row
+from spanview.display.picture import Picture, PictureRow
 from spanview.display.sanitise import sanitise
 from spanview.display.trace_words import name_without_root
 from spanview.display.tree_text import error_text, trace_title
@@ -117,7 +117,7 @@ class _Rows:
         self._texts = RowTexts(store, model, appearance)
         self._window = model.shown
 
-    def row(self, node: int, depth: int) -> Row:
+    def row(self, node: int, depth: int) -> PictureRow:
         model, tree, spans = self._model, self._model.tree, self._store.spans
         is_missing, run = tree.is_missing(node), model.run(node)
         name = sanitise(self._texts.name(node), _LONGEST_NAME)
@@ -131,7 +131,9 @@ class _Rows:
             about += f"\n✖ {error_text(self._store, row)}"
         common = (depth, arrow, name, marks, lasted, about, color, waited)
         if run:
-            return Row(*common, waits=self._waits_of(run), density=self._density(run), failures=self._failures(run))
+            return PictureRow(
+                *common, waits=self._waits_of(run), density=self._density(run), failures=self._failures(run)
+            )
         interval, inferred, bar, runs = model.stitched.interval(node), None, None, None
         if interval is None:
             start, unended = tree.start_ns(node), None if is_missing else self._appearance.unended.get(row)
@@ -144,7 +146,7 @@ class _Rows:
             inferred = self._stretch(interval)
         else:
             bar = self._stretch(interval)
-        return Row(
+        return PictureRow(
             *common,
             bar=bar,
             own=self._own(node, bar),

@@ -859,7 +859,7 @@ def test_report_in_text_and_json(tmp_path: Path) -> None:
     assert "`" not in done.text
     assert all(len(line) <= 100 for line in done.text.splitlines() if "spans/" not in line and "    at " not in line)
     report = json.loads(run("check", "--json", tmp_path / "spans").output)
-    assert list(report) == ["schema", "verdict", "summary", "problems", "findings"]
+    assert list(report) == ["schema", "verdict", "summary", "gates", "problems", "findings"]
     for finding in report["findings"]:
         assert list(finding) == ["kind", "severity", "certainty", "count", "detail", "advice", "evidence"]
     assert report["findings"][0]["evidence"][0].keys() == {"trace_id", "span_id"}

@@ -200,8 +200,11 @@ def test_the_name_is_brought_to_the_disk(tmp_path: Path, monkeypatch: pytest.Mon
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", noted)
-    write_atomically(str(tmp_path / "out.json"), CHUNKS, force=False)
-    assert synced == [False, True]
+    monkeypatch.chdir(tmp_path)
+    for path in (tmp_path / "out.json", "other.json"):
+        synced.clear()
+        write_atomically(str(path), CHUNKS, force=False)
+        assert synced == [False, True], path
 
 
 def test_a_file_system_without_files_that_have_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

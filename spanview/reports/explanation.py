@@ -251,11 +251,16 @@ class _Explanation:
         if starts and ends:
             text += f" in {duration(max(ends) - min(starts))}, from {moment(min(starts))} {zone_name(min(starts))}"
         yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed", "check")
-        typical = typical_answers(store, traces, tell)
+        rays_own, root_of = rays_own_names(store), table.root_row
+        others = [
+            trace for trace in traces if root_of[trace] == NO_ROW or self._spans.name[root_of[trace]] not in rays_own
+        ]
+        typical = typical_answers(store, others or traces, tell)
         if typical is not None:
             trace = typical.slowest_trace
             longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
-            lead = f"the slowest of {count(typical.traces, 'trace')}, {self._name_of_trace(trace)}: "
+            whose = " of the program" if 0 < len(others) < len(traces) else ""
+            lead = f"the slowest of {count(typical.traces, 'trace')}{whose}, {self._name_of_trace(trace)}: "
             doubts = Certainty.LIKELY if typical.slowest.doubts else Certainty.CERTAIN
             more, root = f"explain {self._id(trace)}", table.root_row[trace]
             yield Statement(Topic.TIME, lead + longest, more, doubts, typical.slowest.total_ns, trace, root)

@@ -202,3 +202,11 @@ def test_what_ray_alone_knows_to_have_been_tried_again(tmp_path: Path, *, has_at
     )
     (tmp_path / "event_EXPORT_TASK_7.log").write_bytes(b"".join(lines))
     assert texts(explained(folder), "retried") == ["1 call of f: tried again, as Ray says"]
+
+
+def test_rays_own_traces_are_not_the_slowest(tmp_path: Path) -> None:
+    """A trace that one of Ray's own calls began, such as Serve's controller, is none of the program's."""
+    build = Builder()
+    own = build.span("ServeController.__init__ ray.remote", trace=1, duration=90_000, kind="PRODUCER")
+    document = explained(folder_of(tmp_path, [own, *build.draw("root 0-100", trace=2)]))
+    assert texts(document, "time")[0] == "the slowest of 1 trace of the program, root: 100 µs, all in root"

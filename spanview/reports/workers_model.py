@@ -334,15 +334,12 @@ class WorkersModel:
         more: list[tuple[Lane, Worker]] = []
         self._doing = {}
         for runs in self._running:
-            index, since_ns = newest.get(str(runs.pid), len(shape.lanes) + len(more)), runs.since_ns
+            index = newest.get(str(runs.pid), len(shape.lanes) + len(more))
             if index >= len(shape.lanes):
                 from spanview.analysis.ray.lanes import lane_of_process
 
                 more.append((lane_of_process(runs.pid), Worker(str(runs.pid), role=Role.WORKER)))
-            elif runs.is_call:
-                # A worker runs its calls one after the other: what runs now began when the last one had ended.
-                since_ns = max(since_ns, shape.lanes[index].end_ns)
-            self._doing[index] = WorkerNow(since_ns, runs.title)
+            self._doing[index] = WorkerNow(runs.since_ns, runs.title)
         if self._doing:
             shape = replace(
                 shape,

@@ -90,15 +90,14 @@ async def test_what_runs_and_waits_oldest_first(host: FakeHost) -> None:
 
 
 async def test_what_the_name_of_a_worker_shows(host: FakeHost) -> None:
-    """Where nothing is written when spans start, a call runs, likely, while a worker is named after it."""
+    """A call isn't said to run while a worker is named after it; where for some time none is, that is said."""
     async with looking_at(data=submitted(Growing()), size=(120, 30)) as look:
+        host.titles[8] = "f"
         await look.tell(FOLLOWING)
         await look.press("J")
-        await look.until_shown("0 running, 1 waiting", "◌ waiting?")
-        host.titles[8] = "f"
-        await look.until_shown("1 running, 0 waiting", "● running?", "running, likely: runs, likely: pid 8 is ray::f")
+        await look.until_shown("0 running, 1 waiting", "◌ waiting?", "waiting, likely: may run: its caller, pid 9, is")
         host.titles[8] = "IDLE"
-        await look.until_shown("0 running, 1 waiting")
+        await look.until_shown("0 running, 1 waiting", "waiting, likely: doesn't run here: no Ray worker is ray::f")
 
 
 @pytest.mark.usefixtures("host")

@@ -418,10 +418,10 @@ def test_what_has_no_end() -> None:
 
 
 def test_what_runs_now() -> None:
-    """A worker is hatched from the end of what it ran last until now; one that wrote nothing yet has a line, too."""
+    """A worker is hatched from when it began that until now; one of which no span is told has a line, too."""
     build = Builder()
     model = model_of(store_of_files({"7.txt": file_of([ran(build, start=0, duration=20, pid="7")])}))
-    running = [RunsNow(pid, "f", EPOCH_NS + 10_000, is_call=True) for pid in (7, 8)]
+    running = [RunsNow(pid, "f", EPOCH_NS + 20_000) for pid in (7, 8)]
     assert model.take_running(running, {}, EPOCH_NS + 100_000)
     assert [model.labels(index)[0] for index in model.order] == ["worker 7", "worker 8"]
     drawn = []
@@ -430,7 +430,7 @@ def test_what_runs_now() -> None:
         assert runs is not None
         hatch_from(cells, model.whole, runs.since_ns)
         drawn.append("".join(cells.glyphs))
-    assert drawn == ["██▒▒▒▒▒▒▒▒", " ▒▒▒▒▒▒▒▒▒"]
+    assert drawn == ["██▒▒▒▒▒▒▒▒", "  ▒▒▒▒▒▒▒▒"]
     assert model.take_running([], {}, EPOCH_NS + 200_000)
     assert len(model.order) == 1
     assert not model.take_running([], {}, EPOCH_NS + 300_000)

@@ -9,11 +9,6 @@ a span of its trace, or of its caller's file, came lately,    may run: its trace
   and its caller isn't seen to run
 the caller isn't known, or can't be looked up                 not known whether it runs
 the caller is no process of this host, nor was seen as one    unknown: its caller, pid 7, isn't running here
-a Ray worker of the caller's session and job is named after   runs, likely: pid 9 is ray::f
-  it; of an actor, its newest process
-the same, for more calls without an attempt than workers      may run: pid 9 is ray::f, for one of 3 such calls
-the same, for a generator, whose attempt ends when it is      may run: pid 9 is ray::f, a generator that may have begun
-  made and runs on                                              earlier
 the caller was alive, and is no more                          unknown: its caller, pid 7, has ended
 its actor's newest process lives                              may run: its actor, pid 9, is alive
 its actor's newest process has gone                           its actor, pid 9, has ended; may restart
@@ -24,15 +19,14 @@ anything else                                                 may run: its calle
 
 Nothing is called lost. That a caller has ended is no reason: it may have outlived the call, every program ends, and the
 workers of a killed driver go on for seconds, and may finish. A task that a worker took down with it may be tried again,
-and an actor may be started again. Ray names a worker after what it runs (`ray::f`, `ray::A.method`, `ray::IDLE`), so a
-name is the one thing that shows a call to be running; where spans are written when they start, too, what runs has an
-attempt, and names show nothing of the others. By Ray's events, *runs* is right in 94, *doesn't run* in 98 of 100.
+and an actor may be started again. Ray names a worker after what it runs (`ray::f`, `ray::A.method`, `ray::IDLE`): where
+none is named after a call, that doesn't run, which by Ray's own events is right in 98 of 100. A worker that is named
+after it shows nothing: it may run another call of the function.
 
-A trace grows while one of its missing parents has not ended, likely, or one of its calls runs, likely, though it may
-not be known which. A missing parent
-is in the process of those of its children that are no attempts and no requests from elsewhere. Where that process was
-seen alive and has ended, the parent is lost, likely: what never ended is never written. Of spans that are written when
-they start, `unended` says more.
+A trace grows while one of its missing parents has not ended, likely, or one of its calls runs, as Ray's own events say.
+A missing parent is in the process of those of its children that are no attempts and no requests from elsewhere. Where
+that process was seen alive and has ended, the parent is lost, likely: what never ended is never written. Of spans that
+are written when they start, `unended` says more.
 """
 
 from __future__ import annotations
@@ -69,16 +63,10 @@ _MAX_PARENTS: Final = 32
 """Missing parents of one trace that are examined."""
 _MAX_CALLS: Final = 500
 """Calls without an attempt of one trace that are examined, the newest."""
-_CALLS_KEPT_S: Final = 1.0
-"""After so long it is checked again which callers are alive."""
 _MAX_ATTEMPTS: Final = 32
 """Attempts of one class in one process that are examined for an actor, the newest."""
-_GROWTH_FACTOR: Final = 1.1
-"""Generators are searched for again when spans have grown by this factor: it examines all of them."""
 _GROWTH_S: Final = 10.0
 """So long after spans have come more are expected, where processes can't be seen."""
-_STARTED: Final = ".started."
-"""Is in the name of a file of spans that have started."""
 _READING_DELAY_S: Final = 2.0
 """What a process writes when it ends, or turns to something else, has been read after so long."""
 
@@ -92,11 +80,7 @@ class Assessment:
     text: str
     """In a few words."""
     runs: bool = False
-    """Whether a process is named after it, and no other call can be meant except one that it waits for."""
-    one_of: Sequence[int] = ()
-    """The rows of the calls, including itself, for one of which a process is named."""
-    pids: Sequence[int] = ()
-    """The processes that are named after it."""
+    """Whether Ray's own events say that it does."""
     hint: str = ""
     """How to learn more."""
 
@@ -118,7 +102,7 @@ class Growth:
     parents: Mapping[int, int]
     """Processes that probably run missing parents, by the parents' span ids."""
     calls: Sequence[int]
-    """Rows of calls that run, likely."""
+    """Rows of calls that run, as Ray's own events say."""
     ended: Mapping[int, int]
     """Processes that probably ran missing parents and have ended, by the parents' span ids."""
     unended: Mapping[int, Unended]
@@ -184,15 +168,13 @@ def _until(store: Store, trace: int, unended: Mapping[int, Unended]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunsNow:
-    """What a process runs: a span without an end; or likely, a missing parent, or a call without an attempt."""
+    """What a process runs: a span without an end; or likely, a missing parent."""
 
     pid: int
     title: str
     """What Ray names the process after, empty where it isn't Ray's, or the span that it runs; to be sanitised."""
     since_ns: int
-    """When the span started, when a missing parent's first child did, or when the call was submitted: those started
-    earlier, or later."""
-    is_call: bool
+    """When the span started, or when a missing parent's first child did: that started earlier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,12 +234,6 @@ class Running:
         self._gaps: dict[int, _Gaps] = {}
         self._not_run: dict[int, float] = {}
         """Since when no worker has run calls, by row and the clock."""
-        self._calls_by_title: dict[str, tuple[int, float, list[int]]] = {}
-        """By title: a number of rows, a time by the clock, and the calls that a worker may be running then."""
-        self._starts = 0, False
-        """For so many files, whether spans are written when they start, too."""
-        self._generators: tuple[int, frozenset[str]] = 0, frozenset()
-        """For so many rows, the functions that are generators."""
 
     # -- traces ------------------------------------------------------------------------------------------------------
 
@@ -331,8 +307,7 @@ class Running:
             thought = self.assessment_of(row)
             if thought.is_open and (traces is None or spans.trace[row] in traces):
                 state = State.RUNNING if thought.runs else State.WAITING
-                pid = next(iter(thought.pids), None) if thought.runs else None
-                found.append(OpenSpan(row, state, spans.end_ns[row], thought.text, pid, is_likely=True))
+                found.append(OpenSpan(row, state, spans.end_ns[row], thought.text, is_likely=True))
         return found
 
     def _unended_by_trace(self) -> dict[int, dict[int, Unended]]:
@@ -349,23 +324,18 @@ class Running:
 
     def runs_now(self, traces: Container[int] | None = None) -> list[RunsNow]:
         """Return what probably runs in some traces, or in all: of each process one thing, rather a missing parent."""
-        found, starts, ends = dict[int, RunsNow](), self._store.spans.start_ns, self._store.spans.end_ns
+        found, starts = dict[int, RunsNow](), self._store.spans.start_ns
         with self._lock:
             self._take_in_new_spans()
             titles = {worker.pid: worker.title for worker in self._host.ray_workers()}
             for row, span in self._unended.all(traces).items():
                 if span.fate is Fate.RUNS and span.pid is not None:
-                    found.setdefault(span.pid, RunsNow(span.pid, self._name_of(row), starts[row], is_call=False))
-            chosen = [trace for trace in self._open_among(self._candidates) if traces is None or trace in traces]
-            for trace in chosen:
-                for span_id, pid in self._growth_of(trace, {}).parents.items():
-                    begun = min(map(starts.__getitem__, self._gaps_of(trace).children[span_id]))
-                    found.setdefault(pid, RunsNow(pid, titles.get(pid, ""), begun, is_call=False))
-            for row in (row for trace in chosen for row in self._gaps_of(trace).calls[-_MAX_CALLS:]):
-                # It may be one of several such calls, in other traces, too.
-                if {title for pid, title in titles.items() if pid not in found}.intersection(self._titles(row)):
-                    for pid in self._assess(row).pids:
-                        found.setdefault(pid, RunsNow(pid, titles[pid], ends[row], is_call=True))
+                    found.setdefault(span.pid, RunsNow(span.pid, self._name_of(row), starts[row]))
+            for trace in self._open_among(self._candidates):
+                if traces is None or trace in traces:
+                    for span_id, pid in self._growth_of(trace, {}).parents.items():
+                        begun = min(map(starts.__getitem__, self._gaps_of(trace).children[span_id]))
+                        found.setdefault(pid, RunsNow(pid, titles.get(pid, ""), begun))
         return [*found.values()]
 
     def _name_of(self, row: int) -> str:
@@ -387,20 +357,20 @@ class Running:
         return Growth(parents, self._running_calls(gaps.calls[-_MAX_CALLS:]), ended, unended)
 
     def _running_calls(self, rows: Sequence[int]) -> list[int]:
-        """Return which calls without an attempt run, likely; remember that their caller was alive."""
-        if not rows:
-            return []
-        if (writer := self._writers.facts_of(rows[-1]).writer) is not None:
+        """Return which calls without an attempt run, as Ray says; remember that their caller was alive."""
+        if rows and (writer := self._writers.facts_of(rows[-1]).writer) is not None:
             self._writers.life(rows[-1], writer)
-        titles = {worker.title for worker in self._host.ray_workers()}
-        return [row for row in rows if titles.intersection(self._titles(row)) and self._grows_by(row)]
+        if self._store.ray is None:
+            return []
+        from spanview.analysis.ray.told import CallOutcome, told_outcomes
 
-    def _grows_by(self, row: int) -> bool:
-        """Return whether a call runs, likely, or one of several in its trace."""
-        assessment, traces = self._assess(row), self._store.spans.trace
-        return assessment.runs or (
-            bool(assessment.one_of) and {*map(traces.__getitem__, assessment.one_of)} == {traces[row]}
-        )
+        told = told_outcomes(self._store, rows)
+        return [row for row, each in told.items() if each.outcome is CallOutcome.RUNNING and self._has_caller(row)]
+
+    def _has_caller(self, row: int) -> bool:
+        """Return whether the process that submitted a call is alive."""
+        caller = self._writers.facts_of(row).writer
+        return caller is not None and self._writers.life(row, caller).is_alive
 
     def _gaps_of(self, trace: int) -> _Gaps:
         version = self._store.trace_table.version(trace)
@@ -454,43 +424,26 @@ class Running:
         if not was_alive:
             # It may run where processes can't be seen from here: in a container, or on another host.
             return _GROWS if self._has_grown_lately(row) else over
-        actor_id = self._writers.facts_of(row).actor
-        actor = self._process_of_actor(actor_id, row) if actor_id else None
-        actor_life = Life.UNKNOWN if actor is None else self._writers.life(*actor)
-        # What is written when it starts is an attempt: what has none doesn't run, whatever workers are named after.
-        workers = [] if self._are_starts_written else self._workers_of(caller.pid, self._writers.facts_of(row).job)
-        title = self._titles(row)[bool(actor_id)]
-        runners = [worker.pid for worker in workers if worker.title == title]
-        if actor_id:
-            pid = actor[1].pid if actor is not None and actor_life.is_alive else None
-            runners = [runner for runner in runners if runner == pid]
-        if runners:
-            self._not_run.pop(row, None)
-            return self._assess_runners(row, runners, title, actor_id)
         if not life.is_alive:
             return over
-        if actor_id:
-            return self._assess_actor(actor, actor_life)
-        if workers and all(self._is_explained(worker.title) for worker in workers):
+        if actor_id := self._writers.facts_of(row).actor:
+            return self._assess_actor(self._process_of_actor(actor_id, row))
+        function = self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED)
+        titles = {worker.title for worker in self._workers_of(caller.pid, self._writers.facts_of(row).job)}
+        # Not all calls of actors' methods name their actor.
+        is_named = any(f".{function}".endswith(f".{title}") for title in titles)
+        if titles and not is_named and all(map(self._is_explained, titles)):
             since = self._not_run.setdefault(row, self._clock())
             if self._clock() - since >= _READING_DELAY_S:
-                return Assessment(True, f"doesn't run here: no Ray worker is ray::{title}", hint=_MAY_LACK_ROOM)
+                text = f"doesn't run here: no Ray worker is ray::{function.rpartition('.')[2]}"
+                return Assessment(True, text, hint=_MAY_LACK_ROOM)
         else:
             self._not_run.pop(row, None)
         return Assessment(True, f"may run: its caller, pid {caller.pid}, is alive")
 
-    @property
-    def _are_starts_written(self) -> bool:
-        """Whether spans are written when they start, too, as spanview's hook does it."""
-        if self._starts[0] != len(self._store.sources):
-            are_there = any(_STARTED in source.path for source in self._store.sources)
-            self._starts = len(self._store.sources), are_there
-        return self._starts[1]
-
     def _told(self, row: int) -> Assessment | None:
         """Return what Ray's own events say of a call that isn't over; None where they don't, or its caller is gone."""
-        caller = None if self._store.ray is None else self._writers.facts_of(row).writer
-        if caller is None or not self._writers.life(row, caller).is_alive or not self._has_no_attempt(row):
+        if self._store.ray is None or not self._has_caller(row) or not self._has_no_attempt(row):
             return None
         from spanview.analysis.ray.told import CallOutcome, told_outcomes
 
@@ -504,28 +457,8 @@ class Running:
         grown = self._processes_grown.get(spans.process[row]), self._traces_grown.get(spans.trace[row])
         return any(at is not None and at >= since for at in grown)
 
-    def _assess_runners(self, row: int, runners: Sequence[int], title: str, actor_id: str) -> Assessment:
-        """Assess a call after which workers are named."""
-        name = f"pid {min(runners)} is ray::{title}"
-        if self._is_generator(row):
-            return Assessment(True, f"may run: {name}, a generator that may have begun earlier")
-        calls = self._calls_of_title(row, title)
-        if actor_id:
-            calls = [call for call in calls if self._writers.facts_of(call).actor == actor_id]
-        if len(runners) >= len(calls):
-            return Assessment(True, f"runs, likely: {name}", runs=True, pids=runners)
-        return Assessment(True, f"may run: {name}, for one of {len(calls):,} such calls", one_of=calls, pids=runners)
-
-    def _is_generator(self, row: int) -> bool:
-        """Return whether a call is one of a generator, certainly or likely."""
-        if self._row_count > _GROWTH_FACTOR * self._generators[0]:
-            from spanview.analysis.ray.generators import generators_of
-
-            self._generators = self._row_count, frozenset(generators_of(self._store))
-        return self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED) in self._generators[1]
-
-    def _assess_actor(self, actor: tuple[int, Writer] | None, life: Life) -> Assessment:
-        """Assess a call of an actor whose process isn't named after the call.
+    def _assess_actor(self, actor: tuple[int, Writer] | None) -> Assessment:
+        """Assess a call of an actor.
 
         Args:
             actor: The actor's newest attempt, and its process; None if there is none.
@@ -533,6 +466,7 @@ class Running:
         if actor is None:
             return Assessment(True, "may run: its actor has left no span yet")
         row, writer = actor
+        life = self._writers.life(row, writer)
         if life.is_alive:
             return Assessment(True, f"may run: its actor, pid {writer.pid}, is alive")
         if life is Life.UNKNOWN:
@@ -545,11 +479,6 @@ class Running:
         calls = self._gaps_of(self._store.spans.trace[row]).calls
         index = bisect_left(calls, row)
         return index < len(calls) and calls[index] == row
-
-    def _titles(self, row: int) -> tuple[str, str]:
-        """Return the titles of workers that run a call: as a task, and as an actor's method."""
-        parts = self._store.names.texts[self._store.spans.name[row]].removesuffix(SUBMITTED).split(".")
-        return parts[-1], ".".join(parts[-2:])
 
     def _workers_of(self, caller: int, job: str) -> list[RayWorker]:
         """Return the workers that may run what a process has submitted: those of its session and its job."""
@@ -569,21 +498,6 @@ class Running:
         texts = self._store.names.texts
         functions = (texts[number].removesuffix(SUBMITTED) for number in call_names(self._store)[0])
         return any(f".{function}".endswith(f".{title}") or f".{title}." in f".{function}" for function in functions)
-
-    def _calls_of_title(self, row: int, title: str) -> list[int]:
-        """Return the calls without an attempt, from callers on this host, that a worker with a title may be running."""
-        now, known = self._clock(), self._calls_by_title.get(title)
-        if known is None or known[0] != self._row_count or now - known[1] >= _CALLS_KEPT_S:
-            traces = {*self._open_among(self._candidates), self._store.spans.trace[row]}
-            calls = (call for trace in traces for call in self._gaps_of(trace).calls[-_MAX_CALLS:])
-            named = [call for call in calls if title in self._titles(call) and self._was_here(call)]
-            known = self._calls_by_title[title] = self._row_count, now, named
-        return known[2]
-
-    def _was_here(self, row: int) -> bool:
-        """Return whether the process of a span is alive, or was seen alive."""
-        writer = self._writers.facts_of(row).writer
-        return writer is not None and (self._writers.life(row, writer).is_alive or self._writers.was_alive(row, writer))
 
     def _process_of_actor(self, actor: str, call: int) -> tuple[int, Writer] | None:
         """Return an actor's newest attempt, and its process: an actor may have been restarted."""

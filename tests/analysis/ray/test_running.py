@@ -8,6 +8,7 @@ file      process   what it holds
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
@@ -16,6 +17,7 @@ import pytest
 
 from builders import EPOCH_NS, Builder
 from hosts import FakeHost
+from rays_word import NODE, line_of
 from spanview.analysis.query import select
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.ray import unended
@@ -34,8 +36,6 @@ ALL: Final = frozenset((CALLER, WORKER, ACTOR))
 A1: Final = {"ray.remote": "actor", "ray.actor_id": "a1"}
 F, G, H = 3, 4, 5
 """The span ids of the calls without an attempt."""
-LOST, AGAIN = 203, 204
-"""Those of calls of an actor before and after it was started again."""
 GONE: Final = f"unknown: its caller, pid {CALLER}, isn't running here"
 ENDED: Final = f"unknown: its caller, pid {CALLER}, has ended"
 CALLS: Final = f"may run: its caller, pid {CALLER}, is alive"
@@ -88,15 +88,14 @@ class Asked:
     ("span", "alive", "titles", "text"),
     [
         (F, ALL, {}, CALLS),
-        (F, ALL, {WORKER: "f"}, f"runs, likely: pid {WORKER} is ray::f"),
+        # It may run another call of f.
+        (F, ALL, {WORKER: "f"}, CALLS),
         (F, ALL, {WORKER: "IDLE", ACTOR: "A"}, "doesn't run here: no Ray worker is ray::f"),
         # Something else may be a name that the program has given to f.
         (F, ALL, {WORKER: "something else"}, CALLS),
         (F, ALL - {CALLER}, {WORKER: "f"}, GONE),
         (G, ALL, {WORKER: "IDLE", ACTOR: "A"}, f"may run: its actor, pid {ACTOR}, is alive"),
-        (G, ALL, {ACTOR: "A.g"}, f"runs, likely: pid {ACTOR} is ray::A.g"),
-        # That is another actor of the class.
-        (G, ALL, {WORKER: "A.g"}, f"may run: its actor, pid {ACTOR}, is alive"),
+        (G, ALL, {ACTOR: "A.g"}, f"may run: its actor, pid {ACTOR}, is alive"),
         (
             G,
             ALL - {ACTOR},
@@ -111,7 +110,7 @@ def test_calls_without_an_attempt(span: int, alive: frozenset[int], titles: dict
     """By its caller, its actor, and what the workers call themselves; nothing is ever called lost."""
     asked = Asked(filled(), alive, titles)
     assert asked.say(span, after_s=2) == text
-    assert asked.thought(span).runs == text.startswith("runs")
+    assert not asked.thought(span).runs
     assert asked.thought(span).may_run == (not text.startswith("unknown"))
 
 
@@ -120,30 +119,34 @@ def test_a_call_that_no_worker_runs() -> None:
     asked = Asked(filled(), titles={WORKER: "IDLE"})
     assert asked.say(F, after_s=1.9) == CALLS
     asked.host.titles[WORKER] = "f"
-    assert asked.thought(F).runs
+    assert asked.say(F, after_s=2) == CALLS
     asked.host.titles[WORKER] = "IDLE"
     assert asked.say(F, after_s=1.9) == CALLS
     assert asked.say(F, after_s=0.2) == "doesn't run here: no Ray worker is ray::f"
 
 
-def test_names_show_nothing_where_spans_are_written_when_they_start() -> None:
-    """What runs has an attempt then: a worker that is named after a call runs another one of the function."""
-    asked = Asked(filled(), titles={WORKER: "f", ACTOR: "A.g"})
-    assert asked.thought(F).runs
-    asked.data.add(Builder().span("h", trace=40), path=f"spans/{WORKER}.started.jsonl")
-    assert asked.say(F, after_s=3) == CALLS
-    assert asked.thought(G).text == f"may run: its actor, pid {ACTOR}, is alive"
+def test_a_call_that_may_be_what_a_worker_runs() -> None:
+    """A method may not name its actor; that a worker is named after it is seen all the same."""
+    data = filled()
+    data.add(Builder().span("A.g ray.remote", span=6, trace=6, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, titles={WORKER: "IDLE", ACTOR: "A.g"})
+    assert asked.say(6, after_s=2) == CALLS
+    asked.host.titles[ACTOR] = "A"
+    assert asked.say(6, after_s=2) == "doesn't run here: no Ray worker is ray::g"
+
+
+def test_a_call_that_no_worker_runs_where_spans_are_written_when_they_start() -> None:
+    """What runs has an attempt then; that no worker runs the others shows all the same."""
+    data = filled()
+    data.add(Builder().span("h", trace=40), path=f"spans/{WORKER}.started.jsonl")
+    assert Asked(data, titles={WORKER: "IDLE"}).say(F, after_s=2) == "doesn't run here: no Ray worker is ray::f"
 
 
 def test_a_caller_that_was_seen_alive_has_ended() -> None:
-    """Its workers go on for a while, and that is said; what nobody saw alive may never have been here."""
+    """Its workers may go on for a while; what nobody saw alive may never have been here."""
     asked = Asked(filled(), titles={WORKER: "f"})
-    assert asked.thought(F).runs
+    assert asked.thought(F).text == CALLS
     asked.host.end({CALLER})
-    assert asked.thought(F).text == f"runs, likely: pid {WORKER} is ray::f"
-    asked.host.titles[WORKER] = "IDLE"
-    assert asked.thought(F).text == ENDED
-    asked.host.end({WORKER})
     assert asked.thought(F).text == ENDED
     assert Asked(filled(), frozenset()).thought(F).text == GONE
 
@@ -153,44 +156,21 @@ def test_a_pid_that_came_again() -> None:
     build, data = Builder(), Growing()
     for span in (F, G):
         data.add(build.span("m.f ray.remote", span=span, trace=span, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
-    asked = Asked(data, titles={WORKER: "f", NEW: "f"})
-    asked.host.alive.add(NEW)
+    asked = Asked(data)
     asked.host.began_ns[CALLER] = EPOCH_NS + 5_000
-    assert asked.thought(G).text == f"runs, likely: pid {WORKER} is ray::f"
+    assert asked.thought(G).text == CALLS
     assert asked.thought(F).text == GONE
-
-
-def test_more_calls_than_workers() -> None:
-    """Which of the calls a worker runs can't be told."""
-    data = filled()
-    data.add(Builder().span("m.f ray.remote", span=6, trace=6, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
-    asked = Asked(data, titles={WORKER: "f"})
-    assert asked.thought(F).text == f"may run: pid {WORKER} is ray::f, for one of 2 such calls"
-    asked.host.alive.add(NEW)
-    asked.host.titles[NEW] = "f"
-    assert asked.thought(F).text == f"runs, likely: pid {WORKER} is ray::f"
-
-
-def test_calls_of_an_earlier_run() -> None:
-    """What a program submitted that ran before isn't what a worker runs now."""
-    data = filled()
-    data.add(Builder().span("m.f ray.remote", span=6, trace=6, kind="PRODUCER"), path="spans/77.txt")
-    asked = Asked(data, titles={WORKER: "f"})
-    assert asked.thought(F).runs
-    asked.host.alive.add(77)
-    asked.now = 1.0
-    assert not asked.thought(F).runs
 
 
 @pytest.mark.parametrize("elsewhere", [{"session": "ray/other/logs"}, {"job": "02000000"}])
 def test_a_worker_of_another_program(elsewhere: dict[str, str]) -> None:
-    """A worker of another session or job runs another f."""
+    """What workers of another session or job are named after shows nothing."""
     build, data = Builder(), Growing()
     attributes = {"ray.remote": "function", "ray.job_id": "01000000"}
     data.add(build.span("m.f ray.remote", span=F, kind="PRODUCER", attributes=attributes), path=f"spans/{CALLER}.txt")
-    asked = Asked(data, titles={WORKER: "f"})
+    asked = Asked(data, titles={WORKER: "IDLE"})
     asked.host.jobs[WORKER] = "01000000"
-    assert asked.thought(F).runs
+    assert asked.say(F, after_s=2) == "doesn't run here: no Ray worker is ray::f"
     asked.host.jobs[WORKER] = elsewhere.get("job", "01000000")
     asked.host.sessions |= {WORKER: elsewhere["session"]} if "session" in elsewhere else {}
     assert asked.say(F, after_s=2) == CALLS
@@ -202,84 +182,14 @@ def test_an_actor_that_was_started_again() -> None:
     restarted = Builder().span(
         "A.__init__ ray.remote_worker", span=13, parent=77, trace=2, kind="CONSUMER", attributes=A1, start=1000
     )
-    asked = Asked(data, ALL, {ACTOR: "A.g"})
-    assert asked.thought(G).runs
+    asked = Asked(data)
+    assert asked.thought(G).text == f"may run: its actor, pid {ACTOR}, is alive"
     asked.host.end({ACTOR})
     ended = f"its actor, pid {ACTOR}, has ended; may restart"
     assert asked.thought(G).text == ended
     data.add(restarted, path=f"spans/{NEW}.txt")
     asked.host.alive.add(NEW)
-    asked.host.titles[NEW] = "A.g"
-    assert asked.thought(G).text == f"runs, likely: pid {NEW} is ray::A.g"
-
-
-def test_a_call_of_an_actor_that_was_started_again_beside_a_lost_one() -> None:
-    """Processes don't show which of the two the new process runs: the earlier call may be tried again."""
-    build, data = Builder(), Growing()
-
-    def submit(name: str, span: int, start: int) -> None:
-        fields: dict[str, Any] = {"kind": "PRODUCER", "attributes": A1, "start": start, "duration": 1}
-        data.add(build.span(f"{name} ray.remote", span=span, trace=20, **fields), path=f"spans/{CALLER}.txt")
-
-    def construct(start: int, pid: int) -> None:
-        ran = build.span(
-            "A.__init__ ray.remote_worker", parent=201, trace=20, kind="CONSUMER", attributes=A1, start=start
-        )
-        data.add(ran, path=f"spans/{pid}.txt")
-
-    submit("A.__init__", 201, 0)
-    construct(10, ACTOR)
-    submit("A.g", LOST, 30)
-    construct(100, NEW)
-    submit("A.g", AGAIN, 150)
-    asked = Asked(data, frozenset((CALLER, NEW)), {NEW: "A.g"})
-    text = f"may run: pid {NEW} is ray::A.g, for one of 2 such calls"
-    assert [asked.thought(span).text for span in (LOST, AGAIN)] == [text, text]
-    assert {data.store.trace_table.trace_id(trace) for trace in asked.running.growing()} == {20}
-
-
-def test_calls_of_another_actor_of_the_class() -> None:
-    """Each actor's process is named after its own call."""
-    data = filled()
-    a2 = {"ray.remote": "actor", "ray.actor_id": "a2"}
-    build = Builder()
-    data.add(
-        build.span("A.g ray.remote", span=30, trace=30, kind="PRODUCER", attributes=a2), path=f"spans/{CALLER}.txt"
-    )
-    data.add(
-        build.span("A.h ray.remote_worker", span=31, parent=77, trace=31, kind="CONSUMER", attributes=a2),
-        path=f"spans/{NEW}.txt",
-    )
-    asked = Asked(data, ALL | {NEW}, {ACTOR: "A.g", NEW: "A.g"})
-    assert asked.thought(G).text == f"runs, likely: pid {ACTOR} is ray::A.g"
-    assert asked.thought(30).text == f"runs, likely: pid {NEW} is ray::A.g"
-
-
-def test_one_of_the_calls_of_one_trace_runs() -> None:
-    """Which one isn't known, but the trace grows."""
-    build, data = Builder(), Growing()
-    for span in (F, G):
-        data.add(build.span("m.f ray.remote", span=span, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
-    asked = Asked(data, titles={WORKER: "f"})
-    assert not asked.thought(F).runs
-    assert asked.running.growing() == {0}
-
-
-def test_a_generator_that_runs_on() -> None:
-    """Its attempt has ended when it was made: what its worker is named after may be that call, and not the next one."""
-    build, data = Builder(), Growing()
-    task = {"ray.remote": "function", "ray.task_id": "t1"}
-    for span in (F, G):
-        call = build.span("m.f ray.remote", span=span, trace=span, kind="PRODUCER", start=span, duration=1)
-        data.add(call, path=f"spans/{CALLER}.txt")
-    made = build.span(
-        "m.f ray.remote_worker", trace=F, parent=F, kind="CONSUMER", start=10, duration=2, attributes=task
-    )
-    data.add(made, build.span("item", trace=40, start=13, duration=2), path=f"spans/{WORKER}.txt")
-    asked = Asked(data, titles={WORKER: "f"})
-    assert asked.thought(G).text == f"may run: pid {WORKER} is ray::f, a generator that may have begun earlier"
-    assert asked.thought(F).text == "has an attempt by now"
-    assert asked.running.growing() == set()
+    assert asked.thought(G).text == f"may run: its actor, pid {NEW}, is alive"
 
 
 def test_a_call_that_ends_while_it_is_asked_for() -> None:
@@ -374,31 +284,34 @@ def test_a_worker_that_idles_runs_no_parent() -> None:
 
 
 def test_a_trace_of_one_call_that_runs() -> None:
-    """A job that was submitted without a span around it has its root at once, and grows all the same."""
-    asked = Asked(filled(), titles={WORKER: "IDLE"})
+    """A job that was submitted without a span around it has its root at once, and grows while Ray says that it runs."""
+    task, data = "35" * 8 + "0a" * 16, Growing()
+    ids = {"ray.remote": "function", "ray.task_id": task, "ray.node_id": NODE}
+    data.add(Builder().span("m.f ray.remote", span=F, kind="PRODUCER", attributes=ids), path=f"spans/{CALLER}.txt")
+    asked = Asked(data, titles={WORKER: "f"})
     assert asked.running.growing() == set()
-    asked.host.titles[WORKER] = "f"
-    table = asked.data.store.trace_table
-    assert {table.trace_id(trace) for trace in asked.running.growing()} == {F}
+    events = "logs/export_events/event_EXPORT_TASK_7.log"
+    data.add(json.loads(line_of(task, dict.fromkeys("1258", EPOCH_NS))), path=events)
+    assert asked.thought(F).text == "runs, as Ray says"
+    assert asked.running.growing() == {0}
     asked.host.end({CALLER})
-    assert {table.trace_id(trace) for trace in asked.running.growing()} == {F}
-    asked.host.end({WORKER})
+    assert asked.running.growing() == set()
+    asked.host.alive.add(CALLER)
+    assert asked.running.growing() == {0}
+    data.add(json.loads(line_of(task, {"11": EPOCH_NS + 9_000})), path=events)
     assert asked.running.growing() == set()
 
 
 def test_what_processes_run() -> None:
-    """A worker that is named after calls runs one of them, whichever; a process with a missing parent runs that."""
+    """A process with a missing parent runs that; what a worker is named after shows no call to run."""
     build, data = Builder(), filled()
-    data.add(build.span("m.f ray.remote", span=30, trace=30, kind="PRODUCER"), path=f"spans/{CALLER}.txt")
     data.add(build.span("work", span=40, trace=40, parent=99, start=5), path=f"spans/{NEW}.txt")
     asked = Asked(data, ALL | {NEW}, {WORKER: "f", ACTOR: "A"})
-    runs = {runs.pid: (runs.title, runs.is_call) for runs in asked.running.runs_now()}
-    assert runs == {WORKER: ("f", True), NEW: ("", False)}
+    assert {runs.pid: runs.title for runs in asked.running.runs_now()} == {NEW: ""}
     table = data.store.trace_table
     (trace,) = (trace for trace in range(len(table)) if table.trace_id(trace) == 40)
     (parent,) = asked.running.runs_now({trace})
     assert parent.since_ns == EPOCH_NS + 5_000
-    asked.host.titles[WORKER] = "IDLE"
     asked.host.end({NEW})
     assert asked.running.runs_now() == []
     of_worker = {"host.name": "here", "process.pid": WORKER}

@@ -20,7 +20,7 @@ anything else                                                 may run: its calle
 Nothing is called lost. That a caller has ended is no reason: it may have outlived the call, every program ends, and the
 workers of a killed driver go on for seconds, and may finish. A task that a worker took down with it may be tried again,
 and an actor may be started again. Ray names a worker after what it runs (`ray::f`, `ray::A.method`, `ray::IDLE`): where
-none is named after a call, that doesn't run, which by Ray's own events is right in 98 of 100. A worker that is named
+none is named after a call, that doesn't run, which by Ray's own events is right in 99 of 100. A worker that is named
 after it shows nothing: it may run another call of the function.
 
 A trace grows while one of its missing parents has not ended, likely, or one of its calls runs, as Ray's own events say.

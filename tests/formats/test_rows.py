@@ -195,7 +195,7 @@ def _parts(value: Any) -> list[Any]:
     return [*(value.values() if isinstance(value, dict) else value if isinstance(value, list) else ())]
 
 
-@pytest.mark.parametrize("name", WRITTEN.keys() - {"go"})
+@pytest.mark.parametrize("name", [name for name in WRITTEN if name != "go"])
 def test_what_is_written_needs_no_spans(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the formats' writers make of usual spans goes to rows at once."""
     lines = (FIXTURES / "otlp-json" / "spans").rglob("*.jsonl")

@@ -787,8 +787,8 @@ _OPTIONS: Final = (
     _option(
         "explain",
         "--lines N",
-        "maximum of lines; of each topic, the most important comes first (default 40)",
-        type=_whole_number(2, 100_000, "2 to 100000 lines"),
+        "maximum of lines, or of rows of JSON; of each topic, the most important comes first (default 40)",
+        type=_whole_number(10, 100_000, "10 to 100000 lines"),
     ),
     _option(
         "explain stats",

@@ -633,3 +633,12 @@ def test_what_is_no_trace_id() -> None:
     store = spanview.load(Path(__file__).parent.parent / "fixtures" / "serve" / "spans")
     with pytest.raises(TypeError, match="a trace id is a text of hex digits, not None"):
         store.trace(None)  # type: ignore[arg-type]
+
+
+def test_what_is_no_choice_is_named() -> None:
+    """A word that nothing is compared by, and an object that is no span, are answered in words."""
+    store = spanview.load(ROOT / "fixtures" / "serve")
+    with pytest.raises(spanview.DiffError, match="by='nope': expected one of path, name, ray"):
+        spanview.diff(store, store, by="nope")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="a ReadableSpan of OpenTelemetry's SDK is wanted, not int"):
+        spanview.from_spans([1])  # type: ignore[list-item]

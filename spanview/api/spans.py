@@ -31,6 +31,8 @@ def from_spans(spans: Iterable[ReadableSpan]) -> Store:
     frames: dict[tuple[object, object], Frame] = {}
     lines = []
     for span in spans:
+        if not hasattr(span, "instrumentation_scope"):
+            raise TypeError(f"a ReadableSpan of OpenTelemetry's SDK is wanted, not {type(span).__name__}")
         scope, resource = span.instrumentation_scope, span.resource
         key = id(resource), id(scope)
         if key not in frames:

@@ -327,6 +327,10 @@ def diff(a: Store | Trace, b: Store | Trace, *, by: Literal["path", "name", "ray
     from spanview.reports.comparison import ComparedSide, compared, comparison_report
 
     of_a, of_b = (ComparedSide(*_traces_in(side)) for side in (a, b))
+    if by not in {*DiffBy}:
+        from spanview.model.problems import DiffError
+
+        raise DiffError(f"by={by!r}: expected one of {', '.join(DiffBy)}")
     groups = [side.groups(DiffBy(by)) for side in (of_a, of_b)]
     are_traces = isinstance(a, Trace) and isinstance(b, Trace)
     merged, paths = compared(of_a, of_b, DiffBy(by), groups, are_traces=are_traces)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.coloring import paint_for
@@ -13,7 +14,7 @@ from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.tables import TEXT, print_report
 from spanview.reports.explanation import explanation
-from spanview.reports.explanation_text import explanation_lines
+from spanview.reports.explanation_text import explanation_lines, kept_within
 from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 
@@ -48,7 +49,8 @@ def run(options: Options) -> int:
         if report.nothing and len(store.spans):
             say(report.nothing)
     elif options.format != TEXT:
-        print_report(report, options)
+        kept = sorted(kept_within(report.rows, [[said] for said in report.rows], options.lines))
+        print_report(replace(report, rows=[report.rows[index] for index in kept]), options)
     else:
         width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
         given = "".join(f" {shlex.quote(path)}" for path in options.paths)

@@ -35,7 +35,7 @@ from spanview.analysis.ray.functions import functions_of
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.names import RAN, SUBMITTED, function_of, rays_own_names, short_names
-from spanview.analysis.ray.unended import NO_UNENDED, known_until, ran_until, unended_text
+from spanview.analysis.ray.unended import NO_UNENDED, Fate, known_until, ran_until
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.analysis.serve.groups import serve_groups
 from spanview.analysis.serve.requests import part_of_name
@@ -80,6 +80,8 @@ _LEAST_SHARE: Final = 0.03
 """Of the whole; what takes less isn't named."""
 _MOST_STRETCHES: Final = 8
 _MOST_UNUSUAL: Final = 3
+_LEAST_FOR_P95: Final = 20
+"""Requests from which on their percentiles say something."""
 _LEAST_USUAL: Final = 5
 """Spans of a name from which on something is usual for it."""
 _UNUSUAL_TIMES: Final = 3
@@ -90,6 +92,8 @@ _MOST_FAILURES: Final = 8
 _MAX_MESSAGE: Final = 160
 """Characters of what was raised."""
 _MAX_NAME: Final = 80
+_MOST_NAMES: Final = 5
+"""Functions of calls without an attempt that are named."""
 _CAUSES: Final = re.compile("[:,] ")
 """What stands before the causes of waiting."""
 _OF_CALLS: Final = frozenset((Kind.TRACE_CTX, Kind.NO_ATTEMPT, Kind.NO_END, Kind.UNTRACED, Kind.UNSET_ATTEMPTS))
@@ -252,14 +256,16 @@ class _Explanation:
             text += f" in {duration(max(ends) - min(starts))}, from {moment(min(starts))} {zone_name(min(starts))}"
         yield Statement(Topic.ABOUT, f"{text}; {count(errors, 'span') if errors else 'no span'} failed", "check")
         rays_own, root_of = rays_own_names(store), table.root_row
+        # What has no root may have come together by an id alone, and what Ray began is none of the program's.
         others = [
-            trace for trace in traces if root_of[trace] == NO_ROW or self._spans.name[root_of[trace]] not in rays_own
+            trace for trace in traces if root_of[trace] != NO_ROW and self._spans.name[root_of[trace]] not in rays_own
         ]
         typical = typical_answers(store, others or traces, tell)
         if typical is not None:
             trace = typical.slowest_trace
             longest = whole_answer_text(typical.slowest, short_names(typical.slowest.names))
             whose = " of the program" if 0 < len(others) < len(traces) else ""
+            whose += " that ended" if typical.traces < len(others or traces) else ""
             lead = f"the slowest of {count(typical.traces, 'trace')}{whose}, {self._name_of_trace(trace)}: "
             doubts = Certainty.LIKELY if typical.slowest.doubts else Certainty.CERTAIN
             more, root = f"explain {self._id(trace)}", table.root_row[trace]
@@ -307,7 +313,7 @@ class _Explanation:
                 continue
             row, p95 = group.requests[0].rows[0], group.total.p95
             ending = f", status {status_text(group.key)}" if group.key.status else ""
-            slow = f"; 95 of 100 took {duration(p95)} or less" if group.count > 1 else ""
+            slow = f"; 95 of 100 took {duration(p95)} or less" if group.count >= _LEAST_FOR_P95 else ""
             text = f"{request_text(group.key)}{ending}: {(sums_texts(group) or [''])[0]}{slow}"
             yield self._of_row(Topic.TIME, text, row, "stats --by serve-request", ns=group.sums.total)
 
@@ -488,6 +494,8 @@ class _Explanation:
             is_seen = attempts > len(retried)
             text = f"{calls_text} took {attempts:,} attempts" if is_seen else f"{calls_text}: tried again, as Ray says"
             why = self._why_again(newest.attempts[0]) if len(newest.attempts) > 1 else ""
+            if why and len(retried) > 1:
+                why = f"of the newest one, {why}"
             row = newest.attempts[-1] if newest.attempts else newest.row
             text = "; ".join(filter(None, (text, why, ended)))
             yield self._of_row(Topic.RETRIED, text, row, "tree --trace {trace}")
@@ -495,9 +503,12 @@ class _Explanation:
     def _why_again(self, row: int) -> str:
         """Return what became of an attempt that another one followed; empty where that isn't known."""
         if row in self._unended:
-            return f"the first one {sanitise(unended_text(self._unended[row]), _MAX_MESSAGE)}"
+            unended = self._unended[row]
+            likely = "likely " if unended.is_likely else ""
+            was = {Fate.LOST: "was lost", Fate.STOPPED: "was stopped"}.get(unended.fate, "has no end")
+            return f"the first attempt {likely}{was} ({sanitise(unended.reason, _MAX_MESSAGE)})"
         if self._spans.status[row] == ERROR and (raised := self._raised(row)):
-            return f"the first one failed: {raised}"
+            return f"the first attempt failed: {raised}"
         return ""
 
     # -- what is missing ---------------------------------------------------------------------------------------------
@@ -522,11 +533,19 @@ class _Explanation:
                 if (finding.kind in _OF_CALLS) is not (topic is Topic.UNSEEN):
                     continue
                 place = next(iter(finding.evidence), None)
+                if len(self._traces) == 1 and place is not None and not place.trace_id:
+                    # A file says nothing of one trace.
+                    continue
                 row = NO_ROW
                 if place is not None and place.span_id:
                     row = place.row if is_whole else rows.get((place.trace_id, place.span_id), NO_ROW)
-                where = f": {sanitise(place.file)}" if place is not None and place.file and not place.trace_id else ""
-                text = sanitise(finding.detail, len(finding.detail) + 1).removesuffix(".") + where
+                text = sanitise(finding.detail, len(finding.detail) + 1).removesuffix(".")
+                if place is not None and place.file and not place.trace_id:
+                    more = f", and {len(finding.evidence) - 1:,} more" if len(finding.evidence) > 1 else ""
+                    text += f": {sanitise(place.file)}{more}"
+                elif finding.kind is Kind.NO_ATTEMPT:
+                    names = [*dict.fromkeys(self._short(each.name) for each in finding.evidence if each.name)]
+                    text += f"; of {', '.join(names[:_MOST_NAMES])}{', …' if len(names) > _MOST_NAMES else ''}"
                 said = self._of_row(topic, text, row, "check", certainty=finding.certainty)
                 yield replace(said, severity=finding.severity)
         bad = [problem for problem in report.problems if problem.severity is not Severity.INFO]

@@ -93,7 +93,7 @@ def explanation_lines(  # noqa: PLR0913 - what is printed, and how
             # In one line, however long: ids and commands are there to be copied.
             lines.append(ExplanationLine(_INNER + text, said, QUIET))
     needed = sum(map(len, each))
-    kept = _kept_within(report.rows, each, most if needed <= most else most - 1)
+    kept = kept_within(report.rows, each, most if needed <= most else most - 1)
     shown = [line for index in sorted(kept) for line in each[index]]
     if left_out := len(each) - len(kept):
         shown.append(ExplanationLine(f"… and {count(left_out, 'more sentence')}: {asking_for(needed)}", None, QUIET))
@@ -114,7 +114,7 @@ def _evidence(store: Store, said: Statement, one: str | None, asking: Callable[[
     return " · ".join([*parts, *map(asking, filter(None, [said.more]))])
 
 
-def _kept_within(statements: Sequence[Statement], each: Sequence[Sequence[object]], most: int) -> set[int]:
+def kept_within(statements: Sequence[Statement], each: Sequence[Sequence[object]], most: int) -> set[int]:
     """Return which statements there is room for in so many lines: the first of each topic before the second ones."""
     turns, in_turn = defaultdict[Topic, int](int), list[tuple[int, int]]()
     for index, said in enumerate(statements):

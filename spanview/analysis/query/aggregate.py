@@ -113,6 +113,8 @@ def parse_limited(text: str) -> Limited:
         limit = parse_amount(text[operator.end() :], aggregate)
         if limit is None:
             fail(operator.end(), f"expected {amount_expected(aggregate)} after {operator[1]}")
+        if aggregate.function == RATE and (limit > 1 or (limit == 1 and operator[1] == ">")) and ">" in operator[1]:
+            fail(operator.end(), f"no share is above {limit:.0%}; did you mean {limit:g}%?")
         return Limited(text, aggregate, operator[1], limit)
 
 

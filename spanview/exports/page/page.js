@@ -384,6 +384,7 @@ class TracesView {
     this.order = { key: "start", up: false };
     this.text = "";
     this.only_failed = false;
+    this.is_explained = false;
     this.picked = null;
     // Also for a page that is opened at a trace, whose list nobody has seen.
     this.listed = [...Array(data.count).keys()];
@@ -419,6 +420,10 @@ class TracesView {
     };
     this.list.pressed = index => { location.hash = trace_key(this.listed[index]); };
     this.explained = explanation();
+    if (this.explained) {
+      this.explained.open = this.is_explained;
+      this.explained.addEventListener("toggle", () => { this.is_explained = this.explained.open; });
+    }
     main.replaceChildren(
       this.explained, make("div.bar", this.find, this.failed, this.counted), this.plot, make("div.split", this.list.element),
     );
@@ -438,7 +443,7 @@ class TracesView {
     const is_less = this.listed.length < data.count;
     set(this.counted, is_less ? `${whole(this.listed.length)} of ${count(data.count, "trace")}` : count(data.count, "trace"));
     this.draw_plot();
-    const odd = terms.find(term => /^([<>]|status:)./.test(term) && !fact_test(term));
+    const odd = terms.find(term => /^([<>]|status:)./.test(term) && !fact_test(term)) ?? terms.find(term => /[=~"]|^-.|^or$/.test(term));
     if (odd && !this.listed.length) say(`${odd} isn't understood: write >100ms, <2s, status:error or status:ok`);
   }
   put_in_order() {
@@ -455,8 +460,9 @@ class TracesView {
     this.list.set_count(this.listed.length, this.listed.indexOf(current));
   }
   toggle_explanation() {
+    this.is_explained = current !== this || !this.is_explained;
     if (current !== this) location.hash = "";
-    if (this.explained) this.explained.open = !this.explained.open;
+    else if (this.explained) this.explained.open = this.is_explained;
   }
   toggle_failed() {
     this.only_failed = !this.only_failed;

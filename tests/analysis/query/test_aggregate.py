@@ -168,3 +168,12 @@ def test_a_caret_below_wide_and_hidden_characters() -> None:
     shown, caret = caret_lines(f"{'a' * 100}={'b' * 100}", 100)
     assert shown == f"    …{'a' * 60}={'b' * 39}…"
     assert shown[caret.index("^")] == "="
+
+
+@pytest.mark.parametrize("text", ["rate(status=ERROR)>5", "rate(status=ERROR)>1", "rate(status=ERROR)>=101%"])
+def test_a_share_that_none_can_exceed_is_a_mistake(text: str) -> None:
+    """A gate that could never fail isn't taken: who writes 5 means 5%."""
+    with pytest.raises(QueryError, match=r"no share is above .*did you mean"):
+        parse_limited(text)
+    assert parse_limited("rate(status=ERROR)>5%").limit == 0.05
+    assert parse_limited("rate(status=ERROR)>=100%").limit == 1

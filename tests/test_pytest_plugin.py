@@ -88,6 +88,11 @@ def test_what_is_asserted(run: Any) -> None:
             serve()
             spans.assert_some("nme=SELECT")
 
+        def test_typo(spans):
+            serve()
+            spans.assert_none("exception.type=ValueError")
+            spans.assert_none("statsu=ERROR")
+
         def test_no_path(spans):
             serve(), serve()
             spans.critical_path()
@@ -96,7 +101,8 @@ def test_what_is_asserted(run: Any) -> None:
             spans.assert_none("duration>x")
         """
     )
-    assert outcome == {"passed": 1, "failed": 4}
+    assert outcome == {"passed": 1, "failed": 5}
+    assert "AssertionError: nothing to test for statsu=ERROR; no span has statsu (did you mean status?)" in printed
     assert "AssertionError: captured 2 traces, expected one with a critical path" in printed
     assert "AssertionError: 12 spans matched name=SELECT, expected none: SELECT (" in printed
     (error,) = [line for line in printed.splitlines() if line.startswith("E ") and "12 spans" in line]

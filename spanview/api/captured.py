@@ -88,9 +88,11 @@ class CapturedSpans:
         return [name for name, _ in groupby(section.node.name for section in traces[0].critical_path())]
 
     def assert_none(self, query: str) -> None:
-        """Fail if a span matches a query."""
+        """Fail if a span matches a query, or if none could: a key is misspelt that no span has."""
         __tracebackhide__ = True
         spans = self.select(query)
+        if not spans and (reasons := self._misses(query, only_misspelt=True)):
+            raise AssertionError("; ".join([f"nothing to test for {query}", *reasons]))
         if spans:
             shown = ", ".join(map(_shown, spans[:_MAX_NAMED])) + (", …" if len(spans) > _MAX_NAMED else "")
             raise AssertionError(f"{count(len(spans), 'span')} matched {query}, expected none: {shown}")
@@ -99,13 +101,16 @@ class CapturedSpans:
         """Fail unless a span matches a query."""
         __tracebackhide__ = True
         if not self.count(query):
-            from spanview.analysis.query.misses import misses_of
-            from spanview.analysis.query.query import parse_query
-            from spanview.display.miss_text import miss_lines
+            raise AssertionError("; ".join([f"no span of {len(self):,} matched {query}", *self._misses(query)]))
 
-            store = self.store._store  # noqa: SLF001 - a part of the same
-            reasons = miss_lines(misses_of(store, parse_query(query)))
-            raise AssertionError("; ".join([f"no span of {len(self):,} matched {query}", *reasons]))
+    def _misses(self, query: str, *, only_misspelt: bool = False) -> list[str]:
+        """Return why no span matches a query, as far as that is known."""
+        from spanview.analysis.query.misses import NoAttribute, misses_of
+        from spanview.analysis.query.query import parse_query
+        from spanview.display.miss_text import miss_lines
+
+        misses = misses_of(self.store._store, parse_query(query))  # noqa: SLF001 - a part of the same
+        return miss_lines(miss for miss in misses if not only_misspelt or (isinstance(miss, NoAttribute) and miss.near))
 
     def __len__(self) -> int:
         return len(self._spans)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from builders import Document
 
+FACTS: Final = frozenset(("wait_ns", "waited_for", "on_critical_path"))
 Json: TypeAlias = dict[str, Any]
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NEVER: Final = datetime.max.replace(tzinfo=UTC)
@@ -101,6 +102,16 @@ def _over(everything: Mapping[str, Sequence[Written]]) -> tuple[set[str], set[st
         ):
             later.add(text)
     return ended, later
+
+
+def read_without_facts(text: bytes) -> Any:
+    """Return a document without what its spans waited and whether a critical path has them: that isn't made here."""
+    return json.loads(text, object_hook=without_facts)
+
+
+def without_facts(found: Json) -> Json:
+    """Return a span without these; anything else as it is."""
+    return {key: value for key, value in found.items() if key not in FACTS} if "warnings" in found else found
 
 
 def lines_of(traces: Iterable[Json]) -> list[Json]:

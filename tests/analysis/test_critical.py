@@ -365,8 +365,8 @@ def test_recordings_leave_little_open() -> None:
                 unsure[folder] += bool(path.reason)
             else:
                 assert path.reason
-    # The SDK's own samples, with times made up to be impossible, share one trace.
-    assert {folder for folder, count in unsure.items() if count} == {"sdk-versions"}
+    # The SDK's own samples, with times made up to be impossible, share one trace; some of Go's spans have no times.
+    assert {folder for folder, count in unsure.items() if count} == {"go", "sdk-versions"}
     assert unsure.total() * 100 <= whole.total()
 
 

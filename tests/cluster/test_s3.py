@@ -109,7 +109,7 @@ def test_reading_and_writing(s3: Any, tmp_path: Path) -> None:
     """Statistics and exports are those of a folder, and so is what is written: a file, and parts."""
     spans = tmp_path / "spans"
     spans.mkdir()
-    make(spans, random.Random(3), files=4, records=40)
+    make(spans, random.Random(4), files=4, records=40)
     put(s3, spans)
     uri = "s3://bucket/spans"
     here, there = (

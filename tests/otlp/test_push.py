@@ -270,11 +270,11 @@ def test_hopeless(answer: Said, said: str) -> None:
     ],
 )
 def test_mistakes(words: Sequence[str], said: str) -> None:
-    """What can't be carried out is said in one line, with status 2."""
+    """What can't be carried out is said in one line, with status 2; below a mistake in a query stands the place."""
     done = spanview("push", TASKS, *words)
     assert done.status == 2
     assert said in done.notices
-    assert len(done.lines) == 1
+    assert len(done.lines) == (3 if "^" in done.notices else 1)
 
 
 def test_help() -> None:

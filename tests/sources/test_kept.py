@@ -310,7 +310,7 @@ def test_proof_is_kept(tmp_path: Path, cache: Path) -> None:
     """Records that were decoded once are not decoded again, and what that has shown is known still."""
     folder = tmp_path / "spans"
     folder.mkdir()
-    make(folder, random.Random(3), files=6, records=60, anywhere=True)
+    make(folder, random.Random(3), files=6, records=60, anywhere=True, layouts=SDK_LAYOUTS)
     details = RecordReader()
     first = Store(details)
     session = Session(ReadOptions((str(folder),), quick_from=1, use_cache=True), first, details)

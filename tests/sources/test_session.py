@@ -621,7 +621,7 @@ def test_a_file_without_spans_that_is_written_anew(tmp_path: Path, *, has_spans:
         path.write_bytes(b"NodeManager:\nNode ID: 8\n")
         made.look()
         made.look()
-        assert made.kinds == [ProblemKind.TRUNCATED] * has_spans
+        assert (ProblemKind.TRUNCATED in made.kinds) is has_spans
 
 
 def test_other_times_alone_are_no_change(tmp_path: Path) -> None:

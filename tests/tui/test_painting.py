@@ -231,8 +231,10 @@ async def test_a_smaller_terminal_has_the_cursor_in_sight() -> None:
         await look.pilot.resize_terminal(90, HEIGHT // 2)
         await look.press()
         assert 0 <= rows.cursor - rows.scroll_offset.y < rows.size.height
+        await look.until(lambda: "1 finding" in look.text and "looking" not in look.text)
         async with looking_at(data=spans(one_trace=False), size=(90, HEIGHT // 2)) as opened:
             await opened.press("end")
+            await opened.until(lambda: "1 finding" in opened.text and "looking" not in opened.text)
             assert look.lines == opened.lines
 
 

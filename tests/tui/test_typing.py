@@ -175,7 +175,7 @@ async def test_the_palette_in_one_go() -> None:
 
 async def test_the_palette_on_every_screen() -> None:
     """It offers what the keys of the screen below do, and a theme is taken at once."""
-    async with looking_at(*documents()) as look:
+    async with looking_at(*documents(), size=(120, 120)) as look:
         for opening, offered, missing in (
             ((), "sort by the next column", "zoom in"),
             ((ENTER,), "zoom in", "sort by the next column"),

@@ -100,9 +100,11 @@ def sums_texts(group: RequestGroup) -> list[str]:
             "queue": sums.queue,
             f"handling{in_queues}": sums.handling,
             "route": sums.route,
-            "other": sums.other,
+            "other": max(0, sums.other),
         }
-        return " + ".join(f"{duration(ns)} {part}" for part, ns in parts.items() if ns)
+        text = " + ".join(f"{duration(ns)} {part}" for part, ns in parts.items() if ns)
+        # A handler may go on after its response has been sent.
+        return f"{text}, less {duration(-sums.other)} outside of it" if sums.other < 0 else text
 
     return [
         f"{duration(sums.total)}{of} = {said(in_queues)}"

@@ -188,7 +188,7 @@ def _explain(question: Question) -> Page:
 
     def asking_for(lines: int) -> str:
         left_out.append(f"sentences are left out: {question.again(limit=min(lines, _MOST_ROWS))} has more")
-        return "see above"
+        return "explain with a higher limit"
 
     lines = explanation_lines(store, report, _WIDTH, most, asking=call_of_command, asking_for=asking_for)
     return Page(

@@ -65,9 +65,12 @@ from spanview.reports.table import TEXT, TIME_NS, Piece, Ranks, Table, TableColu
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from spanview.analysis.diagnosis.report import Diagnosis
-    from spanview.analysis.ray.calls import Call
+    from spanview.analysis.ray.calls import Call, Calls
     from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.serve.requests import Request
     from spanview.analysis.telling import Tell
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
@@ -140,6 +143,7 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
     unended: Mapping[int, Unended] = NO_UNENDED,
     session: str = SESSION,
     checked: Diagnosis | None = None,
+    requests: Sequence[Request] | None = None,
     tell: Tell = unheard,
 ) -> Report[Statement]:
     """Return what can be said of some traces, None for all.
@@ -149,10 +153,11 @@ def explanation(  # noqa: PLR0913 - what is asked, and what is known beside it
         unended: What has become of spans without an end, by row.
         session: The folder of Ray's latest session.
         checked: What was found in these traces, where that is known.
+        requests: Those of these traces, where they were found already.
     """
     table = store.trace_table
     chosen = [*range(len(table))] if traces is None else [*traces]
-    explained = _Explanation(store, chosen, unended, session, checked)
+    explained = _Explanation(store, chosen, unended, session, checked, requests)
     rows = [*explained.statements(by, tell)]
     one = table.trace_id(chosen[0]) if len(chosen) == 1 else 0
     nothing = {"ray": calls.NOTHING, "serve": serve.NOTHING}.get(by, "")
@@ -212,19 +217,21 @@ def explanation_table(store: Store) -> Table[Statement]:
 class _Explanation:
     """What can be said of some traces."""
 
-    def __init__(  # what is asked, and what is known beside it
+    def __init__(  # noqa: PLR0913, PLR0917 - what is asked, and what is known beside it
         self,
         store: Store,
         traces: Sequence[int],
         unended: Mapping[int, Unended],
         session: str,
         checked: Diagnosis | None,
+        requests: Sequence[Request] | None,
     ) -> None:
         self._store = store
         self._traces = traces
         self._unended = unended
         self._session = session
         self._checked = checked
+        self._requests = requests
         self._spans = store.spans
         self._texts = store.names.texts
         self._known = KnownCalls(store)
@@ -281,15 +288,13 @@ class _Explanation:
         functions = functions_of(self._store, calls, None, self._unended)
         taken = {one.function: one.total_wait_ns + sum(one.known_runs_ns) for one in functions}
         whole, names = sum(taken.values()), short_names(f"{name}{RAN}" for name in taken)
-        slowest: dict[str, Call] = {}
-        for call in calls:
-            if call.function not in slowest or _taken(call) > _taken(slowest[call.function]):
-                slowest[call.function] = call
+        taken_by_call = _taken(calls)
         in_order = sorted(functions, key=lambda one: (-taken[one.function], one.function))
         for function in islice(in_order, most):
-            ns, longest = taken[function.function], slowest.get(function.function)
-            if not ns or longest is None or ns < _LEAST_SHARE * whole:
+            ns, indices = taken[function.function], calls.indices_of(function.function)
+            if not ns or not indices or ns < _LEAST_SHARE * whole:
                 return
+            longest = calls[indices[int(taken_by_call[indices].argmax())]]
             runs = sum(function.known_runs_ns)
             waited, *for_what = _CAUSES.split(waited_for_text(function), 1)
             parts = filter(
@@ -305,7 +310,9 @@ class _Explanation:
 
     def _of_requests(self, most: int) -> Iterator[Statement]:
         """Yield what requests to each route were spent on, those first that took most."""
-        groups = [group for group in serve_groups(self._store, self._traces) if group.sums.total]
+        groups = [
+            group for group in serve_groups(self._store, self._traces, requests=self._requests) if group.sums.total
+        ]
         whole = sum(group.sums.total for group in groups if not group.requests[0].is_nested)
         groups.sort(key=lambda group: (group.requests[0].is_nested, -group.sums.total))
         for group in islice(groups, most):
@@ -608,5 +615,15 @@ def _is_of_ray(name: str) -> bool:
     return name.endswith((SUBMITTED, RAN))
 
 
-def _taken(call: Call) -> int:
-    return (call.wait_ns or 0) + (call.run_ns or 0)
+def _taken(calls: Calls) -> NDArray[np.float64]:
+    """Return how long each call waited and ran, in nanoseconds; what isn't known is 0."""
+    starts, ends = (
+        copy_of(column).astype(np.float64) for column in (calls.store.spans.start_ns, calls.store.spans.end_ns)
+    )
+    has_run = np.flatnonzero(calls.counts)
+    firsts, lasts = (calls.attempts[calls.firsts[has_run + more] - more] for more in (0, 1))
+    taken = np.zeros(len(calls))
+    for begins, finishes in ((ends[calls.rows[has_run]], starts[firsts]), (starts[lasts], ends[lasts])):
+        is_known = (begins > float(NO_TIME)) & (finishes > float(NO_TIME))
+        taken[has_run] += np.where(is_known, np.maximum(0, finishes - begins), 0)
+    return taken

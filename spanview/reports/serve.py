@@ -270,9 +270,11 @@ def serve_table(names: Mapping[RequestKey, Sequence[str]], *, has_models: bool =
     )
 
 
-def serve_report(store: Store, traces: Sequence[int] | None = None) -> Report[RequestGroup]:
+def serve_report(
+    store: Store, traces: Sequence[int] | None = None, requests: Sequence[Request] | None = None
+) -> Report[RequestGroup]:
     """Return the requests of some traces, None for all, by application, deployment, route, method and status."""
-    groups = serve_groups(store, traces)
+    groups = serve_groups(store, traces, requests=requests)
     has_models = any(group.model_calls.calls for group in groups)
     table = serve_table(request_names([group.key for group in groups]), has_models=has_models)
     return Report("requests-by-route", table, table.in_order(groups), {"by": "serve"}, "requests", NOTHING)
@@ -354,8 +356,10 @@ def requests_table(store: Store, *, has_models: bool = False) -> Table[Request]:
     )
 
 
-def requests_report(store: Store, traces: Sequence[int] | None = None) -> Report[Request]:
+def requests_report(
+    store: Store, traces: Sequence[int] | None = None, requests: Sequence[Request] | None = None
+) -> Report[Request]:
     """Return the requests of some traces, None for all, slowest first."""
-    requests = serve_requests(store, traces)
+    requests = serve_requests(store, traces) if requests is None else requests
     table = requests_table(store, has_models=any(request.model_call.calls for request in requests))
     return Report("requests", table, table.in_order(requests), nothing=NOTHING)

@@ -79,13 +79,21 @@ class RequestGroup:
         return len(self.requests)
 
 
-def serve_groups(store: Store, traces: Iterable[int] | None = None, tell: Tell = unheard) -> list[RequestGroup]:
+def serve_groups(
+    store: Store,
+    traces: Iterable[int] | None = None,
+    tell: Tell = unheard,
+    requests: Iterable[Request] | None = None,
+) -> list[RequestGroup]:
     """Return the requests by application, deployment, route, method and status, sorted by these.
 
     Spans that arrive meanwhile don't count.
+
+    Args:
+        requests: Those of these traces, where they were found already.
     """
     groups: defaultdict[RequestKey, list[Request]] = defaultdict(list)
-    for request in serve_requests(store, traces, tell):
+    for request in serve_requests(store, traces, tell) if requests is None else requests:
         groups[request.key].append(request)
     return [_group(requests) for _, requests in sorted(groups.items())]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from spanview.analysis.diagnosis.finding import Certainty, Kind
 from spanview.analysis.diagnosis.report import diagnose
 from spanview.analysis.ray.call_groups import CallsBy
+from spanview.analysis.serve.requests import serve_requests
 from spanview.index.part import part_of
 from spanview.index.table import NO_ROW
 from spanview.model.ids import format_span_id, format_trace_id
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from spanview.analysis.diagnosis.finding import Finding
     from spanview.analysis.diagnosis.report import Diagnosis
     from spanview.analysis.ray.unended import Unended
+    from spanview.analysis.serve.requests import Request
     from spanview.exports.surroundings import Surroundings
     from spanview.index.store import Store
     from spanview.reports.explanation import Statement
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from spanview.reports.table import TableColumn
 
 _GROUPINGS: Final = ("name", "service", "kind")
+_CALLS_BY: Final = (CallsBy.FUNCTION, CallsBy.ACTOR)
 _MAX_ROWS: Final = 10_000
 """Of a table."""
 _MAX_TEXT_LENGTH: Final = 1_000
@@ -50,11 +53,14 @@ def conclusions(
     of_part = unended if is_everything else around.unended_in(part)
     report = diagnose(part, session=around.session, unended=of_part, given=around.paths)
     chosen = None if is_everything else traces
+    requests = serve_requests(part)
     # That few requests are left of all says nothing of how many were traced.
     findings = [finding for finding in report.findings if is_everything or finding.kind is not Kind.SAMPLING]
     return {
-        "explanation": [*_sentences(store, chosen, around, unended, report if is_everything else None)],
-        "reports": _reports(part, of_part),
+        "explanation": [
+            *_sentences(store, chosen, around, unended, (report, requests) if is_everything else (None, None))
+        ],
+        "reports": _reports(part, of_part, requests),
         "summary": asdict(report.summary),
         "findings": [*map(_finding, findings)],
         "problems": [
@@ -70,10 +76,11 @@ def _sentences(
     traces: Sequence[int] | None,
     around: Surroundings,
     unended: Mapping[int, Unended],
-    checked: Diagnosis | None,
+    found: tuple[Diagnosis | None, Sequence[Request] | None],
 ) -> Iterator[list[object]]:
     """Yield what is explained: heading, sentence, whether it is likely, how bad it is, and its trace and span."""
-    report = explanation(store, traces, unended=unended, session=around.session, checked=checked)
+    checked, requests = found
+    report = explanation(store, traces, unended=unended, session=around.session, checked=checked, requests=requests)
     for said in report.rows:
         is_likely = said.certainty is Certainty.LIKELY
         heading = HEADINGS.get(said.topic, "")
@@ -90,13 +97,13 @@ def _ids(store: Store, said: Statement) -> tuple[str, str]:
     return (format_trace_id(trace_id) if trace_id else "", span_id)
 
 
-def _reports(store: Store, unended: Mapping[int, Unended]) -> dict[str, dict[str, Any]]:
+def _reports(store: Store, unended: Mapping[int, Unended], requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
     """Return the tables of each view, by what they group by; those without rows are left out."""
-    calls = {by.value: calls_report(store, by=by, unended=unended) for by in CallsBy}
+    calls = {by.value: calls_report(store, by=by, unended=unended) for by in _CALLS_BY}
     views: dict[str, Mapping[str, AnyReport]] = {
         "stats": {by: statistics_report(store, by) for by in _GROUPINGS},
         "calls": calls if calls[CallsBy.FUNCTION.value].rows else {},
-        "requests": {"route": serve_report(store), "request": requests_report(store)},
+        "requests": {"route": serve_report(store, None, requests), "request": requests_report(store, None, requests)},
         "workers": {"worker": workers_report(store)},
     }
     return {

@@ -243,7 +243,8 @@ def test_rays_own_events(session: RaySession, commands: str, beginning: str) -> 
     assert len(calls) == 3
     for call in calls:
         (attempt,) = attempts[call["attributes"]["ray.task_id"]]
-        assert {"1", "2", "5", "8"} <= attempt.states.keys()
+        # That it runs is the worker's to write, whose last lines are lost where its driver has ended by then.
+        assert {"1", "2", "5"} <= attempt.states.keys()
         assert call["start_ns"] <= attempt.states["1"] <= call["end_ns"]
 
 

@@ -8,6 +8,7 @@ chunks of spans     |-----|-----|-----|-----|--      read at once, once a second
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
+from weakref import proxy
 
 from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.selftime import self_times
@@ -46,8 +47,12 @@ class Views:
         self.is_walked_at_once = len(store.spans) >= NUMPY_FROM_SPANS
         self._share_of: dict[int, Sequence[int]] = {}
         self._share: _Share | None = None
-        self._spans = _Ahead(self, lambda rows: dict(zip(rows, spans_at(store, rows), strict=True)))
-        self.attributes: Callable[[int], Mapping[str, Any]] = _Ahead(self, self._attributes_at).of
+        # A store holds files open, and in a circle it would be there until the garbage collector comes.
+        these: Views = proxy(self)
+        self._spans = _Ahead(these, lambda rows: dict(zip(rows, spans_at(store, rows), strict=True)))
+        # A bound method would hold them itself.
+        ahead = _Ahead(these, lambda rows: these._attributes_at(rows))  # noqa: PLW0108
+        self.attributes: Callable[[int], Mapping[str, Any]] = ahead.of
         """Returns what a span's details have as its attributes, by row."""
         self._known_attributes: KnownAttributes | None = None
 

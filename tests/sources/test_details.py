@@ -105,8 +105,7 @@ def test_forgotten_stores_hold_nothing_open(tmp_path: Path) -> None:
     for _ in range(50):
         (trace,) = traces_of(load_store(tmp_path))
         assert [node.span.name for node, _ in trace.walk() if node.span is not None] == ["a"]
-    # What else runs here may open a few; each load that left one open would make fifty.
-    assert len(os.listdir("/proc/self/fd")) <= before + 10
+    assert len(os.listdir("/proc/self/fd")) <= before + 1
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of descriptors")

@@ -396,7 +396,8 @@ class _Explanation:
         generators = {f"{name}{RAN}" for name in generators_of(self._store)}
         left_out = [number for number, text in enumerate(self._texts) if text in generators]
         left_out += rays_own_names(self._store)
-        is_unusual = (np.repeat(counts, counts) >= _LEAST_USUAL) & (own >= _UNUSUAL_TIMES * medians)
+        of_name = np.repeat(counts, counts)
+        is_unusual = (of_name >= _LEAST_USUAL) & (own >= _UNUSUAL_TIMES * medians)
         is_unusual &= chosen[forest.traces[order]] & ~np.isin(names[order], left_out)
         starts, ends = copy_of(table.start_ns), copy_of(table.end_ns)
         of_traces = forest.traces[order]
@@ -409,13 +410,11 @@ class _Explanation:
                 continue
             seen.add(number)
             usual, took = int(medians[place]), int(own[place])
-            times_text = (
-                f"{amount(float(f'{took / usual:.2g}'))} times its median of {duration(usual)}" if usual else ""
-            )
-            of = f"of {np.repeat(counts, counts)[place]:,} spans"
+            median = f"{amount(float(f'{took / max(1, usual):.2g}'))} times its median of {duration(usual)}"
+            of = f"of {of_name[place]:,} spans"
             name = self._texts[number]
             who = f"submitting {self._short(name)}" if name.endswith(SUBMITTED) else f"{self._short(name)} itself"
-            text = f"{who} took {duration(took)}, {times_text or 'mostly none'} ({of})"
+            text = f"{who} took {duration(took)}, {median if usual else 'where half of them take none'} ({of})"
             yield self._of_row(Topic.UNUSUAL, text, row, "tree --trace {trace}", ns=took - usual)
             if len(seen) == _MOST_UNUSUAL:
                 return
@@ -448,14 +447,16 @@ class _Explanation:
     def _origins(self, trace: int, failed: Sequence[int]) -> Iterator[tuple[int, bool]]:
         """Yield the span where each exception of a trace began, and whether another attempt made it good."""
         tree, wanted = self._store.tree(trace), {*failed}
-        nodes = [node for node in tree.in_order() if node < len(tree.rows) and tree.rows[node] in wanted]
-        index_of, rows = {node: index for index, node in enumerate(nodes)}, [tree.rows[node] for node in nodes]
-        above = list[int]()
-        for node in nodes:
-            outer = tree.parents[node]
-            while outer != ROOT and outer not in index_of:
-                outer = tree.parents[outer]
-            above.append(index_of.get(outer, -1))
+        nodes, rows, above = list[int](), list[int](), list[int]()
+        # The index of the nearest failed span from each node up; the last is that of no node, above the roots.
+        nearest = [-1] * (len(tree) + 1)
+        for node in tree.in_order():
+            nearest[node] = nearest[tree.parents[node]]
+            if node < len(tree.rows) and tree.rows[node] in wanted:
+                above.append(nearest[node])
+                nearest[node] = len(nodes)
+                nodes.append(node)
+                rows.append(tree.rows[node])
         callers = {tree.parents[node] for node in nodes} - {ROOT}
         siblings = (tree.rows[child] for caller in callers for child in tree.children(caller))
         retried = retried_attempts(self._store, siblings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 import time
 from contextvars import copy_context
@@ -10,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from spanview.api.store import names_of, selection_of
+from spanview.index.store import Store
 from spanview.sources.details import RecordReader
 from spanview.sources.follow import Watcher
 from spanview.sources.follow import follow as updates
@@ -20,11 +22,10 @@ from spanview.sources.session import Session
 from spanview.sources.terms import ReadOptions
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Iterable, Iterator
     from os import PathLike
 
     from spanview.analysis.query.selection import Selection
-    from spanview.model.problems import Warnings
     from spanview.model.span import Span
 
 
@@ -68,16 +69,13 @@ class _Reading:
 
     def __init__(self, names: tuple[str, ...], selection: Selection) -> None:
         self._details = RecordReader()
-        sink = NewSpans(self._details, selection, self._take)
-        options = ReadOptions(names, follow=True, keep_details=False, events=events_beside(names))
-        self._session = Session(options, sink, self._details)
-        self._watcher = Watcher(sink.tallies.add_problem)
+        store = Store(self._details, notes_changes=True)
+        self._new = NewSpans(store, selection)
+        options = ReadOptions(names, follow=True, quick_from=sys.maxsize, events=events_beside(names))
+        self._session = Session(options, store, self._details)
+        self._watcher = Watcher(store.tallies.add_problem)
         self._stop = threading.Event()
-        self._taken: list[Span] = []
         self._steps = self._read()
-
-    def _take(self, spans: Sequence[tuple[Span, Warnings]]) -> None:
-        self._taken += [span.with_warnings(span.warnings | warnings) for span, warnings in spans]
 
     def _read(self) -> Iterator[None]:
         try:
@@ -93,8 +91,7 @@ class _Reading:
     def next_spans(self) -> list[Span] | None:
         """Return the next spans, some at a time, once there are any; None when it has been stopped."""
         for _ in self._steps:
-            if self._taken and not self._stop.is_set():
-                spans, self._taken = self._taken, []
+            if not self._stop.is_set() and (spans := [*self._new.take()]):
                 return spans
         return None
 

@@ -44,7 +44,7 @@ def places(options: Options) -> tuple[str, ...]:
     return existing
 
 
-def read_options(options: Options, *, keep_details: bool = True, newest_first: bool = False) -> ReadOptions:
+def read_options(options: Options, *, newest_first: bool = False) -> ReadOptions:
     """Return how a session is to read."""
     return ReadOptions(
         places(options),
@@ -53,7 +53,6 @@ def read_options(options: Options, *, keep_details: bool = True, newest_first: b
         follow=options.follow,
         newest_first=newest_first,
         use_cache=options.use_cache,
-        keep_details=keep_details,
     )
 
 

@@ -5,6 +5,8 @@ A span that is written when it starts is printed then, without an end, and again
 
 from __future__ import annotations
 
+import sys
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from spanview.commands.following import until_interrupted, updates
@@ -12,6 +14,7 @@ from spanview.commands.output import write_to_standard_output
 from spanview.commands.reading import places, read_all, read_options, standard_input
 from spanview.commands.standard_error import notice, say_if_nothing_matches
 from spanview.exports.jsonl import jsonl_chunks, line_of
+from spanview.index.store import Store
 from spanview.model.problems import QueryError
 from spanview.sources.details import RecordReader
 from spanview.sources.discover import STANDARD_INPUT
@@ -19,12 +22,8 @@ from spanview.sources.new_spans import NewSpans, settled
 from spanview.sources.session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
-    from spanview.model.problems import Warnings
-    from spanview.model.span import Span
 
 
 def run(options: Options) -> int:
@@ -45,18 +44,15 @@ def _follow(options: Options, selection: Selection) -> int:
         raise QueryError("in a pipe, the newest run is known only at the end: leave out --follow")
     selection = settled(selection, lambda: read_all(options).spans)
     details = RecordReader()
-    sink = NewSpans(details, selection, _print)
-    how = read_options(options, keep_details=False)
-    session = Session(how, sink, details, standard_input(how.paths))
+    store = Store(details, notes_changes=True)
+    # They are printed by file and offset, and decoded whole.
+    how = read_options(options)._replace(quick_from=sys.maxsize)
+    session, new = Session(how, store, details, standard_input(how.paths)), NewSpans(store, selection)
     with until_interrupted() as stop:
-        for _ in session.load():
+        for _ in chain(session.load(), updates(session, store.tallies, stop)):
+            write_to_standard_output(map(line_of, new.take()))
             if stop.is_set():
                 break
-        for _ in updates(session, sink.tallies, stop):
-            pass
     session.close()
+    write_to_standard_output(map(line_of, new.take()))
     return 0
-
-
-def _print(spans: Sequence[tuple[Span, Warnings]]) -> None:
-    write_to_standard_output([line_of(span, warnings) for span, warnings in spans])

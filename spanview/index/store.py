@@ -83,10 +83,6 @@ class Store:
         """Take note of a file, or of its next generation, and return its number."""
         return self.intake.add_source(path, generation)
 
-    def expect(self, spans: int) -> None:
-        """Make room for about so many spans."""
-        self.intake.expect(spans)
-
     def add(self, source: int, batch: Batch) -> None:
         """Take the spans and the problems that one piece of a file has, as `Intake.add` does."""
         self.intake.add(source, batch)

@@ -9,13 +9,13 @@ spool         what can't be read again, in a temporary file
 tail          one file, read once or while it grows
 held          the files that are held open while they are followed
 unpacking     gzip and zstd, piece by piece
-reading       from one file's or stream's bytes into the sink
+reading       from one file's or stream's bytes into the store
 packed        compressed files, read as they grow
 quickly       large folders, scanned by several processes
 kept          the index of a large folder, kept for the next session
-session       PATHs into a sink, once or for as long as they change
+session       PATHs into a store, once or for as long as they change
 follow        hints of changes, and a search all the same
-new_spans     spans handed on as they are written, and forgotten
+new_spans     spans handed on one by one as they are read
 loading       the short way from PATHs to a store
 line_file     a file of lines that may be huge, read where it is looked at
 logs          the logs that Ray leaves beside spans, and the lines of a span

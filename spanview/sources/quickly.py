@@ -16,7 +16,6 @@ from spanview.sources.terms import WorkerStart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from spanview.index.intake import Intake
     from spanview.quick.processes import BlockReport, ReadFile
     from spanview.sources.discover import FoundFile
     from spanview.sources.reading import Reading
@@ -35,14 +34,13 @@ def share(files: Sequence[FoundFile], *, least: int) -> tuple[list[FoundFile], l
 def load_quickly(
     files: Sequence[FoundFile],
     reading: Reading,
-    intake: Intake,
     partly_read: FileTail | None,
     go_on: Callable[[FoundFile, int, ReadFile], Iterator[int]] | None,
 ) -> Iterator[int]:
     """Read files to their ends.
 
     Args:
-        go_on: Reads a file on that was read to its end, given its number in the sink; None if none grows.
+        go_on: Reads a file on that was read to its end, given its number in the store; None if none grows.
 
     Yields:
         Bytes that were read.
@@ -64,10 +62,10 @@ def load_quickly(
         from spanview.quick.adopt import Adopted
 
         if worker not in adopted:
-            adopted[worker] = Adopted(intake, noted.source_of)
+            adopted[worker] = Adopted(reading.store.intake, noted.source_of)
         # These say where the documents are that several rows share.
         for number, batch in report.batches:
-            reading.sink.add(noted.source_of(number), batch)
+            reading.store.add(noted.source_of(number), batch)
         adopted[worker].take_texts(report.names, report.services, report.processes)
         adopted[worker].take(rows)
         yield noted.count(report)
@@ -77,7 +75,7 @@ def load_quickly(
 
 
 class _Noted:
-    """What the sink knows of the files."""
+    """What the store knows of the files."""
 
     def __init__(self, files: Sequence[FoundFile], reading: Reading, partly_read: FileTail | None) -> None:
         self._files, self._reading = files, reading
@@ -85,7 +83,7 @@ class _Noted:
         self._counted: dict[int, int] = {} if partly_read is None else {0: partly_read.position}
 
     def source_of(self, number: int) -> int:
-        """Return the number that a file has in the sink; it is noted there when it is asked for first."""
+        """Return the number that a file has in the store; it is noted there when it is asked for first."""
         if number not in self._sources:
             self._sources[number] = self._reading.enter(self._files[number])
         return self._sources[number]
@@ -101,6 +99,6 @@ class _Noted:
             counted = self._counted.get(number, 0)
             self._counted[number] = max(size, counted)
             self.source_of(number)
-            self._reading.sink.tallies.add_bytes(self._files[number].shown, self._counted[number] - counted)
+            self._reading.store.tallies.add_bytes(self._files[number].shown, self._counted[number] - counted)
             total += self._counted[number] - counted
         return total

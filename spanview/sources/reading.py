@@ -1,4 +1,4 @@
-"""From one file's bytes into the sink: what every way of reading has in common."""
+"""From one file's bytes into the store: what every way of reading has in common."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ from spanview.sources.tail import BLOCK_BYTES, MAX_ATTEMPTS, FileTail
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from spanview.index.store import Store
     from spanview.sources.details import RecordReader
     from spanview.sources.discover import FoundFile
     from spanview.sources.spool import Spool
-    from spanview.sources.terms import ReadOptions, Sink
+    from spanview.sources.terms import ReadOptions
     from spanview.sources.unpacking import Unpacker
 
 _QUIET_AFTER_MS: Final = 100
@@ -30,18 +31,17 @@ _MAX_TRUNCATIONS_REPORTED: Final = 10
 
 
 class Reading:
-    """Reads files and streams into a sink, and keeps what can't be read again."""
+    """Reads files and streams into a store, and keeps what can't be read again."""
 
-    def __init__(self, options: ReadOptions, sink: Sink, details: RecordReader) -> None:
+    def __init__(self, options: ReadOptions, store: Store, details: RecordReader) -> None:
         self.options = options
-        self.sink = sink
+        self.store = store
         self._details = details
         self._held = HeldOpen()
         self._has_reported_unheld = False
         self._generations: defaultdict[str, int] = defaultdict(int)
         self._truncations: Counter[str] = Counter()
         self._reported: set[tuple[str, str]] = set()
-        details.spool.is_passing = not options.keep_details
 
     # -- files -------------------------------------------------------------------------------------------------------
 
@@ -72,8 +72,8 @@ class Reading:
         self._held.note(tail, has_grown=True)
 
     def enter(self, file: FoundFile) -> int:
-        """Take note of a file, or of the next one at its path, and return its number in the sink."""
-        source = self.sink.add_source(file.shown, self._generations[file.shown])
+        """Take note of a file, or of the next one at its path, and return its number in the store."""
+        source = self.store.add_source(file.shown, self._generations[file.shown])
         self._generations[file.shown] += 1
         self.register(source, file)
         return source
@@ -96,7 +96,7 @@ class Reading:
         )
         if (limit := self._held.limit_for(count)) is not None:
             detail += f"; to hold all of them, run ulimit -n {limit} before spanview"
-        self.sink.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
+        self.store.tallies.add_problem(Problem(ProblemKind.WATCHER, "", 0, 0, detail))
 
     def register(self, source: int, file: FoundFile) -> None:
         """Take note of where a file is now."""
@@ -108,7 +108,7 @@ class Reading:
         Args:
             live: Whether what is read is kept, because it may be gone when someone looks.
         """
-        sink, source, spool = self.sink, tail.source, self._details.spool
+        store, source, spool = self.store, tail.source, self._details.spool
         total = 0
         while total <= most:
             try:
@@ -126,11 +126,9 @@ class Reading:
                     spool.write(source, tail.decoder.offset, tail.decoder.unread)
                 tail.is_live = True
                 spool.write(source, offset, data)
-            sink.tallies.add_bytes(tail.file.shown, len(data))
+            store.tallies.add_bytes(tail.file.shown, len(data))
             for batch in tail.decode(data):
-                sink.add(source, batch)
-            if live and not self.options.keep_details:
-                spool.forget(source, tail.decoder.offset)
+                store.add(source, batch)
             total += len(data)
             yield len(data)
         tail.look_again()
@@ -155,7 +153,7 @@ class Reading:
         """Take the spans of a quiet file that are whole though no line end follows."""
         batch = tail.flush()
         if batch is not None:
-            self.sink.add(tail.source, batch)
+            self.store.add(tail.source, batch)
 
     def begin_again(self, tail: FileTail) -> FileTail:
         """Return a file that was truncated or rewritten, to be read from its start as its own next generation."""
@@ -164,14 +162,14 @@ class Reading:
         self.finish(tail)
         self._details.retire(tail.source)
         # Of a file that never had a span, such as a report that is written anew each minute, nothing is lost.
-        self._truncations[path] += self.sink.tallies.has_spans(path)
+        self._truncations[path] += self.store.tallies.has_spans(path)
         if 0 < self._truncations[path] <= _MAX_TRUNCATIONS_REPORTED:
             detail = (
                 f"the file was truncated or rewritten after {position:,} bytes were read; spans already read are kept"
             )
             if self._truncations[path] == _MAX_TRUNCATIONS_REPORTED:
                 detail += "; this keeps happening, and isn't reported again"
-            self.sink.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))
+            self.store.tallies.add_problem(Problem(ProblemKind.TRUNCATED, path, position, 0, detail))
         self._enter(renewed)
         return renewed
 
@@ -179,9 +177,7 @@ class Reading:
         """Take what is left at the end of a file, and close it."""
         self._held.forget(tail)
         for batch in tail.finish():
-            self.sink.add(tail.source, batch)
-        if not self.options.keep_details:
-            self._details.spool.drop(tail.source)
+            self.store.add(tail.source, batch)
 
     def hand_over(self, tail: FileTail) -> None:
         """Leave the rest of a file to another reader."""
@@ -222,9 +218,9 @@ class Reading:
 
     def open_content(self, path: str) -> Content:
         """Return what takes the next content that is shown as this path, and can't be read again."""
-        source = self.sink.add_source(path, self._generations[path])
+        source = self.store.add_source(path, self._generations[path])
         self._generations[path] += 1
-        return Content(path, source, self.sink, self._details.spool, self.options)
+        return Content(path, source, self.store, self._details.spool, self.options)
 
     def _read_piece(self, stream: IO[bytes]) -> bytes:
         # A pipe gives what is there; read() of a buffered stream would wait for a whole block.
@@ -241,7 +237,7 @@ class Reading:
         key = (problem.kind, problem.file)
         if key not in self._reported:
             self._reported.add(key)
-            self.sink.tallies.add_problem(problem)
+            self.store.tallies.add_problem(problem)
 
     def report_unreadable(self, path: str, reason: str) -> None:
         """Report that a file can't be read, or not further."""
@@ -270,9 +266,9 @@ class Reading:
 class Content:
     """The content of a stream, or of a compressed file, from its first byte on."""
 
-    def __init__(self, path: str, source: int, sink: Sink, spool: Spool, options: ReadOptions) -> None:
+    def __init__(self, path: str, source: int, store: Store, spool: Spool, options: ReadOptions) -> None:
         self._path, self._source = path, source
-        self._sink, self._spool, self._options = sink, spool, options
+        self._store, self._spool, self._options = store, spool, options
         self._decoder = Decoder(cap=options.cap)
         self.size = 0
         """Bytes so far."""
@@ -283,22 +279,20 @@ class Content:
         Args:
             count: How many bytes of the stream or file were read for them.
         """
-        self._sink.tallies.add_bytes(self._path, count, content=len(data))
+        self._store.tallies.add_bytes(self._path, count, content=len(data))
         if not data:
             return
         self._spool.write(self._source, self.size, data)
         self.size += len(data)
-        self._sink.add(self._source, self._decoder.feed(data))
-        if not self._options.keep_details:
-            self._spool.forget(self._source, self._decoder.offset)
+        self._store.add(self._source, self._decoder.feed(data))
 
     def flush(self) -> None:
         """Take what is complete without a line end, where more may come."""
-        self._sink.add(self._source, self._decoder.tail())
+        self._store.add(self._source, self._decoder.tail())
 
     def close(self) -> None:
         """Take what is left at the end; data that still comes starts over."""
-        self._sink.add(self._source, self._decoder.close())
+        self._store.add(self._source, self._decoder.close())
         self._decoder = Decoder(cap=self._options.cap, offset=self.size)
 
 

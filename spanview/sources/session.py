@@ -1,4 +1,4 @@
-"""Reading PATHs into a sink, once or for as long as they change.
+"""Reading PATHs into a store, once or for as long as they change.
 
 Searching the PATHs decides what is read; hints of changes only make a search come sooner.
 """
@@ -17,7 +17,7 @@ from spanview.sources.discover import STANDARD_INPUT, FoundFile, Listing, discov
 from spanview.sources.packed import PackedFiles
 from spanview.sources.quickly import load_quickly, share
 from spanview.sources.reading import Reading
-from spanview.sources.terms import Changes, Progress, ReadOptions, Sink
+from spanview.sources.terms import Changes, Progress, ReadOptions
 from spanview.telemetry import stage
 
 if TYPE_CHECKING:
@@ -39,13 +39,13 @@ class Session:
     """The reading of some PATHs."""
 
     def __init__(
-        self, options: ReadOptions, sink: Sink, details: RecordReader, standard_input: IO[bytes] | None = None
+        self, options: ReadOptions, store: Store, details: RecordReader, standard_input: IO[bytes] | None = None
     ) -> None:
         self.options = options
-        self._sink = sink
+        self._store = store
         self._details = details
         self._standard_input = standard_input
-        self._reading = Reading(options, sink, details)
+        self._reading = Reading(options, store, details)
         self._packed = PackedFiles(self._reading, follow=options.follow)
         self._tails: dict[str, FileTail] = {}
         self._leaving: list[FileTail] = []
@@ -80,7 +80,7 @@ class Session:
             yield Progress(total, total)
             self._take_note(listing)
             return
-        self._sink.expect(total // _TYPICAL_RECORD_BYTES)
+        self._store.intake.expect(total // _TYPICAL_RECORD_BYTES)
         done = 0
         with without_collector():
             for count in self._load_files(files):
@@ -104,8 +104,8 @@ class Session:
 
     def _put_in_order(self) -> None:
         """Number what was read by path and offset, unless it is shown already, or reading goes on."""
-        intake = self._sink.intake
-        if intake is None or self.options.follow or self.options.newest_first:
+        intake = self._store.intake
+        if self.options.follow or self.options.newest_first:
             return
         with stage("put in order"):
             if intake.is_in_order():
@@ -116,37 +116,33 @@ class Session:
 
     def _take_kept(self, listing: Listing, total: int) -> bool:
         """Take the index of an earlier session where there is one that is still right."""
-        options, intake = self.options, self._sink.intake
-        is_worth_it = options.use_cache and intake is not None and total >= options.quick_from
-        if not is_worth_it or intake is None or options.follow or options.decodes_all or STANDARD_INPUT in self._paths:
+        options = self.options
+        is_worth_it = options.use_cache and total >= options.quick_from
+        if not is_worth_it or options.follow or options.decodes_all or STANDARD_INPUT in self._paths:
             return False
         from spanview.sources.kept import KeptIndex
 
         self._kept = KeptIndex(options, listing.files)
         with stage("kept index"):
-            self._is_from_kept = self._kept.take(intake, self._reading)
+            self._is_from_kept = self._kept.take(self._store.intake, self._reading)
         return self._is_from_kept
 
     def _read_events(self) -> Iterator[Progress]:
         """Read Ray's own events, where an index was taken: of these it has no more than how many there are."""
-        intake, details = self._sink.intake, RecordReader()
-        paths = () if intake is None else tuple(path for path, file in intake.tallies.each_file() if file.events)
-        if intake is None or not paths:
+        paths, details = tuple(path for path, file in self._store.tallies.each_file() if file.events), RecordReader()
+        if not paths:
             return
         with stage("events beside the kept index"):
             store = Store(details)
             yield from Session(self.options._replace(paths=paths, events=(), use_cache=False), store, details).load()
-            intake.ray = store.ray
+            self._store.intake.ray = store.ray
 
     def keep(self, *, is_proven: bool = False) -> None:
         """Keep the index of what was loaded for the next session, where that pays."""
-        intake = self._sink.intake
         # What was compressed is in the spool, which isn't kept.
-        if self._packed.are_there:
-            return
-        if self._kept is not None and intake is not None and (is_proven or not self._is_from_kept):
+        if self._kept is not None and not self._packed.are_there and (is_proven or not self._is_from_kept):
             with stage("keep index"):
-                self._kept.write(intake, is_proven=is_proven)
+                self._kept.write(self._store.intake, is_proven=is_proven)
 
     @property
     def is_proven(self) -> bool:
@@ -154,19 +150,14 @@ class Session:
         return self._is_from_kept and self._kept is not None and self._kept.is_proven
 
     def _load_files(self, files: list[FoundFile]) -> Iterator[int]:
-        intake = self._sink.intake
         packed, files = self._packed.among(files)
-        if intake is not None:
-            quick, others = share(files, least=self.options.quick_from)
-            if quick:
-                partly_read = None
-                if self.options.newest_first and (partly_read := (yield from self._begin(quick[0]))) is None:
-                    quick = quick[1:]
-                with stage("scan and adopt"):
-                    yield from load_quickly(
-                        quick, self._reading, intake, partly_read, self._go_on if self.options.follow else None
-                    )
-                files = others
+        quick, files = share(files, least=self.options.quick_from)
+        if quick:
+            partly_read = None
+            if self.options.newest_first and (partly_read := (yield from self._begin(quick[0]))) is None:
+                quick = quick[1:]
+            with stage("scan and adopt"):
+                yield from load_quickly(quick, self._reading, partly_read, self._go_on if self.options.follow else None)
         for file in files:
             with stage("read and decode"):
                 if (tail := self._take_up(file)) is not None:
@@ -223,10 +214,10 @@ class Session:
             hinted: Real paths of files that seem to have changed; None to search everything.
         """
         changes = Changes()
-        before = self._sink.tallies.records
+        before = self._store.tallies.records
         if hinted is None or not all(self._look_at_hinted(path, changes) for path in hinted):
             self._search(changes)
-        changes.spans = self._sink.tallies.records - before
+        changes.spans = self._store.tallies.records - before
         return changes
 
     def _look_at_hinted(self, path: str, changes: Changes) -> bool:

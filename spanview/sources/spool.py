@@ -49,25 +49,21 @@ class Spool:
         self._waiting = 0
         self._lock = Lock()
         self.failed: str | None = None
-        self.is_passing = False
-        """Whether everything is forgotten soon after it was written, so that nothing needs the disk."""
 
     def write(self, source: int, offset: int, data: bytes) -> None:
         """Keep the bytes of a source from an offset on; pieces of one source come in their order."""
         with self._lock:
             kept = self._kept.setdefault(source, _Kept(tail_start=offset))
-            if kept.tail_start + len(kept.tail) != offset:
+            # What came last can be read even where the disk is full.
+            if self._waiting + len(data) > _MAX_WAITING_BYTES:
+                for other in self._kept.values():
+                    self._seal(other)
+            elif len(kept.tail) >= _BLOCK_BYTES or kept.tail_start + len(kept.tail) != offset:
                 self._seal(kept)
+            if not kept.tail:
                 kept.tail_start = offset
             kept.tail += data
             self._waiting += len(data)
-            if self.is_passing:
-                return
-            if len(kept.tail) >= _BLOCK_BYTES:
-                self._seal(kept)
-            if self._waiting > _MAX_WAITING_BYTES:
-                for other in self._kept.values():
-                    self._seal(other)
 
     def _seal(self, kept: _Kept) -> None:
         if not kept.tail:
@@ -91,26 +87,10 @@ class Spool:
         self._waiting -= len(kept.tail)
         kept.tail = bytearray()
 
-    def forget(self, source: int, offset: int) -> None:
-        """Drop the bytes in memory before an offset; for readers that never look back."""
-        with self._lock:
-            kept = self._kept.get(source)
-            if kept is not None and offset > kept.tail_start:
-                before = len(kept.tail)
-                del kept.tail[: offset - kept.tail_start]
-                self._waiting -= before - len(kept.tail)
-                kept.tail_start = offset
-
     def take_numbers(self, numbers: Sequence[int]) -> None:
         """Renumber sources; `numbers` has the new number at each old one."""
         with self._lock:
             self._kept = {numbers[source]: kept for source, kept in self._kept.items()}
-
-    def drop(self, source: int) -> None:
-        """Forget a source."""
-        with self._lock:
-            kept = self._kept.pop(source, None)
-            self._waiting -= 0 if kept is None else len(kept.tail)
 
     def has(self, source: int) -> bool:
         """Tell whether anything of a source was kept."""

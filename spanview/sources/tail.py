@@ -56,7 +56,7 @@ class FileTail:
     def __init__(self, file: FoundFile, *, cap: int, attempts: int = 1, descriptor: int | None = None) -> None:
         self.file = file
         self.source = -1
-        """Its number in the sink, set by whoever opened it."""
+        """Its number in the store, set by whoever opened it."""
         self.decoder = Decoder(cap=cap)
         self.position = 0
         """Where the next byte is read."""

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from spanview.formats.framing.framer import DEFAULT_CAP
-
-if TYPE_CHECKING:
-    from spanview.formats.rows import Batch
-    from spanview.index.intake import Intake
-    from spanview.index.tallies import Tallies
 
 SCAN_FROM_BYTES: Final = 24 * 1024 * 1024
 """Bytes from which numpy and other processes are worth their start."""
@@ -25,25 +20,6 @@ class WorkerStart(Enum):
     """At once; not where threads run already."""
     STARTED = "started"
     """As new programs, which takes a moment."""
-
-
-class Sink(Protocol):
-    """Takes what was read: a store, or what prints it at once."""
-
-    tallies: Tallies
-
-    @property
-    def intake(self) -> Intake | None:
-        """The index, which can take many spans at a time; None where they are wanted one by one."""
-
-    def add_source(self, path: str, generation: int = 0) -> int:
-        """Take note of a file, or of its next generation, and return its number."""
-
-    def add(self, source: int, batch: Batch) -> None:
-        """Take the spans and the problems that one piece of a file has."""
-
-    def expect(self, spans: int) -> None:
-        """Make room for about so many spans."""
 
 
 class ReadOptions(NamedTuple):
@@ -65,8 +41,6 @@ class ReadOptions(NamedTuple):
     """Whether records that were scanned are decoded as well: damage among attributes isn't seen otherwise."""
     use_cache: bool = False
     """Whether the index of a large folder is kept for the next time, and taken if it was."""
-    keep_details: bool = True
-    """Whether what is read while following can be read again."""
     events: tuple[str, ...] = ()
     """Folders of Ray's own events, which are read beside the PATHs where they are there."""
 

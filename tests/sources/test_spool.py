@@ -63,28 +63,6 @@ def test_pieces_may_leave_gaps(spool: Spool) -> None:
     assert spool.read(0, 500, 1) is None
 
 
-def test_forgetting_drops_what_lies_before(spool: Spool) -> None:
-    """What was forgotten is gone, what follows stays, and forgetting the future is nothing."""
-    spool.write(0, 0, b"0123456789")
-    spool.forget(0, 4)
-    spool.forget(0, 2)
-    spool.forget(7, 2)
-    assert spool.read(0, 3, 2) is None
-    assert spool.read(0, 4, 6) == b"456789"
-    spool.write(0, 10, b"ab")
-    assert spool.read(0, 8, 4) == b"89ab"
-
-
-def test_memory_stays_small_when_all_is_forgotten(spool: Spool) -> None:
-    """A reader that never looks back neither fills memory nor the disk."""
-    piece = bytes(1000)
-    for number in range(5_000):
-        spool.write(0, number * 1000, piece)
-        spool.forget(0, (number + 1) * 1000)
-    assert spool._file is None
-    assert len(spool._kept[0].tail) == 0
-
-
 def test_memory_is_bounded_for_all_sources_together(spool: Spool) -> None:
     """However many files have a little to keep, only a bounded part of it waits in memory, and all of it comes back."""
     pieces = [random.Random(source).randbytes(10_000) for source in range(2_000)]

@@ -20,8 +20,8 @@ import pytest
 
 from builders import Builder, file_of
 from spanview.cli import main
-from spanview.commands.coloring import is_colorless, paint_for
 from spanview.commands.options import Options
+from spanview.commands.output import is_colorless, paint_for
 from spanview.display.shades import colored
 
 if TYPE_CHECKING:

@@ -172,7 +172,7 @@ def test_a_load_that_scans_decodes_what_is_new_to_it(tmp_path: Path, decoded: li
 def test_a_look_reads_what_is_new(tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch, held: int) -> None:
     """Whether it searches or was given a hint, a look reads the one file that has grown, and opens no other."""
     monkeypatch.setattr("spanview.sources.tail._CLOCK_TICK_S", 0.0)
-    monkeypatch.setattr("spanview.sources.held._MAX_HELD_FILES", held)
+    monkeypatch.setattr("spanview.sources.tail._MAX_HELD_FILES", held)
     make(tmp_path, spans=10, files=_FILES)
     _, session = load(tmp_path, follow=True)
     # Of a span with the same ids the records would be compared.

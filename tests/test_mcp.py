@@ -21,7 +21,7 @@ from agents import Reply, agent_of
 from builders import Builder, file_of, span_id, time_text, trace_id
 from programs import spanview
 from spanview.commands.agents.answers import FENCED
-from spanview.commands.agents.recordings import Recordings
+from spanview.commands.agents.questions import Recordings
 from spanview.commands.agents.tools import TOOLS, answer
 from spanview.commands.options import Options
 
@@ -268,7 +268,7 @@ def test_a_wide_trace_is_folded_and_can_be_unfolded(tmp_path: Path) -> None:
 
 OPENED: Final = """if True:
     import json, sys
-    from spanview.commands.agents.recordings import Recordings
+    from spanview.commands.agents.questions import Recordings
     from spanview.commands.agents.tools import TOOLS, answer
     from spanview.commands.options import Options
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from spanview.api.store import Store
 from spanview.formats.decoder import Decoder
-from spanview.index.held_records import HeldRecords
+from spanview.index.documents import HeldRecords
 from spanview.index.store import Store as SpanStore
 from spanview.ray.lines import frame_of, line_of
 from spanview.sources.unended import let_ask

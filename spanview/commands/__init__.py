@@ -2,12 +2,11 @@
 
 options         the options of a call
 standard_error  what is said on standard error
-coloring        whether what is printed has colours
 beside          another spanview that runs beside what is shown
 from_cluster    --ray: what is collected meanwhile, and what nodes do
 piped           whether standard input is read
 reading         from options to a store that is read
-output          the way out to standard output
+output          the way out to standard output, and its colours
 tables          reports as text, JSON, csv or Markdown
 progress        how far reading or sending is
 following       following without the viewer

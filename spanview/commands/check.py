@@ -14,9 +14,8 @@ from spanview.analysis.query.gate import ask, compare
 from spanview.analysis.query.misses import NoAttribute
 from spanview.analysis.query.query import Query, parse_query
 from spanview.analysis.query.terms import near_text
-from spanview.commands.coloring import paint_for
 from spanview.commands.options import NO_SEVERITY
-from spanview.commands.output import write_to_standard_output
+from spanview.commands.output import paint_for, write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.tables import FOR_CI, JSON, MARKDOWN, TEXT, gate_case, last_end, print_for_ci, print_report

@@ -14,8 +14,7 @@ from spanview.analysis.diff import totals_to_json
 from spanview.analysis.diff_groups import DiffBy
 from spanview.analysis.query.query import parse_query
 from spanview.analysis.query.select import find_trace, selected_traces, traces_beginning
-from spanview.commands.coloring import paint_for
-from spanview.commands.output import terminal_width
+from spanview.commands.output import paint_for, terminal_width
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import nothing_in, notice_problems, say, why_nothing
 from spanview.commands.tables import FOR_CI, MARKDOWN, TEXT, arranged, gate_case, last_end, print_for_ci, print_report

@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from spanview.commands.coloring import paint_for
+from spanview.commands.output import paint_for
 from spanview.commands.progress import progress
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches

@@ -9,7 +9,7 @@ import asyncio
 import sys
 from typing import TYPE_CHECKING, Any
 
-from spanview.commands.agents.recordings import Recordings
+from spanview.commands.agents.questions import Recordings
 from spanview.commands.standard_error import say
 from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.discover import STANDARD_INPUT

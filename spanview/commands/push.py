@@ -17,10 +17,9 @@ from spanview.exports.losses import Losses
 from spanview.formats.otlp.write import JsonForm
 from spanview.model.problems import PushError
 from spanview.otlp.acknowledged import Acknowledged
-from spanview.otlp.batches import Batches
+from spanview.otlp.batches import Batches, Unsent
 from spanview.otlp.endpoint import EndpointOptions, OtlpProtocol, endpoint_of
 from spanview.otlp.sender import IN_FLIGHT, Sender, StoppedError
-from spanview.otlp.unsent import Unsent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

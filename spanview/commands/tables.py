@@ -6,8 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from spanview.commands.coloring import paint_for
-from spanview.commands.output import terminal_width, write_to_standard_output
+from spanview.commands.output import paint_for, terminal_width, write_to_standard_output
 from spanview.commands.standard_error import say
 from spanview.display.units import count
 from spanview.model.times import NO_TIME

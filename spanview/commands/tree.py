@@ -7,8 +7,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from spanview.analysis.ray.known_calls import KnownCalls, has_lone_calls
-from spanview.commands.coloring import paint_for
 from spanview.commands.following import until_interrupted, updates
+from spanview.commands.output import paint_for
 from spanview.commands.reading import begin, places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.display.tree_text import trace_lines

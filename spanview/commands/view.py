@@ -7,8 +7,8 @@ import os
 import sys
 from typing import IO, TYPE_CHECKING, Final
 
-from spanview.commands.coloring import is_colorless
 from spanview.commands.options import INTERNAL_ERROR
+from spanview.commands.output import is_colorless
 from spanview.index.store import Store
 from spanview.model.problems import NoSuchPathError, SpanviewError
 from spanview.sources.details import RecordReader

@@ -5,7 +5,6 @@ processes      which process a span is of, by its file or its resource
 slots          hash tables from ids to rows
 tallies        counts of files, bytes and duplicates, and the problems of files
 documents      the way back to records, also to those within larger documents
-held_records   records in memory, of spans that no file holds
 blocks         records of many spans, read in large pieces
 intake         the way in: duplicates are dropped, the others are appended to the columns
 arrange        rows numbered by path and offset, whatever the order in which they came

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from spanview.index.documents import DetailReader
+from spanview.index.documents import HeldRecords
 from spanview.index.intake import Intake
 from spanview.index.table import NO_ROW, SpanTable, TraceTable
 from spanview.index.tallies import MAX_PAIRS
@@ -57,7 +57,7 @@ def is_sound(state: Any, columns: Sequence[array[int]], sizes: Mapping[str, int]
     Raises:
         ArithmeticError, AttributeError, LookupError, TypeError, ValueError: It is none.
     """
-    trial = Intake(_Nothing())
+    trial = Intake(HeldRecords(()))
     for path in sizes:
         trial.add_source(path)
     take_state(trial, state, columns)
@@ -126,14 +126,6 @@ def _is_table_of(slots: array[int], used: int, table: Sized) -> bool:
 def _largest(column: array[int]) -> int:
     """Return the largest number in a column, 0 where there is none."""
     return int(np.asarray(column).max(initial=0))
-
-
-class _Nothing(DetailReader):
-    """Reads no record."""
-
-    def read(self, source: int, offset: int, length: int) -> bytes | None:  # noqa: ARG002 - as any reader has it
-        """Return None."""
-        return None
 
 
 def take_state(intake: Intake, state: dict[str, Any], columns: Sequence[array[int]]) -> None:

@@ -55,7 +55,7 @@ class Store:
 
     def __getstate__(self) -> dict[str, Any]:
         """Take along the records that files have here, but nothing that asks the processes of this host."""
-        from spanview.index.held_records import HeldRecords
+        from spanview.index.documents import HeldRecords
         from spanview.index.state import columns_of, state_of
 
         documents = self.intake.details

@@ -15,8 +15,7 @@ receiver      from start to end: ports, signals, summary
 endpoint      where spans are sent, from options and from OpenTelemetry's variables of the environment
 wire          protobuf's encoding: tags, lengths, varints
 to_proto      spans as protobuf
-unsent        which spans are still to be sent
-batches       what is sent at once
+batches       which spans are still to be sent, and what is sent at once
 responses     what an endpoint answers, and what follows from it
 over_http     requests over HTTP
 over_grpc     requests over gRPC

@@ -6,8 +6,7 @@ discover      from PATHs to regular files
 descriptors   how many descriptors this process may have, and reading by them
 details       records read again, from the spool or from their files
 spool         what can't be read again, in a temporary file
-tail          one file, read once or while it grows
-held          the files that are held open while they are followed
+tail          one file, read once or while it grows, and those that are held open
 unpacking     gzip and zstd, piece by piece
 reading       from one file's or stream's bytes into the store
 packed        compressed files, read as they grow

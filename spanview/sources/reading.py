@@ -11,8 +11,7 @@ from spanview.formats.decoder import Decoder
 from spanview.model.problems import Problem, ProblemKind
 from spanview.sources.details import TOO_MANY_OPEN, reason_of
 from spanview.sources.discover import STANDARD_INPUT
-from spanview.sources.held import HeldOpen
-from spanview.sources.tail import BLOCK_BYTES, MAX_ATTEMPTS, FileTail
+from spanview.sources.tail import BLOCK_BYTES, MAX_ATTEMPTS, FileTail, HeldOpen
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -1,4 +1,4 @@
-"""One file that is read once, or again and again while it grows; it notices when it is another file."""
+"""One file, read once or while it grows; it notices when it is another file. And those that are held open."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import stat
 import time
 from array import array
+from collections import OrderedDict
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -14,11 +15,13 @@ from zlib import crc32
 
 from spanview.formats.decoder import Decoder
 from spanview.model.stretch import Stretch
-from spanview.sources.descriptors import read_at
+from spanview.sources.descriptors import MIN_HELD_FILES, OTHERS_SHARE, allowed_descriptors, read_at
 from spanview.sources.details import open_file
 from spanview.sources.discover import STAT_BLOCK_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from spanview.formats.rows import Batch
     from spanview.sources.discover import FoundFile
 
@@ -38,6 +41,10 @@ _NS_PER_SECOND: Final = 1_000_000_000
 _RETRY_PAUSE_S: Final = 0.02
 """Seconds before a read that failed is tried again."""
 
+_MAX_HELD_FILES: Final = 4096
+"""Files that are held open."""
+_MIN_OTHER_DESCRIPTORS: Final = 80
+"""Descriptors that are left for everything else, if there are so many."""
 
 _Stamp: TypeAlias = tuple[int, int, int]
 """Size, and when the content and when anything was changed last, in nanoseconds since 1970."""
@@ -303,6 +310,58 @@ class FileTail:
             return None
         self._is_flushed = True
         return self.decoder.tail()
+
+
+class HeldOpen:
+    """The files that grew last are held open, a bounded number of them.
+
+    While a file is open, its inode isn't given to another one, and it can be read after it was removed.
+    """
+
+    def __init__(self) -> None:
+        self._tails: OrderedDict[int, FileTail] = OrderedDict()
+        allowed = allowed_descriptors()
+        free = _MAX_HELD_FILES if allowed is None else allowed - max(allowed // OTHERS_SHARE, _MIN_OTHER_DESCRIPTORS)
+        self.max_files = min(_MAX_HELD_FILES, max(MIN_HELD_FILES, free))
+        """How many can be held."""
+
+    def note(self, tail: FileTail, *, has_grown: bool = False) -> None:
+        """Note that a file was opened; of too many it is closed, or takes another one's place if it has grown."""
+        if has_grown or (tail.source not in self._tails and len(self._tails) < self.max_files):
+            self._tails[tail.source] = tail
+            self._tails.move_to_end(tail.source)
+        elif tail.source not in self._tails:
+            tail.close()
+        if len(self._tails) > self.max_files:
+            self.give_one_up()
+
+    def limit_for(self, count: int) -> int | None:
+        """Return the limit of descriptors with which so many files could be held; None where none would do."""
+        return (
+            max(count + _MIN_OTHER_DESCRIPTORS, -(-count * OTHERS_SHARE // (OTHERS_SHARE - 1)))
+            if count <= _MAX_HELD_FILES
+            else None
+        )
+
+    def give_one_up(self) -> bool:
+        """Close the file that grew longest ago; return whether there was one."""
+        if not self._tails:
+            return False
+        _, oldest = self._tails.popitem(last=False)
+        oldest.close()
+        return True
+
+    def hold(self, tails: Iterable[FileTail]) -> None:
+        """Hold those files that were written last, of more than can be held."""
+        for tail in sorted(tails, key=lambda tail: tail.file.modified_ns)[-self.max_files :]:
+            # One that is gone is seen by the next search.
+            with suppress(OSError):
+                tail.hold()
+                self.note(tail, has_grown=True)
+
+    def forget(self, tail: FileTail) -> None:
+        """Take note that a file is closed."""
+        self._tails.pop(tail.source, None)
 
 
 class _Blocks:

@@ -10,7 +10,6 @@ import asyncio
 import errno
 import html
 import logging
-import os
 import signal
 import socket
 from contextlib import suppress
@@ -78,19 +77,12 @@ def serve(viewer: ServedViewer, port: int, announce: Callable[[str], None]) -> N
 
 
 def _listener(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
-        if os.name == "posix":
-            # What was closed a moment ago doesn't keep it; elsewhere this would share it.
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((LOOPBACK, port))
-        listener.listen()
+        return socket.create_server((LOOPBACK, port))
     except OSError as error:
-        listener.close()
         if error.errno == errno.EADDRINUSE:
             raise SpanviewError(f"port {port} is in use: give another --port, or leave it out") from None
         raise SpanviewError(f"can't listen on port {port}: {error.strerror or error}") from None
-    return listener
 
 
 async def _serve(viewer: ServedViewer, listener: socket.socket, announce: Callable[[str], None]) -> None:

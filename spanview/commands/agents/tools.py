@@ -17,8 +17,7 @@ from spanview.analysis.ray.unended import known_until
 from spanview.analysis.ray.waited_for import reason_text
 from spanview.commands.agents.answers import FENCED, MAX_LINE, Page, error
 from spanview.commands.agents.folding import FEWEST_FOLDED, FoldedTree
-from spanview.commands.agents.questions import LIMIT, Question, call_of_command, call_text
-from spanview.commands.agents.recordings import ONLY_OWN_SESSIONS
+from spanview.commands.agents.questions import LIMIT, ONLY_OWN_SESSIONS, Question, call_of_command, call_text
 from spanview.commands.check import diagnosis, problem_line
 from spanview.commands.diff import SideType, query_of, side_of
 from spanview.commands.standard_error import nothing_in, why_nothing
@@ -50,7 +49,7 @@ if TYPE_CHECKING:
     from spanview.analysis.ray.unended import Unended
     from spanview.commands.agents.answers import Answer
     from spanview.commands.agents.folding import ShownNode
-    from spanview.commands.agents.recordings import Recordings
+    from spanview.commands.agents.questions import Recordings
     from spanview.index.store import Store
     from spanview.index.tree import TraceTree
 

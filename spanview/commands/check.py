@@ -173,9 +173,7 @@ def _row(gate: Gate, *, allow_empty: bool) -> GateRow:
         outcome = GateOutcome.NO_SPANS
     detail = _why_none(gate).removeprefix(f"--fail-on {gate.text}: ") if is_empty else _figure(gate)
     value = gate.matches if gate.limited is None else gate.value
-    return GateRow(
-        gate.text, GateOutcome.NO_SPANS if is_empty and not allow_empty else outcome, detail, gate.matches, value
-    )
+    return GateRow(gate.text, outcome, detail, gate.matches, value)
 
 
 def _cases(report: Diagnosis, least: str) -> Iterator[Case]:

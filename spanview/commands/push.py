@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.commands.following import until_interrupted, updates
@@ -19,10 +18,10 @@ from spanview.model.problems import PushError
 from spanview.otlp.acknowledged import Acknowledged
 from spanview.otlp.batches import Batches, Unsent
 from spanview.otlp.endpoint import EndpointOptions, OtlpProtocol, endpoint_of
-from spanview.otlp.sender import IN_FLIGHT, Sender, StoppedError
+from spanview.otlp.sender import IN_FLIGHT, Sender, StoppedError, Surroundings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
@@ -30,7 +29,8 @@ if TYPE_CHECKING:
     from spanview.formats.otlp.write import Form
     from spanview.index.store import Store
     from spanview.otlp.endpoint import Endpoint
-    from spanview.otlp.sender import Surroundings, Transport
+    from spanview.otlp.over_grpc import OverGrpc
+    from spanview.otlp.over_http import OverHttp
 
 _LINGER_S: Final = 0.2
 """While following, so long is waited for spans that can be sent together."""
@@ -62,10 +62,11 @@ def run(options: Options) -> int:
             store = read_all(options)
             notice(store.tallies, places(options))
         stop = stack.enter_context(until_interrupted())
-        surroundings = _Terminal(endpoint.shown, stop, stack.enter_context(progress("sending", is_bytes=False)))
-        sender = Sender(transport, _form(endpoint), surroundings, is_patient=options.follow, in_flight=IN_FLIGHT)
+        show = stack.enter_context(progress("sending", is_bytes=False))
+        around = Surroundings(stop.wait, lambda text: say(f"{endpoint.shown}: {text}"))
+        sender = Sender(transport.request, _form(endpoint), around, is_patient=options.follow, in_flight=IN_FLIGHT)
         stack.callback(sender.close)
-        push = _Push(store, sender, surroundings, options, state)
+        push = _Push(store, sender, show, options, state)
         with _reporting(push, endpoint.shown):
             if options.follow:
                 with _sending_meanwhile(push, store, selection, stop):
@@ -81,7 +82,7 @@ def run(options: Options) -> int:
     return int(bool(sender.refused))
 
 
-def _transport(endpoint: Endpoint) -> Transport:
+def _transport(endpoint: Endpoint) -> OverHttp | OverGrpc:
     if endpoint.protocol is OtlpProtocol.GRPC:
         from spanview.otlp.over_grpc import OverGrpc
 
@@ -134,33 +135,12 @@ def _sending_meanwhile(push: _Push, store: Store, selection: Selection, stop: th
         raise errors[0]
 
 
-@dataclass(frozen=True)
-class _Terminal:
-    """The time, and the person who has called."""
-
-    where: str
-    """The endpoint that is spoken of."""
-    stop: threading.Event
-    show: Show
-    clock: Callable[[], float] = time.monotonic
-
-    def wait(self, seconds: float) -> bool:
-        """Wait; return at once, and True, where sending is to end."""
-        return self.stop.wait(seconds)
-
-    def say(self, text: str) -> None:
-        """Tell about the endpoint."""
-        say(f"{self.where}: {text}")
-
-
 class _Push:
     """Sends spans of a store, as the options say."""
 
-    def __init__(
-        self, store: Store, sender: Sender, surroundings: Surroundings, options: Options, state: Acknowledged | None
-    ) -> None:
+    def __init__(self, store: Store, sender: Sender, show: Show, options: Options, state: Acknowledged | None) -> None:
         self.store = store
-        self._surroundings = surroundings
+        self._show = show
         self._options = options
         self.state = state
         """By which a later call knows what was sent; None where that isn't kept."""
@@ -169,7 +149,7 @@ class _Push:
         self.losses = Losses("otlp")
         self.total = 0
         """Spans that were to be sent so far."""
-        self.began_s = surroundings.clock()
+        self.began_s = time.monotonic()
         self._next_s = self.began_s
         """From this time on, the next batch may be sent."""
         self._last_s = float("inf")
@@ -194,14 +174,14 @@ class _Push:
                 if not self._is_time(len(batch.rows)):
                     break
                 self.sender.send(batch, self._acknowledge)
-                self._surroundings.show(self.sender.finished, self.total)
+                self._show(self.sender.finished, self.total)
             self.sender.finish()
-            self._surroundings.show(self.sender.finished, self.total)
+            self._show(self.sender.finished, self.total)
 
     def _is_time(self, spans: int) -> bool:
         """Wait until so many spans may be sent; return whether they still may be."""
-        rate, clock = self._options.rate, self._surroundings.clock
-        if self._surroundings.wait(max(0.0, self._next_s - clock())):
+        rate, clock = self._options.rate, time.monotonic
+        if self.sender.surroundings.wait(max(0.0, self._next_s - clock())):
             if rate is not None or not self._options.follow:
                 return False
             self._last_s = min(self._last_s, clock() + _GRACE_S)

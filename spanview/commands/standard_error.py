@@ -42,15 +42,14 @@ def notice_problems(tallies: Tallies) -> bool:
         say(f"{count(too_large, 'record')} skipped, longer than --max-span-size; spanview check says where")
     if tallies.records and tallies.torn:
         say(f"{count(tallies.torn, 'torn record')} skipped; spanview check says where")
-    lost = sum(file.fragments for _, file in tallies.each_file())
-    if tallies.records and lost:
-        say(f"{count(lost, 'span')} in logs can't be read there; spanview check says why")
-    printed = sum(file.inspected for _, file in tallies.each_file())
-    if tallies.records and printed:
-        say(f"{count(printed, 'span')} printed by JavaScript can't be read; spanview check says why")
-    unwritten = sum(file.unwritten for _, file in tallies.each_file())
-    if unwritten:
-        say(f"{count(unwritten, 'span')} could not be written when they ended; spanview check says why")
+    files = [file for _, file in tallies.each_file()]
+    for spans, what in (
+        (sum(file.fragments for file in files if tallies.records), "in logs can't be read there"),
+        (sum(file.inspected for file in files if tallies.records), "printed by JavaScript can't be read"),
+        (sum(file.unwritten for file in files), "could not be written when they ended"),
+    ):
+        if spans:
+            say(f"{count(spans, 'span')} {what}; spanview check says why")
     return bool(noticed)
 
 

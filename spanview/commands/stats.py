@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.analysis.ray.unended import fates_text
@@ -22,11 +23,17 @@ if TYPE_CHECKING:
 
 _CALLS_BY: Final = {"ray": "function", "ray-actor": "actor", "ray-node": "node", "ray-job": "job"}
 _ON_PATH, _BY_PATH = "critical-path", "call-path"
-_EACH_CALL, _WORKER = "ray-call", "ray-worker"
-_TRACE, _GROUPS, _RUNNING = "trace", "trace-group", "running"
-_OTHER_REPORTS: Final = (
-    *(_ON_PATH, _BY_PATH, *_CALLS_BY, _EACH_CALL, _WORKER, _TRACE, _GROUPS, _RUNNING, "serve", "serve-request"),
-)
+_EACH_CALL, _RUNNING = "ray-call", "running"
+_OF_TRACES: Final = {
+    "ray-worker": ("workers", "workers_report"),
+    "trace": ("traces", "traces_report"),
+    "trace-group": ("traces", "groups_report"),
+    _RUNNING: ("running", "running_report"),
+    "serve": ("serve", "serve_report"),
+    "serve-request": ("serve", "requests_report"),
+}
+"""Modules and functions of reports that need no more than a store and traces."""
+_OTHER_REPORTS: Final = (_ON_PATH, _BY_PATH, *_CALLS_BY, _EACH_CALL, *_OF_TRACES)
 
 
 def run(options: Options) -> int:
@@ -86,22 +93,10 @@ def statistics_by(by: str, value: str | None, store: Store, traces: Sequence[int
         if by in _OTHER_REPORTS:
             raise QueryError(f"--value takes numbers of spans, which can't be grouped by {by}")
         return values_report(store, value, by, traces)
-    if by in {"serve", "serve-request"}:
-        from spanview.reports import serve
-
-        return (serve.serve_report if by == "serve" else serve.requests_report)(store, traces)
-    if by in {_TRACE, _GROUPS}:
-        from spanview.reports import traces as of_traces
-
-        return (of_traces.traces_report if by == _TRACE else of_traces.groups_report)(store, traces)
-    if by == _RUNNING:
-        from spanview.reports.running import running_report
-
-        return running_report(store, traces)
-    if by == _WORKER:
-        from spanview.reports.workers import workers_report
-
-        return workers_report(store, traces)
+    if by in _OF_TRACES:
+        module, name = _OF_TRACES[by]
+        report: Report[Any] = getattr(import_module(f"spanview.reports.{module}"), name)(store, traces)
+        return report
     if by == _EACH_CALL:
         from spanview.reports.each_call import each_call_report
 

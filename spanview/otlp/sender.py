@@ -15,11 +15,12 @@ Source: "Failures" of the OTLP specification, and "Retry" of the exporters' spec
 from __future__ import annotations
 
 import random
+import time
 from collections import Counter, deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from spanview.model.problems import PushError
 from spanview.otlp.responses import ResponseKind
@@ -46,30 +47,16 @@ _MAX_SPLITS: Final = 64
 """Requests for parts of malformed batches before another batch, or a part, is accepted: all may be malformed."""
 
 
-class Transport(Protocol):
-    """Asks an endpoint; several threads may do so at a time."""
-
-    def request(self, body: bytes, /) -> Response:
-        """Send a request and return what is answered, or that nothing is."""
-
-    def close(self) -> None:
-        """Let go of connections."""
-
-
-class Surroundings(Protocol):
+@dataclass(frozen=True, slots=True)
+class Surroundings:
     """What a sender needs of the world around it."""
 
-    def wait(self, seconds: float, /) -> bool:
-        """Wait; return at once, and True, where sending is to end."""
-
-    def clock(self) -> float:
-        """Return monotonic seconds."""
-
-    def say(self, text: str, /) -> None:
-        """Tell a person about the endpoint."""
-
-    def show(self, finished: int, total: int, /) -> None:
-        """Show a person how many spans were sent or refused, and of how many."""
+    wait: Callable[[float], bool]
+    """Waits so many seconds; returns at once, and True, where sending is to end."""
+    say: Callable[[str], None]
+    """Tells a person about the endpoint."""
+    clock: Callable[[], float] = time.monotonic
+    """Returns seconds."""
 
 
 class StoppedError(Exception):
@@ -101,22 +88,23 @@ class Sender:
     """Sends batches, in their order.
 
     Args:
+        request: Sends a body and returns what is answered, or that nothing is; several threads may call it at a time.
         is_patient: Whether an endpoint may be away for as long as it likes.
         in_flight: How many requests may be on their way at a time; 1 for no threads.
     """
 
     def __init__(
         self,
-        transport: Transport,
+        request: Callable[[bytes], Response],
         form: Form,
         surroundings: Surroundings,
         *,
         is_patient: bool = False,
         in_flight: int = 1,
     ) -> None:
-        self._transport = transport
+        self._request = request
         self.form = form
-        self._surroundings = surroundings
+        self.surroundings = surroundings
         self._is_patient = is_patient
         self._in_flight = in_flight
         self._threads = ThreadPoolExecutor(in_flight, "spanview-request") if in_flight > 1 else None
@@ -181,7 +169,7 @@ class Sender:
 
     def _asked(self, body: bytes) -> tuple[Response, float]:
         """Return what is answered, and when; in a thread."""
-        return self._transport.request(body), self._surroundings.clock()
+        return self._request(body), self.surroundings.clock()
 
     def _settle(self, most: int) -> None:
         """Take answers until no more than so many batches are on their way."""
@@ -251,7 +239,7 @@ class Sender:
         Args:
             first: The answer to the first try; None where that is still to be made.
         """
-        pause_s, since_s = _FIRST_PAUSE_S, self._surroundings.clock()
+        pause_s, since_s = _FIRST_PAUSE_S, self.surroundings.clock()
         while True:
             answer, answered_s = self._asked(body) if first is None else first.result()
             is_stale, first = answered_s < self._answered_s, None
@@ -266,21 +254,21 @@ class Sender:
             wait_s = None if answer.after_s is None else min(answer.after_s, _LONGEST_WAIT_S)
             if is_stale:
                 # It was sent together with another one, and that has been answered since.
-                wait_s = max(0.0, (wait_s or 0.0) - (self._surroundings.clock() - answered_s))
+                wait_s = max(0.0, (wait_s or 0.0) - (self.surroundings.clock() - answered_s))
             elif wait_s is None:
                 wait_s = pause_s * random.uniform(1 - _JITTER, 1 + _JITTER)  # noqa: S311 - no secret
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-            if not self._is_patient and self._surroundings.clock() + wait_s > since_s + PATIENCE_S:
+            if not self._is_patient and self.surroundings.clock() + wait_s > since_s + PATIENCE_S:
                 asks = "" if answer.after_s is None else f", which asks for a pause of {answer.after_s:,.0f} s"
                 raise PushError(f"giving up: {answer.reason}{asks}")
             if not self._is_failing:
                 self._is_failing = True
-                self._surroundings.say(f"{answer.reason}; retrying")
-            if self._surroundings.wait(wait_s):
+                self.surroundings.say(f"{answer.reason}; retrying")
+            if self.surroundings.wait(wait_s):
                 raise StoppedError
 
     def _note_answer(self, answered_s: float) -> None:
         self.has_answered, self._answered_s = True, max(self._answered_s, answered_s)
         if self._is_failing:
             self._is_failing = False
-            self._surroundings.say("the endpoint responds again")
+            self.surroundings.say("the endpoint responds again")

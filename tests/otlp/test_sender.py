@@ -18,7 +18,7 @@ from spanview.formats.otlp.write import JsonForm, OtlpPart, PartEnds
 from spanview.model.problems import PushError
 from spanview.otlp.batches import SpanBatch
 from spanview.otlp.responses import Response, ResponseKind
-from spanview.otlp.sender import PATIENCE_S, Sender, StoppedError
+from spanview.otlp.sender import PATIENCE_S, Sender, StoppedError, Surroundings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -59,7 +59,9 @@ class Stage:
         self.said: list[str] = []
         self.acknowledged: list[int] = []
         self.now_s = 1000.0
-        self.sender = Sender(self, JsonForm(), self, is_patient=is_patient)
+        self.sender = Sender(
+            self.request, JsonForm(), Surroundings(self.wait, self.said.append, self.clock), is_patient=is_patient
+        )
 
     def send(self, count: int) -> None:
         """Send a batch."""
@@ -71,9 +73,6 @@ class Stage:
         self.requests.append(count)
         return self._answers(count) if callable(self._answers) else next(self._answers)
 
-    def close(self) -> None:
-        """There is nothing to close."""
-
     def wait(self, seconds: float) -> bool:
         """Let time pass."""
         self.waits.append(seconds)
@@ -83,13 +82,6 @@ class Stage:
     def clock(self) -> float:
         """Return the time."""
         return self.now_s
-
-    def say(self, text: str) -> None:
-        """Keep what is said."""
-        self.said.append(text)
-
-    def show(self, finished: int, total: int) -> None:
-        """Nobody looks."""
 
 
 def test_accepted() -> None:
@@ -255,14 +247,11 @@ class Slow:
             self._at_once -= 1
         return self._answers(number)
 
-    def close(self) -> None:
-        """There is nothing to close."""
-
 
 def send_at_once(transport: Slow, batches: int) -> tuple[Sender, list[int]]:
     """Send batches of one span, several at a time, and return the sender and what was acknowledged."""
     stage, acknowledged = Stage([]), list[int]()
-    sender = Sender(transport, JsonForm(), stage, in_flight=4)
+    sender = Sender(transport.request, JsonForm(), stage.sender.surroundings, in_flight=4)
     try:
         for row in range(batches):
             sender.send(SpanBatch([row], [OtlpPart(ENDS, ENDS, b"s")]), acknowledged.extend)

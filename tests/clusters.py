@@ -80,10 +80,6 @@ class TasksHere(Tasks):
         """Call a function that yields values."""
         return [pickle.dumps(value) for value in function(*self._arrived(arguments))]
 
-    def take_stream(self, reference: list[bytes]) -> Iterator[Any]:
-        """Yield values."""
-        return map(self.take, reference)
-
     def _arrived(self, arguments: Sequence[Any]) -> list[Any]:
         return [self.take(value) if isinstance(value, bytes) else value for value in arguments]
 

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from spanview.cluster.node_files import digest_of
 from spanview.model.problems import CollectError
+from spanview.sources.descriptors import is_in_use
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from spanview.cluster.node_files import Known, Piece
 
@@ -103,7 +103,8 @@ class Collection:
         try:
             os.makedirs(folder, exist_ok=True)
             self._state = os.open(os.path.join(folder, _STATE), _APPEND, 0o666)
-            _lock(self._state, folder)
+            if is_in_use(self._state):
+                raise CollectError(f"{folder}: another spanview is collecting into it; give another folder")
             self._identities = _identities(os.pread(self._state, os.fstat(self._state).st_size, 0))
         except OSError as error:
             raise _unwritable(folder, error) from None
@@ -192,20 +193,9 @@ class Collection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # This also lets go of the lock.
         os.close(self._state)
-
-
-def _lock(descriptor: int, folder: str) -> None:
-    import fcntl
-
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise CollectError(f"{folder}: another spanview is collecting into it; give another folder") from None
 
 
 def _identities(state: bytes) -> dict[str, tuple[int, int]]:

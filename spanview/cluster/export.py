@@ -88,7 +88,7 @@ class ClusterExport:
         streams = (tasks.start_stream(_write, self._job, self._form, *rows) for rows in self._taken())
         started = [*islice(streams, tasks.at_once)]
         while started:
-            for piece in tasks.take_stream(started.pop(0)):
+            for piece in map(tasks.take, started.pop(0)):
                 if isinstance(piece, Counter):
                     self._note(piece)
                 else:

@@ -99,16 +99,8 @@ class Tasks:
             raise CollectError(_reason(error)) from None
 
     def start_stream(self, function: Callable[..., Iterator[Any]], *arguments: Any) -> Any:
-        """Have a function called that yields values, which `take_stream` waits for."""
+        """Have a function called that yields values; return what yields a reference to each."""
         return self._remote(function).options(num_returns="streaming").remote(*arguments)
-
-    def take_stream(self, reference: Any) -> Iterator[Any]:
-        """Wait for each value that such a function yields.
-
-        Raises:
-            CollectError: The function has failed, or can't be called any more.
-        """
-        return map(self.take, reference)
 
     def _remote(self, function: Callable[..., Any]) -> Any:
         if function not in self._functions:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from spanview.analysis.query.misses import NoAttribute
 from spanview.analysis.query.query import Query, parse_query
 from spanview.analysis.query.terms import near_text
 from spanview.commands.options import NO_SEVERITY
-from spanview.commands.output import paint_for, write_to_standard_output
+from spanview.commands.output import paint_for, terminal_width, write_to_standard_output
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
 from spanview.commands.tables import FOR_CI, JSON, MARKDOWN, TEXT, gate_case, last_end, print_for_ci, print_report
@@ -262,7 +261,7 @@ def _print_report(store: Store, report: Diagnosis, paint: Paint) -> None:
             lines.append(f"                 {noted(number)}   {text}{running}")
     if report.open_calls:
         lines.append(f"                 {len(report.open_calls):>12,}   calls {NOT_YET_SEEN}")
-    width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
+    width = terminal_width() or _WIDTH
     for finding in report.findings:
         lines += finding_lines(finding, width, paint)
     lines += [problem_line(problem, paint) for problem in problems[:_MAX_PROBLEM_LINES]]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from spanview.commands.output import paint_for
+from spanview.commands.output import paint_for, terminal_width
 from spanview.commands.progress import progress
 from spanview.commands.reading import places, read_all
 from spanview.commands.standard_error import notice, say, say_if_nothing_matches
@@ -52,7 +51,7 @@ def run(options: Options) -> int:
         kept = sorted(kept_within(report.rows, [[said] for said in report.rows], options.lines))
         print_report(replace(report, rows=[report.rows[index] for index in kept]), options)
     else:
-        width = shutil.get_terminal_size((_WIDTH, 0)).columns if sys.stdout.isatty() else _WIDTH
+        width = terminal_width() or _WIDTH
         given = "".join(f" {shlex.quote(path)}" for path in options.paths)
         lines = explanation_lines(
             store,

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from zlib import crc32
 
 from spanview.model.problems import PushError, Warnings
+from spanview.sources.descriptors import is_in_use
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from spanview.index.store import Store
 
@@ -67,7 +67,8 @@ class Acknowledged:
     def _begin(self) -> None:
         if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
             raise self._foreign()
-        _lock(self._descriptor, self._path)
+        if is_in_use(self._descriptor):
+            raise PushError(f"{self._path}: another spanview push is using it; give another --state")
         with open(self._path, "rb") as file:
             self._take(file.read())
 
@@ -140,9 +141,7 @@ class Acknowledged:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # This also lets go of the lock.
         os.close(self._descriptor)
 
@@ -167,18 +166,6 @@ def _said(store: Store, row: int) -> tuple[object, ...]:
 
 def _checksum(content: bytes) -> bytes:
     return b"%08x" % crc32(content)
-
-
-def _lock(descriptor: int, path: str) -> None:
-    try:
-        import fcntl
-    except ImportError:
-        # Nothing keeps two calls apart on Windows.
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise PushError(f"{path}: another spanview push is using it; give another --state") from None
 
 
 def _unusable(path: str, error: OSError) -> PushError:

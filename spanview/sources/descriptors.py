@@ -51,3 +51,16 @@ def allowed_descriptors() -> int | None:
 
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return None if allowed == resource.RLIM_INFINITY else allowed
+
+
+def is_in_use(descriptor: int) -> bool:
+    """Lock an open file for this process alone, unless another one has done so; return whether one has."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    return False

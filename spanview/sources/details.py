@@ -121,13 +121,28 @@ def open_file(path: str, device: int, inode: int) -> int:
     Raises:
         OSError: It can't be opened, or is another file by now.
     """
-    descriptor = os.open(path, OPEN_FLAGS)
-    status = os.fstat(descriptor)
     # A file system gives the inode of a removed one to a FIFO, too.
-    if not stat.S_ISREG(status.st_mode) or (status.st_dev, status.st_ino) != (device, inode):
+    descriptor, status = open_regular(path, otherwise="the file was replaced while it was opened")
+    if (status.st_dev, status.st_ino) != (device, inode):
         os.close(descriptor)
         raise FileNotFoundError(0, "the file was replaced while it was opened", path)
     return descriptor
+
+
+def open_regular(
+    path: str, *, otherwise: str = "not a regular file", by_links: bool = False
+) -> tuple[int, os.stat_result]:
+    """Return a descriptor of a regular file, and its status.
+
+    Raises:
+        OSError: It can't be opened, or is another kind of file, of which `otherwise` is said.
+    """
+    descriptor = os.open(path, OPEN_FLAGS & ~getattr(os, "O_NOFOLLOW", 0) if by_links else OPEN_FLAGS)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise FileNotFoundError(0, otherwise, path)
+    return descriptor, status
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 from spanview.index.state import columns_of, is_sound, state_of, take_state
 from spanview.model.problems import ProblemKind
 from spanview.sources.descriptors import read_at
-from spanview.sources.details import OPEN_FLAGS, opened
+from spanview.sources.details import open_regular, opened
 from spanview.sources.discover import stamp_of
 from spanview.sources.places import cache_folder
 from spanview.version import __version__
@@ -188,10 +188,8 @@ def _opened(path: str) -> BufferedReader:
     Raises:
         OSError: It can't be opened, or is no index of this user's.
     """
-    descriptor = os.open(path, OPEN_FLAGS)
-    status = os.fstat(descriptor)
-    is_own = not hasattr(os, "geteuid") or (status.st_uid == os.geteuid() and not status.st_mode & _OTHERS_MAY_WRITE)
-    if not stat.S_ISREG(status.st_mode) or not is_own:
+    descriptor, status = open_regular(path)
+    if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & _OTHERS_MAY_WRITE):
         os.close(descriptor)
         raise OSError(errno.EINVAL, "no index of this user's", path)
     return open(descriptor, "rb")

@@ -11,14 +11,13 @@ the first multiple from `start + MAX_LINE_BYTES` on.
 from __future__ import annotations
 
 import os
-import stat
 from collections import OrderedDict
 from contextlib import suppress
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from spanview.sources.descriptors import read_at
-from spanview.sources.details import OPEN_FLAGS
+from spanview.sources.details import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,12 +44,7 @@ class LineFile:
         self._lock = Lock()
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
         # Logs are opened by links, too: `session_latest` is one.
-        self._descriptor = os.open(path, OPEN_FLAGS & ~getattr(os, "O_NOFOLLOW", 0))
-        status = os.fstat(self._descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            os.close(self._descriptor)
-            self._descriptor = -1
-            raise OSError(0, "not a regular file", path)
+        self._descriptor, status = open_regular(path, by_links=True)
         self._identity = status.st_dev, status.st_ino
         self.size = status.st_size
         """As far as it is looked at; `look` takes note of more."""

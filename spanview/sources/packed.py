@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from spanview.model.stretch import Stretch
 from spanview.sources.descriptors import read_at
 from spanview.sources.details import opened, reason_of
 from spanview.sources.unpacking import MAGIC_BYTES, Unpacker, is_packed
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
 
 _PIECE_BYTES: Final = 16 * 1024
 """Bytes of a file that are read at once: progress is reported even where it unpacks to a thousand times its size."""
-_EDGE_BYTES: Final = 64
-"""Bytes at its front, and before where it was read last, by which a file is recognised."""
 _RAY_SPAN_FILE: Final = re.compile(r"(?:^|[/\\])(?:[0-9]+\.(?:txt|json)|[^/\\]*_tracing\.json)$")
 """`/tmp/spans/4242.txt`, `proxy_1_tracing.json`: names under which nothing is ever compressed. Of a thousand such
 files, none has to be opened for that."""
@@ -41,21 +41,20 @@ class _Packed:
     """What it was like when it was read last."""
     size: int = 0
     """Bytes that were read."""
-    head: bytes = b""
-    """The first of these."""
-    last: bytes = b""
+    head: Stretch = field(default_factory=partial(Stretch, 0))
+    last: Stretch = field(default_factory=partial(Stretch, 0))
+    """The first of these, and the last, by which the file is recognised."""
 
     def note(self, data: bytes) -> None:
         """Take note of bytes that were read."""
+        self.head.extend(self.size, data, _PIECE_BYTES)
+        self.last = Stretch(self.size)
+        self.last.extend(self.size, data, _PIECE_BYTES)
         self.size += len(data)
-        self.head = self.head or data[:_EDGE_BYTES]
-        self.last = (self.last + data[-_EDGE_BYTES:])[-_EDGE_BYTES:]
 
     def is_in(self, descriptor: int) -> bool:
         """Tell whether a file has what was read, and perhaps more."""
-        last_at = self.size - len(self.last)
-        head, last = read_at(descriptor, len(self.head), 0), read_at(descriptor, len(self.last), last_at)
-        return (head, last) == (self.head, self.last)
+        return all(stretch.is_read_by(partial(read_at, descriptor)) for stretch in (self.head, self.last))
 
 
 class PackedFiles:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from glob import escape as glob_escape
 from glob import glob
 from typing import Final
@@ -25,7 +24,7 @@ from typing import Final
 from spanview.analysis.ray.names import SESSION
 from spanview.analysis.ray.writers import WorkerExit
 from spanview.sources.descriptors import read_at
-from spanview.sources.details import OPEN_FLAGS
+from spanview.sources.details import open_regular
 
 _LOG, _RAYLET_LOG = "gcs_server.out", "raylet.out"
 _MAX_READ_BYTES: Final = 8 * 1024 * 1024
@@ -91,13 +90,10 @@ def _cause_in(log: bytes, worker: bytes) -> str:
 def _end_of(path: str) -> bytes:
     """Return the end of a file; nothing of one that can't be read, or is no regular file."""
     try:
-        descriptor = os.open(path, OPEN_FLAGS)
+        descriptor, status = open_regular(path)
     except (OSError, ValueError):
         return b""
     try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            return b""
         return read_at(descriptor, _MAX_READ_BYTES, max(0, status.st_size - _MAX_READ_BYTES))
     except OSError:
         return b""

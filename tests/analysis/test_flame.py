@@ -290,8 +290,11 @@ def test_of_a_store_that_grows() -> None:
 
     adding = threading.Thread(target=add)
     adding.start()
+    sizes = set[int]()
     try:
-        for _ in range(30):
+        # It grows by as much in the time that each look takes, and then each takes longer than the one before.
+        while len(sizes) < 8 and not failures:
+            sizes.add(len(data.store.spans))
             found = flame(data.store)
             groups = statistics(data.store)
             assert sum(group.count for group in groups) >= sum(path.count for path in found.paths if path.name)

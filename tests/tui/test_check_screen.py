@@ -8,6 +8,7 @@ trace 3     a child of a parent that is nowhere
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
@@ -136,12 +137,16 @@ async def test_it_is_found_in_a_thread() -> None:
         begun.append(tell)
         while True:
             tell(0.5)  # type: ignore[operator]
+            # What asks without a pause lets the viewer draw once in a while only.
+            threading.Event().wait(0.001)
 
     async with looking_at(*_documents(), size=(100, 30)) as look:
         with patch.object(report, "diagnose", slow):
             await look.press("exclamation_mark")
             await look.until_shown("‹ check   looking … 50%")
-            await look.press("enter", "y", "j", "escape")
+            for key in ("enter", "y", "j", "escape"):
+                # One at a time: between keys that are pressed together, what is worked on is waited for.
+                await look.press(key)
             assert not look.is_on(CheckScreen)
         assert begun
 

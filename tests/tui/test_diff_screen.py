@@ -666,7 +666,9 @@ async def test_it_is_ended() -> None:
             await look.press("d", "j", "d")
             await look.until(going.is_set)
             await look.until_shown("‹ comparison   merging … 15%")
-            await look.press("s", "y", "enter", "j")
+            for key in ("s", "y", "enter", "j"):
+                # One at a time: between keys that are pressed together, what is worked on is waited for.
+                await look.press(key)
             assert look.is_on(DiffScreen)
             await look.press("escape")
             assert look.is_on(TracesScreen)

@@ -103,8 +103,6 @@ def cold_starts_text(functions: Iterable[Function]) -> str:
 def meanwhile_text(meanwhile: Meanwhile, name: str, time: str, *, is_same: bool) -> str:
     """Return what went on while a call, perhaps of the same function, waited, as `meanwhile fetch ran 1.28 s`."""
     number = meanwhile.attempts
-    if meanwhile.is_retried:
-        return f"meanwhile {'another call of it' if is_same else name} took {number:,} attempts, {time} in all"
     if number > 1:
         there = " there" if meanwhile.is_there else ""
         return f"meanwhile {number:,} {'other calls of it' if is_same else f'calls of {name}'} ran {time}{there}"

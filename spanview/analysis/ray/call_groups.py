@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -30,27 +30,10 @@ from spanview.index.processes import job_of_file
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from spanview.analysis.ray.calls import Calls
     from spanview.analysis.telling import Tell
     from spanview.index.arrays import Places
     from spanview.index.store import Store
-
-
-class CallColumns(Protocol):
-    """The columns of calls, as `calls` has them."""
-
-    rows: Places
-    """The rows of the PRODUCERs."""
-    attempts: Places
-    """The rows of their attempts, those of each call together."""
-    firsts: Places
-    """Where those of each call begin among them, and the total."""
-
-    @property
-    def counts(self) -> Places:
-        """How many attempts each call has."""
-
-    def __len__(self) -> int:
-        """How many calls there are."""
 
 
 _RECORDS_PER_REPORT: Final = 256
@@ -96,7 +79,7 @@ _KNOWN: Final[WeakKeyDictionary[Store, dict[int, _Facts]]] = WeakKeyDictionary()
 """By store and row: records don't change."""
 
 
-def call_groups(store: Store, calls: CallColumns, by: CallsBy, tell: Tell = unheard) -> CallGroups:
+def call_groups(store: Store, calls: Calls, by: CallsBy, tell: Tell = unheard) -> CallGroups:
     """Return which groups calls belong to."""
     if by is CallsBy.FUNCTION:
         names, of_calls = np.unique(copy_of(store.spans.name)[calls.rows], return_inverse=True)

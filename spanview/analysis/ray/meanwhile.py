@@ -15,22 +15,19 @@ f            ┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈|==f==|
 
 A call can wait for the results of calls that its caller submitted before it, for the workers that these run in, and for
 what they wait for themselves. So these count, if that was over before the call ran: it may be the cause or not. Running
-comes first: one attempt, else those of one function, of which all are counted then, whoever called them; then all
-attempts of a call that was retried, with what was between them; then a wait for a worker to start, or for an actor to
-be created.
+comes first: one attempt, else those of one function, of which all are counted then, whoever called them; then a wait
+for a worker to start, or for an actor to be created.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from spanview.analysis.intervals import Covered
-from spanview.analysis.ray.executions import are_executions
-from spanview.analysis.ray.names import RAN
 from spanview.analysis.ray.wait_causes import WaitedFor
 from spanview.analysis.ray.waited_for import LEAST_SHARED_NS, WaitReason
 from spanview.index.arrays import copy_of
@@ -62,8 +59,6 @@ class Meanwhile:
     """How many of them ran."""
     reason: WaitReason | None = None
     """What one waited for; None where they ran."""
-    is_retried: bool = False
-    """Whether they are those of one call; the time between them counts as well."""
     is_there: bool = False
     """Whether only those count that the actor ran which the call waited for."""
 
@@ -83,7 +78,7 @@ def meanwhile_of(
         shown = _unexplained(store, attempts, attempt, since_ns)
     else:
         shown = _followed(store, attempts, attempt, since_ns) if reason.waited_for in _FOLLOWED else None
-    if shown is None or shown.attempts == 1 or shown.is_retried:
+    if shown is None or shown.attempts == 1:
         return shown
     # Some of one function took half of the wait: all of it count that ran then, whoever submitted them.
     stretch = shown.name, since_ns, store.spans.start_ns[attempt]
@@ -102,11 +97,7 @@ def _unexplained(store: Store, attempts: AllAttempts, attempt: int, since_ns: in
     ran = _ran(store, earlier, since_ns, until_ns)
     if ran is not None:
         return ran
-    called = _Called.by(store, calls, earlier)
-    retried = _retried(store, called, since_ns, until_ns)
-    if retried is not None:
-        return retried
-    chosen, waited_ns = _waiting(store, called, since_ns, until_ns)
+    chosen, waited_ns = _waiting(store, calls, earlier, since_ns, until_ns)
     reasons = attempts.reasons_of(chosen)
     for row, ns in zip(chosen.tolist(), waited_ns.tolist(), strict=True):
         why = reasons.get(row)
@@ -161,47 +152,19 @@ def _ran(store: Store, attempts: Places, since_ns: int, until_ns: int) -> Meanwh
     return None
 
 
-class _Called(NamedTuple):
-    """Calls with the first and the last attempt of each, and how many it has."""
+def _waiting(store: Store, calls: Places, attempts: Places, since_ns: int, until_ns: int) -> tuple[Places, Places]:
+    """Return the first attempts of calls that waited in at least half of a stretch, the longest first, and how long.
 
-    calls: Places
-    firsts: Places
-    lasts: Places
-    counts: Places
-
-    @classmethod
-    def by(cls, store: Store, calls: Places, attempts: Places) -> _Called:
-        """Make them of some attempts and the call of each."""
-        order = np.lexsort((copy_of(store.spans.start_ns)[attempts], calls))
-        calls, first, counts = np.unique(calls[order], return_index=True, return_counts=True)
-        return cls(calls, attempts[order][first], attempts[order][first + counts - 1], counts)
-
-
-def _retried(store: Store, called: _Called, since_ns: int, until_ns: int) -> Meanwhile | None:
-    """Return the call whose attempts took at least half of a stretch, from the first one's start to the last one's end.
-
-    A constructor that ran again is left out: its actor lived in between.
+    Args:
+        calls: The call of each attempt.
     """
-    spans, texts = store.spans, store.names.texts
-    begun, ended = copy_of(spans.start_ns)[called.firsts], copy_of(spans.end_ns)[called.lasts]
-    fits = (called.counts > 1) & (ended != NO_TIME) & (ended <= until_ns)
-    took = np.where(fits, ended, since_ns) - np.maximum(begun, since_ns)
-    for index in np.argsort(-took, kind="stable").tolist():
-        if not fits[index] or 2 * took[index] < until_ns - since_ns:
-            continue
-        first, last = int(called.firsts[index]), int(called.lasts[index])
-        name = texts[spans.name[last]]
-        if not name.endswith(f"__init__{RAN}") and not are_executions(store, first, last):
-            return Meanwhile(name, int(took[index]), int(called.counts[index]), is_retried=True)
-    return None
-
-
-def _waiting(store: Store, called: _Called, since_ns: int, until_ns: int) -> tuple[Places, Places]:
-    """Return the first attempts of calls that waited in at least half of a stretch, the longest first, and how long."""
     spans = store.spans
-    submitted, starts = copy_of(spans.end_ns)[called.calls], copy_of(spans.start_ns)[called.firsts]
+    order = np.lexsort((copy_of(spans.start_ns)[attempts], calls))
+    calls, first = np.unique(calls[order], return_index=True)
+    firsts = attempts[order][first]
+    submitted, starts = copy_of(spans.end_ns)[calls], copy_of(spans.start_ns)[firsts]
     waited = starts - np.maximum(submitted, since_ns)
     is_over = (submitted != NO_TIME) & (starts <= until_ns)
     chosen = np.flatnonzero(is_over & (2 * waited >= until_ns - since_ns))
     chosen = chosen[np.argsort(-waited[chosen], kind="stable")]
-    return called.firsts[chosen], waited[chosen]
+    return firsts[chosen], waited[chosen]

@@ -3,18 +3,17 @@
 µs             0    5   10   15   20   25   30
 f submitted      =
 pid 1             ┈┈┈┈┈┈┈|===f===|               a worker to start, likely: the process ran nothing before
-pid 2          |====f====|┈|===f===|             a free worker, likely: all ran something
+pid 2          |====f====|┈|===f===|             a free worker, likely: it ran something else until then
 actor 4        |==A.g====||==A.f==|              the actor, likely: it ran something else, and has never run two at once
 actor 5             |=A.__init__=||==A.f==|      the actor to be created; certain
 
 Spans name neither the arguments of a call nor the resources that it needs. That an earlier call of the same caller had
 just ended made a wait one for arguments in 3 of 8 cases, by Ray's own events; so what may be an argument only limits
 the rest: a call waits for a worker or an actor alone once the last result is there that it may take. Of what is said
-like that, Ray's events make 438 of 438 so.
+like that, Ray's events make 444 of 444 so.
 An actor gets a worker of its own once its arguments are there and there is room: where a file's name tells when that
-process began, the wait for its start began then, and that of a task not before. Else, of a long wait only the time
-counts after as many tasks ran as ever did. What other calls of an actor waited for says nothing of the next one: its
-own wait ended with something else.
+process began, the wait for its start began then, and that of a task not before. What other calls of an actor waited
+for says nothing of the next one: its own wait ended with something else.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from spanview.analysis.intervals import Covered, Levels
+from spanview.analysis.intervals import Covered
 from spanview.analysis.ray.executions import is_retry
 from spanview.analysis.ray.generators import generators_of
 from spanview.analysis.ray.names import RAN, call_names, function_of, short_names, started_attempts
@@ -36,7 +35,7 @@ from spanview.analysis.ray.workers import is_told
 from spanview.index.arrays import copy_of
 from spanview.index.processes import began_ns_of_file
 from spanview.index.table import NO_ROW
-from spanview.model.codes import CONSUMER, PRODUCER, SERVER
+from spanview.model.codes import CONSUMER, PRODUCER
 from spanview.model.times import NO_TIME
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ _LEAST_NS: Final = 2 * _MILLISECOND
 _LEAST_START_NS: Final = 50 * _MILLISECOND
 """No worker starts in less: it was started ahead."""
 _MOST_START_NS: Final = 10_000 * _MILLISECOND
-"""An actor's worker that takes longer may have waited for room."""
+"""An actor's worker that takes longer may have waited for room, unless a file's name tells when its process began."""
 LEAST_SHARED_NS: Final = 50 * _MILLISECOND
 """In less, something else may have happened by chance."""
 MOST_HANDOVER_NS: Final = 20 * _MILLISECOND
@@ -237,7 +236,6 @@ class AllAttempts:
         self._times = np.sort(np.append(self._starts, self._ends))
         self._set_processes()
         self._tasks = self._is_task()
-        self._set_levels()
 
     @property
     def rows(self) -> Places:
@@ -251,7 +249,7 @@ class AllAttempts:
         spans, size = self._store.spans, len(self._store.spans.next_row)
         submits, _ = call_names(self._store)
         kinds, names = copy_of(spans.kind)[:size], copy_of(spans.name)[:size]
-        self._calls = calls = np.flatnonzero((kinds == PRODUCER) & np.isin(names, [*submits]))
+        calls = np.flatnonzero((kinds == PRODUCER) & np.isin(names, [*submits]))
         if not len(calls):
             return np.full(len(self._rows), _NO_CALL)
         ids = copy_of(spans.span_id)[calls]
@@ -297,41 +295,6 @@ class AllAttempts:
                 known[name] = self._store.span(int(self._rows[first])).attributes.get("ray.remote") == "function"
         return np.isin(self._names, [name for name in names.tolist() if known[name]])
 
-    def _set_levels(self) -> None:
-        """Find how many tasks ran at once; one that submitted calls may have waited for them, and had room for them."""
-        spans, calls = self._store.spans, self._callers[self._callers != _NO_CALL]
-        submitting = np.isin(copy_of(spans.span_id)[self._rows], copy_of(spans.parent_id)[calls])
-        chosen = self._tasks & ~submitting & (self._ends > self._starts)
-        starts, ends, processes = self._starts[chosen], self._ends[chosen], self._processes[chosen]
-        self._most = int(Levels.of(starts, ends).counts.max(initial=0))
-        # A worker that goes on within a handover was never free.
-        goes_on = np.append(processes[1:] == processes[:-1], False)[: len(processes)]
-        lasts = np.where(goes_on, np.minimum(ends + MOST_HANDOVER_NS, np.append(starts[1:], 0)[: len(starts)]), ends)
-        levels = Levels.of(starts, np.maximum(lasts, ends))
-        self._level_times, self._level_counts = levels.times, np.append(0, levels.counts)
-        self._began = np.sort(starts[np.unique(processes, return_index=True)[1]])
-
-    def _level_before(self, ns: NDArray[Any]) -> Places:
-        """Return how many workers ran a task right before each of some times, or had just ended one."""
-        levels: Places = self._level_counts[np.searchsorted(self._level_times, ns, "left")]
-        return levels
-
-    def _room_before(self, ns: NDArray[Any]) -> Places:
-        """Return how many tasks could run at once before each of some times, as far as spans show.
-
-        Those are no more than workers had run something by then, and no more than ever ran at once.
-        """
-        return np.minimum(np.searchsorted(self._began, ns, "left"), self._most)
-
-    def _full_until(self, ns: NDArray[Any]) -> NDArray[Any]:
-        """Return when as many tasks as ever ran at once did so last before each of some times; 0 for never."""
-        times, counts = self._level_times, self._level_counts[1:]
-        full = np.maximum.accumulate(np.where(counts >= max(1, self._most), np.arange(len(counts)), -1))
-        # A level lasts until the next one; none does before the first and after the last.
-        last = np.append(-1, full)[np.searchsorted(times, ns, "left")]
-        ended = np.append(times, 0)[np.where(last < 0, len(times), last + 1)]
-        return np.where(last < 0, 0, np.minimum(ended, ns))
-
     def _busy_until(self, last: Places, ns: NDArray[Any]) -> NDArray[Any]:
         """Return how long processes had been busy at some times, each after the last of some attempts began."""
         busy: NDArray[Any] = self._busy[last + 1] - np.maximum(0, self._reached[last] - ns)
@@ -365,8 +328,7 @@ class AllAttempts:
         # Where it began a while after another one had ended there, it waited for something else at last.
         follows = ~is_first & (starts - self._reached[previous] <= MOST_HANDOVER_NS)
         is_behind = is_method & follows & ~self._concurrent[chosen] & (is_busy | (busy >= LEAST_SHARED_NS))
-        has_many = previous > index + (self._reached[index] <= prepared)
-        is_queued = is_task & is_most & follows & self._is_queued(chosen, previous, has_many)
+        is_queued = is_task & is_most & follows
         # A call waits for its worker or actor alone only after its arguments are there.
         is_open = is_created | is_started | is_behind | is_queued
         ready = submitted.copy()
@@ -388,7 +350,7 @@ class AllAttempts:
         kinds, shares = np.full(len(chosen), KINDS.index(WaitedFor.UNKNOWN)), waits
         evidence = np.full(len(chosen), NO_ROW)
         known = np.flatnonzero(np.logical_or.reduce([holds for holds, _, _ in reasons.values()]))
-        follow = known[self._may_follow_others(chosen[known])]
+        follow = known[self._follow_others(chosen[known])]
         for waited_for, (holds, shown_by, share) in reasons.items():
             holds[follow] = False
             kinds[holds] = KINDS.index(waited_for)
@@ -427,46 +389,12 @@ class AllAttempts:
         begun: NDArray[Any] = np.array(began, np.int64)[indices]
         return begun
 
-    def _may_follow_others(self, chosen: Places) -> Flags:
-        """Return which attempts another one of their call preceded, likely, that no file holds: it was no wait then.
-
-        The attempt's number says so, or a span that ran meanwhile below a parent that is missing: in another process
-        than the caller's, and in a trace in which each call has an attempt.
-        """
-        spans, follow = self._store.spans, np.zeros(len(chosen), np.bool_)
+    def _follow_others(self, chosen: Places) -> Flags:
+        """Return which attempts another one of their call preceded that no file holds, by their numbers."""
         read = np.argsort(self._submitted[chosen] - self._starts[chosen], kind="stable")[:_MAX_RECORDS]
+        follow = np.zeros(len(chosen), np.bool_)
         follow[read] = [is_retry(self._store, row) for row in self._rows[chosen[read]].tolist()]
-        orphans = self._orphans_beside(chosen)
-        if not len(orphans):
-            return follow
-        traces, starts, processes = (copy_of(column) for column in (spans.trace, spans.start_ns, spans.process))
-        times = np.sort(starts[orphans])
-
-        def keys(rows: Places, ns: NDArray[Any]) -> Places:
-            return traces[rows].astype(np.int64) * (len(times) + 1) + np.searchsorted(times, ns)
-
-        of_orphans = keys(orphans, starts[orphans])
-        order = np.argsort(of_orphans)
-        orphans, of_orphans = orphans[order], of_orphans[order]
-        next_ones = np.searchsorted(of_orphans, keys(self._rows[chosen], self._submitted[chosen]))
-        is_there = next_ones < np.searchsorted(of_orphans, keys(self._rows[chosen], self._starts[chosen]))
-        next_ones = orphans[np.minimum(next_ones, len(orphans) - 1)]
-        elsewhere: Flags = processes[next_ones] != self._callers_processes[chosen]
-        return follow | (is_there & elsewhere)
-
-    def _orphans_beside(self, chosen: Places) -> Places:
-        """Return the rows of what ran below missing parents, in traces of attempts where no call lacks an attempt."""
-        spans, size = self._store.spans, len(self._store.spans.next_row)
-        traces, has_attempt = copy_of(spans.trace)[:size], np.zeros(size + 1, np.bool_)
-        has_attempt[self._callers] = True
-        are_asked = np.zeros(len(self._store.trace_table), np.bool_)
-        are_asked[traces[self._rows[chosen]]] = True
-        are_asked[traces[self._calls[~has_attempt[self._calls]]]] = False
-        rows = np.flatnonzero(are_asked[traces])
-        parents, kinds = copy_of(spans.parent_id)[rows], copy_of(spans.kind)[rows]
-        is_whole = (parents == 0) | (kinds == CONSUMER) | (kinds == SERVER) | (copy_of(spans.start_ns)[rows] == NO_TIME)
-        left: Places = rows[~is_whole][~np.isin(parents[~is_whole], copy_of(spans.span_id)[rows])]
-        return left
+        return follow
 
     def reason_of(self, row: int) -> WaitReason | None:
         """Return what one attempt waited for; None where it hardly waited, or another one of its call preceded it."""
@@ -561,19 +489,6 @@ class AllAttempts:
         order = np.lexsort((self._starts, self._names))
         return order, self._names[order], self._starts[order]
 
-    def _is_queued(self, chosen: Places, previous: Places, has_many: Flags) -> Flags:
-        """Return whether tasks waited for the workers that others ran in right before, not for the results of these.
-
-        Args:
-            previous: What ran right before each in its process.
-            has_many: Whether several calls ran there while it waited.
-        """
-        level, room = self._level_before(self._reached[previous]), self._room_before(self._reached[previous])
-        # Several calls of one function more often wait for a free worker than for each other.
-        is_same = self._names[previous] == self._names[chosen]
-        is_queued: Flags = has_many & (is_same | (level >= room)) | (level >= room) & (room > 1)
-        return is_queued | ~self._same_caller_before(previous, chosen)
-
     def _same_caller_before(self, others: Places, chosen: Places) -> Flags:
         """Return whether the calls of others were submitted by the callers of attempts, before their own calls."""
         is_same = self._callers_processes[others] == self._callers_processes[chosen]
@@ -590,13 +505,11 @@ class AllAttempts:
             submitted: When they were.
             prepared: When their worker or actor was there.
         """
-        may_lack_room = self._made[chosen] & (prepared - submitted > _MOST_START_NS)
-        since = ready.copy()
-        since[may_lack_room] = np.maximum(ready[may_lack_room], self._full_until(prepared[may_lack_room]))
         begun, starts, is_first = self._began_ns(chosen), self._starts[chosen], chosen == self._firsts[chosen]
         is_begun = is_first & (begun >= self._called[chosen]) & (begun <= starts)
         # A task's worker may have begun for something else.
-        since = np.where(is_begun & self._tasks[chosen], np.maximum(since, begun), since)
+        since = np.where(is_begun & self._tasks[chosen], np.maximum(ready, begun), ready)
+        since = np.where(self._made[chosen] & (prepared - submitted > _MOST_START_NS), prepared, since)
         # An actor's process begins for the actor, once its arguments are there and there is room.
         begun = np.where(begun - submitted < LEAST_SHARED_NS, submitted, begun)
         return np.where(is_begun & self._made[chosen], begun, since)

@@ -113,7 +113,7 @@ def reason_of_last(store: Store) -> str:
         ("1 f < 0-1\n2 f > 20000-20010", "likely for a worker to start: its process ran nothing before"),
         (
             "1 A.__init__ < 0-1\n2 A.__init__ > 20000-20010",
-            "likely for a worker to start: its process ran nothing before",
+            "cause unknown",
         ),
         (
             "7 g < 0-1\n3 g > 2-19990\n1 A.__init__ < 4-5\n2 A.__init__ > 20000-20010",
@@ -121,7 +121,7 @@ def reason_of_last(store: Store) -> str:
         ),
         (
             "7 g < 0-1\n3 g > 2-9000\n1 A.__init__ < 4-5\n2 A.__init__ > 20000-20010",
-            "likely mostly for a worker to start: its process ran nothing before",
+            "cause unknown",
         ),
         # It runs in the worker that made what may be its argument, though another worker was free.
         (
@@ -348,20 +348,6 @@ _WAITING_F: Final = f"{_EARLIER}1 g < 10-11\n1 f < 11-12\n3 f > 191-192\n"
             f"{_EARLIER}1 f#1 < 9-10\n1 f < 11-12\n2 f#1 > 13-110\n3 f > 191-192",
             "meanwhile another call of it ran 97 ms",
         ),
-        # What was between the attempts of a call counts as much as they do.
-        (f"{_WAITING_F}4 g > 13-?\n4 g > 100-160", "meanwhile g took 2 attempts, 147 ms in all"),
-        (
-            f"{_EARLIER}1 f#1 < 9-10\n1 f < 11-12\n4 f#1 > 13-30\n4 f#1 > 100-160\n3 f > 191-192",
-            "meanwhile another call of it took 2 attempts, 147 ms in all",
-        ),
-        # Those of less than half of the wait, and of none that was over; a constructor's actor lived in between.
-        (f"{_WAITING_F}4 g > 90-?\n4 g > 140-160", ""),
-        (f"{_WAITING_F}4 g > 13-?\n4 g > 100-199", ""),
-        (f"{_WAITING_F}4 g > 13-30\n4 g > 100-?", ""),
-        (
-            f"{_EARLIER}1 A.__init__ < 9-10\n1 f < 11-12\n4 A.__init__ > 13-30\n4 A.__init__ > 100-160\n3 f > 191-192",
-            "",
-        ),
         # Another one waited for a worker to start, and did so no longer when it ran.
         (f"{_EARLIER}1 g < 9-10\n1 f < 11-12\n4 g > 195-196\n3 f > 191-192", ""),
         (
@@ -460,7 +446,7 @@ def test_what_is_said_of_recordings_is_so(recording: str) -> None:
         assert until - since <= 2 * meanwhile.ns <= 2 * (until - since)
         if meanwhile.reason is not None:
             assert meanwhile.ns in waited
-        elif not meanwhile.is_retried:
+        else:
             assert meanwhile.ns <= sum(ran)
             assert meanwhile.attempts <= len(ran)
             assert meanwhile.attempts > 1 or meanwhile.ns in ran
@@ -522,23 +508,16 @@ def test_functions_sum_it_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "child", "text"),
+    ("number", "text"),
     [
-        (None, "", "likely for a worker to start: its process ran nothing before"),
-        (0, "", "likely for a worker to start: its process ran nothing before"),
-        (1, "", "cause unknown"),
-        # It ran below something that no file holds, while this call waited, in another process than its caller's.
-        (None, "ran 102 300 99", "cause unknown"),
-        (None, "ran 101 300 99", "likely for a worker to start: its process ran nothing before"),
-        (None, "ran 102 3900 99", "likely for a worker to start: its process ran nothing before"),
-        (None, "ran 102 300 3", "likely for a worker to start: its process ran nothing before"),
-        # That other call may be what it ran in.
-        (None, "ran 102 300 99 other", "likely for a worker to start: its process ran nothing before"),
+        (None, "likely for a worker to start: its process ran nothing before"),
+        (0, "likely for a worker to start: its process ran nothing before"),
+        (1, "cause unknown"),
     ],
 )
 @pytest.mark.parametrize("line_of", [lambda document: file_of([document]), otlp_line], ids=["console", "otlp"])
 def test_an_earlier_attempt_that_no_file_holds(
-    number: int | None, child: str, text: str, line_of: Callable[[Document], bytes]
+    number: int | None, text: str, line_of: Callable[[Document], bytes]
 ) -> None:
     """A killed worker may leave nothing: its attempt's time isn't taken for a wait for a worker."""
     build = Builder()
@@ -546,13 +525,8 @@ def test_an_earlier_attempt_that_no_file_holds(
     ran = build.span("f ray.remote_worker", span=3, parent=1, kind="CONSUMER", start=3_000 * _MS, attributes=attributes)
     files = {
         "spans/101.json": [build.span("f ray.remote", span=1, kind="PRODUCER", attributes=attributes)],
-        "spans/102.json": list[Any](),
         "spans/103.json": [ran],
     }
-    if child:
-        name, file, start, parent, *other = child.split()
-        files[f"spans/{file}.json"].append(build.span(name, parent=int(parent), start=float(start) * _MS))
-        files["spans/101.json"] += [build.span(f"{call} ray.remote", kind="PRODUCER") for call in other]
     store = store_of_files({path: b"".join(map(line_of, documents)) for path, documents in files.items()})
     assert reason_of_last(store) == text
 

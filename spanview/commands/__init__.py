@@ -10,7 +10,6 @@ output          the way out to standard output, and its colours
 tables          reports as text, JSON, csv or Markdown
 progress        how far reading or sending is
 following       following without the viewer
-pictures        traces as pictures and bars of characters
 view            `spanview view`: the viewer
 web             the same in a browser
 explain         `spanview explain`

@@ -19,7 +19,7 @@ from spanview.sources.places import latest_session
 from spanview.sources.unended import unended_in
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from spanview.analysis.query.selection import Selection
     from spanview.commands.options import Options
@@ -29,6 +29,8 @@ _QUIET_S: Final = 2.0
 """A complete trace is printed when it has been quiet for so long."""
 _INCOMPLETE_QUIET_S: Final = 10.0
 _DEFAULT_WIDTH: Final = 100
+_MAX_DRAWN: Final = 20
+"""Traces that are drawn one below the other."""
 
 
 def run(options: Options) -> int:
@@ -45,9 +47,7 @@ def run(options: Options) -> int:
         notice(store.tallies, places(options))
         traces = selection.traces(store)
         if options.svg is not None:
-            from spanview.commands.pictures import write_picture
-
-            write_picture(store, traces, options.svg, force=options.force)
+            _write_picture(store, traces, options.svg, force=options.force)
             return 0
         say_if_nothing_matches(store, traces, selection.query)
         _print(store, traces[: options.limit], options)
@@ -64,6 +64,30 @@ def run(options: Options) -> int:
     return 0
 
 
+def _write_picture(store: Store, traces: Sequence[int], path: str, *, force: bool) -> None:
+    """Draw some traces, one below the other, into one SVG file.
+
+    Raises:
+        ExportError: There are no traces, or more than one can look at, or the file can't be written.
+    """
+    if not traces:
+        raise ExportError(f"no trace to draw: {path} is not written")
+    if len(traces) > _MAX_DRAWN:
+        raise ExportError(
+            f"{len(traces):,} traces to draw, but a picture has room for {_MAX_DRAWN}: choose some with --trace ID, "
+            f"-q or --since; {path} is not written"
+        )
+    from spanview.commands.output import write_to_standard_output
+    from spanview.exports.files import write_atomically
+    from spanview.tui.trace.whole_picture import pictures_svg
+
+    chunks = pictures_svg(store, traces, KnownCalls(store))
+    if path == "-":
+        write_to_standard_output(chunks)
+    else:
+        write_atomically(path, chunks, force=force)
+
+
 def _print(store: Store, traces: Iterable[int], options: Options, printed: Container[int] = ()) -> None:
     write, known = sys.stdout.write, KnownCalls(store)
     for trace in traces:
@@ -77,9 +101,12 @@ def _print(store: Store, traces: Iterable[int], options: Options, printed: Conta
 
 def _lines(store: Store, trace: int, known: KnownCalls, options: Options) -> Iterator[str]:
     if options.bars:
-        from spanview.commands.pictures import bar_lines
+        from spanview.display.picture_text import picture_lines
+        from spanview.tui.trace.whole_picture import whole_picture
 
-        yield from bar_lines(store, trace, known, options.width or _DEFAULT_WIDTH, paint_for(options))
+        yield from picture_lines(
+            whole_picture(store, trace, known), options.width or _DEFAULT_WIDTH, paint_for(options)
+        )
     else:
         unended = unended_in(store, trace, latest_session(options.environment))
         yield from trace_lines(store, trace, known, unended, paint_for(options))

@@ -115,11 +115,7 @@ class Documents:
         return bool(self.places)
 
     def note(self, source: int, documents: Sequence[tuple[int, int]]) -> None:
-        """Take note of documents with several spans.
-
-        Args:
-            documents: Offset and length of each.
-        """
+        """Take note of documents with several spans: offset and length of each."""
         if not documents:
             return
         with self._lock:

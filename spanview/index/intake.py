@@ -92,11 +92,7 @@ class _Snapshots:
 
 
 class Intake:
-    """The tables, and what is needed to add to them.
-
-    Args:
-        details: Reads records again; a source's number is its place in `sources`.
-    """
+    """The tables, and what is needed to add to them."""
 
     def __init__(self, details: DetailReader) -> None:
         self.spans = SpanTable()

@@ -78,11 +78,7 @@ def _span_without_fields(line: bytes) -> Span | None:
 
 
 def _usual_details(span: dict[str, Any], known: Span) -> SpanDetails | None:
-    """Return the details of a span's object; None where it has anything unusual.
-
-    Args:
-        known: A span with its resource and scope.
-    """
+    """Return the details of a span's object, with the resource and scope of another; None where anything is unusual."""
     flags, status, parent_id = span.get("flags", 0), span.get("status", {}), span.get("parentSpanId")
     if not span.keys() <= _USUAL or type(flags) is not int or flags not in UINT32 or not isinstance(status, dict):
         return None

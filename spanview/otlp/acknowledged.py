@@ -38,9 +38,6 @@ _DUPLICATE: Final = Warnings.DUPLICATE_ID.value
 class Acknowledged:
     """What has been accepted, in a file that nobody else writes to meanwhile; a context that ends it.
 
-    Args:
-        path: The file; it is made where it isn't there.
-
     Raises:
         PushError: It can't be read or written, is another kind of file, is of another endpoint, or in use.
     """

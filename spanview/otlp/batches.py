@@ -95,11 +95,7 @@ class SpanBatch:
 
 
 class Batches:
-    """Makes batches.
-
-    Args:
-        shift_ns: What is added to all times.
-    """
+    """Makes batches of spans, with all times later by so many nanoseconds."""
 
     def __init__(self, store: Store, form: Form, lose: Lose, max_spans: int, shift_ns: int = 0) -> None:
         self._store = store

@@ -37,12 +37,7 @@ _STREAMS: Final = 16
 
 
 class GrpcServer:
-    """Serves at some addresses.
-
-    Args:
-        room: Bytes of bodies that may be in hand.
-        max_body: Bytes of one body.
-    """
+    """Serves at some addresses."""
 
     def __init__(self, intake: BodyQueue, room: Room, max_body: int) -> None:
         self._intake, self._room = intake, room

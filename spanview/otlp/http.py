@@ -255,11 +255,7 @@ class _Full(asyncio.Protocol):
 
 
 class _Reading:
-    """A body that is read and decompressed, and takes room as long as it is used.
-
-    Args:
-        max_body: Bytes that it may have.
-    """
+    """A body that is read and decompressed, and takes room as long as it is used."""
 
     def __init__(self, request: web.Request, room: Room, max_body: int) -> None:
         self._request, self._room, self._max_body = request, room, max_body

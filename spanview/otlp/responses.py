@@ -87,12 +87,7 @@ class Response:
 
 
 def response_of_status(status: int, headers: dict[str, str], body: bytes, now_s: float) -> Response:
-    """Return what follows from an answer over HTTP.
-
-    Args:
-        headers: By their names in lower case.
-        body: What of the body was read.
-    """
+    """Return what follows from an answer over HTTP, with headers by their names in lower case."""
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if status in _OK:
         if kind == "text/html":

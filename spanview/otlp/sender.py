@@ -17,7 +17,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter, deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -27,6 +27,7 @@ from spanview.otlp.responses import ResponseKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from concurrent.futures import Future
 
     from spanview.formats.otlp.write import Form
     from spanview.otlp.batches import SpanBatch
@@ -90,7 +91,7 @@ class Sender:
     Args:
         request: Sends a body and returns what is answered, or that nothing is; several threads may call it at a time.
         is_patient: Whether an endpoint may be away for as long as it likes.
-        in_flight: How many requests may be on their way at a time; 1 for no threads.
+        in_flight: How many requests may be on their way at a time.
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Sender:
         self.surroundings = surroundings
         self._is_patient = is_patient
         self._in_flight = in_flight
-        self._threads = ThreadPoolExecutor(in_flight, "spanview-request") if in_flight > 1 else None
+        self._threads = ThreadPoolExecutor(in_flight, "spanview-request")
         self._waiting = deque[_Waiting]()
         self._splits_left = _MAX_SPLITS
         self._answered_s = float("-inf")
@@ -142,7 +143,7 @@ class Sender:
             StoppedError: Sending is to end.
         """
         body = batch.body(self.form)
-        self._waiting.append(_Waiting(batch, body, self._begun(body), acknowledge))
+        self._waiting.append(_Waiting(batch, body, self._threads.submit(self._asked, body), acknowledge))
         # The address may be wrong: until something has answered there, one request is enough.
         self._settle(self._in_flight - 1 if self.has_answered else 0)
 
@@ -157,15 +158,7 @@ class Sender:
 
     def close(self) -> None:
         """End the threads, once they have their answers."""
-        if self._threads is not None:
-            self._threads.shutdown(wait=False)
-
-    def _begun(self, body: bytes) -> Future[tuple[Response, float]]:
-        if self._threads is not None:
-            return self._threads.submit(self._asked, body)
-        answer: Future[tuple[Response, float]] = Future()
-        answer.set_result(self._asked(body))
-        return answer
+        self._threads.shutdown(wait=False)
 
     def _asked(self, body: bytes) -> tuple[Response, float]:
         """Return what is answered, and when; in a thread."""

@@ -31,7 +31,6 @@ MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 """Bytes of the longest line: what spanview reads unless it is told otherwise."""
 _MIN_PART_BYTES: Final = 16
 """Bytes of a body for each of its resources and scopes, if not more: empty ones take long to look at, and no room."""
-_NO_TRACE_ID, _NO_SPAN_ID = "0" * TRACE_ID_DIGITS, "0" * SPAN_ID_DIGITS
 _MOST_REPEATED: Final = 16
 """How many times as long as its spans the resource and scope of a line may be."""
 _NO_TRACE_ID, _NO_SPAN_ID = "0" * TRACE_ID_DIGITS, "0" * SPAN_ID_DIGITS
@@ -74,11 +73,7 @@ def _dumps(value: Any) -> bytes:
 
 
 def lines_of(frame: LineFrame, spans: Iterable[Json | Refused], outcome: Acceptance) -> Iterator[bytes]:
-    """Yield the lines of spans, and count what becomes of each.
-
-    Args:
-        spans: Their objects, or why one isn't kept.
-    """
+    """Yield the lines of spans that are kept, and count what becomes of each."""
     width = len(frame.before) + len(frame.after)
     waiting: list[bytes] = []
     size = 0

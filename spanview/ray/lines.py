@@ -67,11 +67,7 @@ def frame_of(resource: Mapping[str, Any], schema_url: str, scope: Instrumentatio
 
 
 def line_of(span: ReadableSpan, frame: Frame, ended_by: str = "") -> bytes:
-    """Return the line of a span, without an end if it hasn't ended.
-
-    Args:
-        ended_by: What ended it from outside; it becomes an attribute.
-    """
+    """Return the line of a span, without an end if it hasn't ended, and with what ended it from outside."""
     before, after = frame
     return encoded(f"{before}{_span(span, ended_by)}{after}")
 

@@ -46,8 +46,7 @@ class SpanFiles(SpanProcessor):
     Args:
         folder: Where they are; empty for the default place.
         marks: Whether spans that start are written.
-        max_bytes: How large a file may become before the next one begins; 0 for any size.
-        keep: How many files of each kind there may be; 0 for any number.
+        max_bytes: As a `SpanFile` has it, and `keep`.
     """
 
     def __init__(self, folder: str = "", *, marks: bool = True, max_bytes: int = 0, keep: int = 0) -> None:

@@ -37,11 +37,7 @@ def settled(selection: Selection, read: Callable[[], SpanTable]) -> Selection:
 
 
 class NewSpans:
-    """Those that have come since it was asked last, and match.
-
-    Args:
-        store: One that notes changes; nobody else takes these.
-    """
+    """Those that have come since it was asked last, and match; of a store whose changes nobody else takes."""
 
     def __init__(self, store: Store, selection: Selection) -> None:
         self._store, self._selection = store, selection

@@ -137,12 +137,7 @@ class Processes:
         return stat.st_mtime_ns if sys.platform == "win32" else max(stat.st_mtime_ns, stat.st_ctime_ns)
 
     def exit_of(self, path: str, worker_id: str, session: str) -> WorkerExit | None:
-        """Return what Ray's files say of the end of a worker; None where they say nothing.
-
-        Args:
-            path: A file of its spans.
-            session: The folder of its session, or the session's name; empty where neither is known.
-        """
+        """Return what Ray's files say of the end of a worker, as `worker_exits.exit_of` does; None for nothing."""
         now = time.monotonic()
         asked_at, said = self._exits.get(worker_id, (0.0, None))
         if not asked_at or (not said and now - asked_at > _CACHE_DURATION_S):

@@ -141,11 +141,7 @@ class Unpacker:
 
 
 def unpacked(stream: IO[bytes], head: bytes, unpacker: Unpacker) -> Iterator[tuple[bytes, int]]:
-    """Yield the content of a compressed stream in pieces, and how many bytes of the stream were read for each.
-
-    Args:
-        unpacker: Gets it all, and says at the end why its rest can't be had.
-    """
+    """Yield what a compressed stream gives in pieces, and how many bytes of it were read for each."""
     data = head
     try:
         while data:

@@ -22,7 +22,6 @@ from spanview.analysis.ray.known_calls import KnownCalls
 from spanview.analysis.ray.reasons import reasons_of
 from spanview.analysis.ray.unended import Fate, Unended
 from spanview.analysis.window import Window
-from spanview.commands.pictures import bar_lines
 from spanview.display.picture_svg import svg_chunks
 from spanview.display.picture_text import picture_lines
 from spanview.sources.loading import load_store
@@ -31,6 +30,7 @@ from spanview.tui.trace.lit_path import LitPath
 from spanview.tui.trace.stitched_trace import StitchedTrace
 from spanview.tui.trace.trace_model import TraceModel
 from spanview.tui.trace.trace_picture import answer_in, picture_of
+from spanview.tui.trace.whole_picture import whole_picture
 from svgs import parsed
 
 if TYPE_CHECKING:
@@ -297,7 +297,7 @@ def test_what_ray_says_of_waits_is_in_pictures(*, session: bool) -> None:
     (attempt, *_) = (
         row for row in range(len(store.spans)) if name_of(store, row) == "__main__.after ray.remote_worker"
     )
-    lines = [*bar_lines(store, store.spans.trace[attempt], KnownCalls(store), 100)]
+    lines = [*picture_lines(whole_picture(store, store.spans.trace[attempt], KnownCalls(store)), 100)]
     (drawn,) = (line for line in lines if line.startswith("  after"))
     assert bool(re.search(" a┈{30,}r┈{10,}[▐█▕]", drawn)) is session
     assert bool(re.search("  ┈{50,}[▐█▕]", drawn)) is not session

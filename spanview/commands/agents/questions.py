@@ -100,11 +100,7 @@ class Recordings:
 
 
 class Question:
-    """What is asked for by one call.
-
-    Args:
-        arguments: As the tool's schema has them.
-    """
+    """What is asked for by one call, with arguments as the tool's schema has them."""
 
     def __init__(self, recordings: Recordings, tool: str, arguments: Mapping[str, Any]) -> None:
         self.recordings = recordings

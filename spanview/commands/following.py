@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from spanview.index.tallies import Tallies
-    from spanview.sources.follow import Update
     from spanview.sources.session import Session
+    from spanview.sources.terms import Changes
 
 _NO_MORE: Final = "no more such problems are printed; spanview check lists all of them"
 
@@ -42,7 +42,7 @@ def until_interrupted() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterator[Update]:
+def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterator[Changes]:
     """Yield what changes; say on standard error what is waited for and what can't be read, each once.
 
     Raises:
@@ -52,13 +52,13 @@ def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterat
     reported = noticed = 0
     waiting: set[str] = set()
     try:
-        for update in follow(session, watcher, stop, time.monotonic):
-            for path in update.changes.missing:
+        for changes in follow(session, watcher, stop, time.monotonic):
+            for path in changes.missing:
                 if path not in waiting:
                     waiting.add(path)
                     say(f"waiting for {path}")
-            if update.changes.directories:
-                waiting.intersection_update(update.changes.missing)
+            if changes.directories:
+                waiting.intersection_update(changes.missing)
             problems = tallies.unsorted_problems(reported)
             reported += len(problems)
             for problem in problems:
@@ -67,7 +67,7 @@ def updates(session: Session, tallies: Tallies, stop: threading.Event) -> Iterat
                     noticed += 1
                     is_last = noticed > MAX_PROBLEM_NOTICES
                     say(_NO_MORE if is_last else notice_text(problem))
-            yield update
+            yield changes
             # Otherwise only the next span to print would show that a pipe has lost its reader.
             if has_hung_up(sys.stdout.fileno()):
                 raise BrokenPipeError

@@ -70,8 +70,6 @@ class SpanProcesses:
         self._sources = sources
         self.texts = Interned()
         """What each is known by."""
-        self._of_files: dict[int, str] = {}
-        self._are_named: dict[int, bool] = {}
         self._first_files: dict[str, int] = {}
 
     def __len__(self) -> int:
@@ -114,21 +112,12 @@ class SpanProcesses:
 
     def forget_files(self) -> None:
         """Forget the numbers of files, which are others from now on."""
-        self._of_files.clear()
-        self._are_named.clear()
         self._first_files.clear()
 
     def _of_file(self, source: int) -> str:
-        text = self._of_files.get(source)
-        if text is None:
-            file = self._sources[source]
-            text = self._of_files[source] = f"{file_of_process(file.path)}{_GENERATION}{file.generation}"
-        return text
+        file = self._sources[source]
+        return f"{file_of_process(file.path)}{_GENERATION}{file.generation}"
 
     def _is_named(self, source: int) -> bool:
-        is_named = self._are_named.get(source)
-        if is_named is None:
-            path = self._sources[source].path
-            is_named = pid_of_file(path) is not None or _OF_PROCESS.search(path) is not None
-            self._are_named[source] = is_named
-        return is_named
+        path = self._sources[source].path
+        return pid_of_file(path) is not None or _OF_PROCESS.search(path) is not None

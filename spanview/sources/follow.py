@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from spanview.model.problems import Problem, ProblemKind
@@ -30,15 +29,6 @@ _MAX_WATCHED_FOLDERS: Final = 256
 _MAX_HINTED_PATHS: Final = 1024
 _FIRST_RETRY_S: Final = 0.5
 _MAX_RETRY_S: Final = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """One round of following."""
-
-    changes: Changes
-    is_polling: bool
-    """Whether changes are found by searching alone, because watching fails or hears nothing of them."""
 
 
 class Watcher:
@@ -161,7 +151,7 @@ def _with_inodes(folders: Iterable[str]) -> frozenset[tuple[str, int]]:
     return frozenset(pairs)
 
 
-def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Callable[[], float]) -> Iterator[Update]:
+def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Callable[[], float]) -> Iterator[Changes]:
     """Yield what changes in a session's PATHs until `stop` is set."""
     due, pause = clock(), SEARCH_INTERVAL_S
     hints: set[str] = set()
@@ -184,7 +174,8 @@ def follow(session: Session, watcher: Watcher, stop: threading.Event, clock: Cal
                 watcher.watch(frozenset(changes.directories))
         if changes.has_more:
             due = clock()
-        yield Update(changes, watcher.failed or watcher.is_deaf)
+        changes.is_polling = watcher.failed or watcher.is_deaf
+        yield changes
         hints = set()
         while not hints and not stop.is_set() and clock() < due:
             hints = watcher.wait(max(0.0, due - clock()))

@@ -57,6 +57,8 @@ class Progress(NamedTuple):
 class Changes:
     """What one look at the PATHs found."""
 
+    is_polling: bool = False
+    """Whether changes are found by searching alone, because watching fails or hears nothing of them."""
     spans: int = 0
     bytes: int = 0
     bytes_left_behind: int = 0

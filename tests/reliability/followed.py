@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from spanview.model.problems import Problem
-    from spanview.sources.follow import Update
+    from spanview.sources.terms import Changes
 
 PATIENCE_S: Final = 15.0
 """What isn't shown after so long is lost; nothing waits for it to pass."""
@@ -78,7 +78,7 @@ class InProcess:
         self.store = Store(self.details)
         self.names: list[str] = []
         """The names of the spans that were read, in order, doubles included."""
-        self.updates: list[Update] = []
+        self.updates: list[Changes] = []
         self.session = Session(ReadOptions(tuple(map(str, paths)), follow=True), self.store, self.details)
         self.watcher = watcher(self.store.tallies.add_problem)
         self._changed = threading.Condition()

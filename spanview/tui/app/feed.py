@@ -166,16 +166,16 @@ class Feed:
         missing: tuple[str, ...] = ()
         reported: FeedState | None = None
         try:
-            for update in follow(session, watcher, self._stop, time.monotonic):
-                counted += update.changes.spans
+            for changes in follow(session, watcher, self._stop, time.monotonic):
+                counted += changes.spans
                 now = time.monotonic()
                 if now - since >= 1.0:
                     rate, counted, since = counted / (now - since), 0, now
-                if update.changes.directories or update.changes.missing:
+                if changes.directories or changes.missing:
                     # Where some PATH is there, what is followed isn't what is waited for.
-                    missing = () if update.changes.directories else tuple(update.changes.missing)
-                state = FeedState(False, 0, 0, True, update.is_polling, missing, rate)
-                if update.changes.spans or update.changes.bytes or state != reported:
+                    missing = () if changes.directories else tuple(changes.missing)
+                state = FeedState(False, 0, 0, True, changes.is_polling, missing, rate)
+                if changes.spans or changes.bytes or state != reported:
                     reported = state
                     self._tell(state)
         finally:

@@ -20,8 +20,8 @@ from spanview.exports.tree_facts import NO_WAIT, TreeFacts
 from spanview.formats.jsontext import INVALID_TEXT, has_long_integer, is_valid_text, valid_text
 from spanview.formats.own.write import dumps_span, warning_names
 from spanview.index.arrays import copy_of
+from spanview.index.blocks import batches, read_records
 from spanview.index.known_records import MAX_KEPT_TEXTS, KnownRecords
-from spanview.index.records import batches, read_records
 from spanview.model.codes import KIND_NAMES, STATUS_NAMES
 from spanview.model.problems import ExportError
 from spanview.model.times import NO_TIME

@@ -20,8 +20,8 @@ import orjson
 from spanview.formats.jsontext import has_long_integer
 from spanview.formats.own.write import dumps_span, span_value, warning_names
 from spanview.formats.tags import ignore_loss
+from spanview.index.blocks import batches, read_records
 from spanview.index.known_records import MAX_KEPT_TEXTS, KnownRecords
-from spanview.index.records import batches, read_records
 from spanview.index.table import NUMPY_FROM_SPANS
 from spanview.model.problems import Warnings
 from spanview.model.span import Span

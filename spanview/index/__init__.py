@@ -16,7 +16,6 @@ tree           one trace stitched: parents, missing parents, circles
 arrays         columns as numpy arrays, hashes of ids, and orders
 memory         what the C library and Python's collector do with memory that was freed
 room           what only adding needs, given up and rebuilt
-records        the bytes of many spans' records, read together
 known_records  records that begin as the columns say, of which only the rest is decoded
 known_lines    records of OTLP with one span each, of which only the span is decoded
 known_attributes  the attributes of many spans, and nothing else of their records

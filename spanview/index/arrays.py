@@ -35,7 +35,7 @@ def copy_of(column: Sequence[Any]) -> NDArray[Any]:
     return np.asarray(column[:])
 
 
-def values_at(column: array[int], rows: Sequence[int]) -> NDArray[Any]:
+def values_at(column: array[int], rows: Sequence[int] | Places) -> NDArray[Any]:
     """Return what a column of a table has now for some rows, without a copy of all of it where they are few."""
     if _FEW * len(rows) < len(column):
         return np.fromiter(map(column.__getitem__, rows), column.typecode, len(rows))

@@ -6,19 +6,23 @@ block   |------------ read at once ------|            |--------|
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from spanview.index.arrays import copy_of
+from spanview.index.arrays import copy_of, values_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from spanview.index.arrays import Places
     from spanview.index.store import Store
 
+_MAX_BATCH_BYTES: Final = 4 * 1024 * 1024
+"""Of the records of a batch, but for one that is longer."""
 _MAX_READ_BYTES: Final = 1024 * 1024
 """Bytes that are read at once, unless one record has more."""
 _MAX_GAP_BYTES: Final = 16 * 1024
@@ -48,15 +52,15 @@ def in_file_order(store: Store, rows: Places) -> Places:
 def blocks(store: Store, rows: Places) -> Iterator[Block]:
     """Yield the records of spans, whose rows come as `in_file_order` returns them."""
     spans = store.spans
-    are_parts = copy_of(spans.length)[rows] == 0
+    are_parts = values_at(spans.length, rows) == 0
     if are_parts.any():
         parts, rows = rows[are_parts], rows[~are_parts]
         yield Block(parts, np.zeros_like(parts), np.zeros_like(parts), None)
     if not len(rows):
         return
-    sources = copy_of(spans.source)[rows]
-    starts = copy_of(spans.offset)[rows].astype(np.int64)
-    ends = starts + copy_of(spans.length)[rows]
+    sources = values_at(spans.source, rows)
+    starts = values_at(spans.offset, rows).astype(np.int64)
+    ends = starts + values_at(spans.length, rows)
     breaks = np.flatnonzero((np.diff(sources) != 0) | (starts[1:] - ends[:-1] > _MAX_GAP_BYTES)) + 1
     for first, last in zip([0, *breaks.tolist()], [*breaks.tolist(), len(rows)], strict=True):
         position = first
@@ -69,3 +73,28 @@ def blocks(store: Store, rows: Places) -> Iterator[Block]:
             data = store.intake.details.read(int(sources[position]), begin, length)
             yield Block(rows[position:end], starts[position:end] - begin, ends[position:end] - begin, data)
             position = end
+
+
+def batches(store: Store, rows: Sequence[int], most: int) -> Iterator[slice]:
+    """Cut rows into stretches, each of so many spans at most that their records fit into memory."""
+    first = 0
+    while first < len(rows):
+        sizes = accumulate(map(store.spans.length.__getitem__, rows[first : first + most]))
+        last = first + max(1, bisect_right([*sizes], _MAX_BATCH_BYTES))
+        yield slice(first, last)
+        first = last
+
+
+def read_records(store: Store, rows: Sequence[int]) -> list[bytes | None]:
+    """Return the bytes of each span's record; None where they are gone, or share a document with other spans."""
+    spans, records = store.spans, list[bytes | None]([None] * len(rows))
+    order = np.lexsort((values_at(spans.offset, rows), values_at(spans.source, rows)))
+    order = order[values_at(spans.length, rows)[order] > 0]
+    numbers = iter(order.tolist())
+    for block in blocks(store, np.asarray(rows, np.int64)[order]):
+        for start, end, row, index in zip(
+            block.starts.tolist(), block.ends.tolist(), block.rows.tolist(), numbers, strict=False
+        ):
+            # Of a file that was cut, the first of them may be there.
+            records[index] = store.record(row) if block.data is None else block.data[start:end]
+    return records

@@ -6,9 +6,9 @@ from dataclasses import fields, make_dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from spanview.formats.jsontext import has_long_integer
+from spanview.index.blocks import batches, read_records
 from spanview.index.known_lines import KnownLines
 from spanview.index.known_records import KnownRecords
-from spanview.index.records import batches, read_records
 from spanview.model.problems import NO_WARNINGS
 from spanview.model.span import STATUSES, Source, Span, Status
 

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from spanview.analysis.ray.names import RAN
-from spanview.index.records import batches, read_records
+from spanview.index.blocks import batches, read_records
 from spanview.model.codes import CONSUMER, ERROR
 from spanview.model.times import NO_TIME
 from spanview.ray.lines import ENDED_BY

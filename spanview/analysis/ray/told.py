@@ -34,8 +34,8 @@ from spanview.analysis.ray.names import SUBMITTED
 from spanview.analysis.ray.wait_causes import KINDS, WaitedFor
 from spanview.formats.ray_events import NO_STATE, TASK_KINDS
 from spanview.index.arrays import copy_of
+from spanview.index.blocks import batches, read_records
 from spanview.index.ray_tasks import UNKNOWN_TASK, task_key
-from spanview.index.records import batches, read_records
 from spanview.model.codes import PRODUCER
 from spanview.model.times import NO_TIME
 

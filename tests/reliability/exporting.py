@@ -136,7 +136,7 @@ class _Exports:
         return "old" if found == old else f"broken: { ({name: len(data) for name, data in found.items()}) }"
 
 
-def _some_spans(folder: Path, count: int = 600) -> Path:
+def _some_spans(folder: Path, count: int = 300) -> Path:
     """Make a folder of spans whose exports take several writes."""
     spans = folder / "spans"
     spans.mkdir()
@@ -196,7 +196,7 @@ def _killed_at_random(trials: int, folder: Path) -> Figures:
     outcomes = set()
     with Server() as server:
         exports = _Exports(server, _some_spans(folder), target)
-        usual_s = max(exports.attempt(way)[0].seconds for way in _WAYS)
+        usual_s = max(exports.attempt(way)[0].seconds for way in _WAYS[: len(_FORMATS)])
         for way in islice(cycle((*_WAYS, *_WAYS[: len(_FORMATS)])), trials):
             after_s = chance.uniform(0, 1.2 * usual_s)
             ended, left = exports.attempt(way, kill_after_s=after_s)
@@ -243,7 +243,7 @@ def _failing_sync(trials: int, folder: Path) -> Figures:
     figures, target = Figures(), folder / "target"
     target.mkdir()
     with Server() as server:
-        exports = _Exports(server, _some_spans(folder, 300), target)
+        exports = _Exports(server, _some_spans(folder), target)
         for way in islice(cycle(_WAYS), trials):
             ended, left = exports.attempt(way, fails="fsync")
             figures.trials += 1
@@ -269,7 +269,7 @@ _PRINTING: Final[tuple[tuple[str, ...], ...]] = (
 def _redirected(trials: int, folder: Path) -> Figures:
     """Let standard output be a file that may grow to some size only."""
     figures, chance, path = Figures(), random.Random(212), folder / "redirected"
-    spans = _some_spans(folder, 300)
+    spans = _some_spans(folder)
     with Server() as server:
         for words in islice(cycle(_PRINTING), trials):
             # What follows would go on for ever; its lines are nearly as long, for self times aren't known yet.

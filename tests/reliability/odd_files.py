@@ -373,5 +373,5 @@ ROWS: Final = (
     Row("10b", "the same, growing while it is followed", "growths", 500, 50, _follow_sparse, 0.1),
     Row("16a", "I/O error at the Nth read", "faults", 300, 30, _fail),
     Row("16b", "no permission, and given back", "times", 30, 4, _refuse, 1.5, _no_rights),
-    Row("28", "many files, ulimit -n 256", "files", 10_000, 1_000, _many, unavailable=_no_proc),
+    Row("28", "many files, ulimit -n 256", "files", 10_000, 400, _many, unavailable=_no_proc),
 )
